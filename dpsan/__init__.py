@@ -1,0 +1,37 @@
+"""dpsan: sanitize text with word-level differential privacy, and be told the truth about it.
+
+The Python interface: :class:`Sanitizer`, :func:`load_embeddings` and :func:`mechanisms`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from dpsan.embeddings import load as load_embeddings
+    from dpsan.embeddings.base import Embeddings
+    from dpsan.mechanisms import mechanisms
+    from dpsan.sanitizer import Sanitizer
+
+__all__ = ["Embeddings", "Sanitizer", "__version__", "load_embeddings", "mechanisms"]
+
+__version__: Final = "0.1.0"
+
+_HOMES: Final = {
+    "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
+    "Sanitizer": ("dpsan.sanitizer", "Sanitizer"),
+    "load_embeddings": ("dpsan.embeddings", "load"),
+    "mechanisms": ("dpsan.mechanisms", "mechanisms"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy: `dpsan --help` must not pay for numpy.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dpsan' has no attribute '{name}'")
+    import importlib
+
+    module, attribute = _HOMES[name]
+    value = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value

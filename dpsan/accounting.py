@@ -1,0 +1,130 @@
+"""What a run costs: guarantees composed over words, lines and files, put in words.
+
+Knows guarantees and counts.  Must not know how words are drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from dpsan.guarantee import Guarantee, Status
+from dpsan.mechanisms.base import Mechanism
+from dpsan.sanitizer import Action, Sanitized
+
+__all__ = ["NOT_PROTECTED", "Accountant", "number"]
+
+NOT_PROTECTED: Final = (
+    "number of words and lines",
+    "punctuation and white space",
+    "language",
+    "word positions",
+    "correlation between words",
+    "repeated runs on the same text (they add up)",
+    "timing, swap and logs",
+    "the audit file itself",
+)
+
+
+def number(value: float) -> str:
+    """A figure for people: at most six significant digits, no exponent for usual sizes."""
+    return f"{value:.6g}"
+
+
+@dataclass
+class Accountant:
+    """Totals of a file or a run, by basic composition.
+
+    Neighbouring texts differ in one token: the loss of a word, whatever the length.  Texts that
+    differ in all tokens of a line: the sum over the line.
+    """
+
+    guarantee: Guarantee
+    epsilon: float
+    """The mechanism's parameter, in its own unit."""
+    counts: dict[Action, int] = field(default_factory=lambda: dict.fromkeys(Action, 0))
+    drawn: int = 0
+    """Words drawn by the mechanism."""
+    largest_line: int = 0
+    """Most words drawn in one text."""
+    records: int = 0
+    invalid: int = 0
+    """Invalid byte sequences replaced on input."""
+
+    @property
+    def words(self) -> int:
+        """All words seen."""
+        return sum(self.counts.values())
+
+    @property
+    def epsilon_sum(self) -> float:
+        """Sum of the mechanism's epsilon over the words drawn."""
+        return self.drawn * self.epsilon
+
+    def add(self, sanitized: Sanitized) -> None:
+        """Add one batch."""
+        for action, count in sanitized.counts.items():
+            self.counts[action] += count
+        self.drawn += sum(sanitized.drawn)
+        self.largest_line = max(self.largest_line, max(sanitized.drawn, default=0))
+
+    def merge(self, other: Accountant) -> None:
+        """Add another file's totals."""
+        for action, count in other.counts.items():
+            self.counts[action] += count
+        self.drawn += other.drawn
+        self.largest_line = max(self.largest_line, other.largest_line)
+        self.records += other.records
+        self.invalid += other.invalid
+
+    def statement(
+        self,
+        mechanism: Mechanism,
+        *,
+        copies: int = 1,
+        seeded: bool = False,
+        case_input: bool = False,
+        masked: bool = False,
+    ) -> list[str]:
+        """What was done and what it means, as lines for people."""
+        guarantee = self.guarantee
+        counts = self.counts
+        out = [
+            f"{self.words} words: {counts[Action.REPLACED]} replaced, "
+            f"{counts[Action.UNKNOWN]} unknown ({'masked' if masked else 'drawn'}), "
+            f"{counts[Action.KEPT]} kept"
+            + (f", {counts[Action.PASSED]} unknown passed" if counts[Action.PASSED] else "")
+        ]
+        unit = f" per unit of {guarantee.metric} distance" if guarantee.metric else ""
+        delta = f", delta {number(guarantee.delta)}" if guarantee.delta else ""
+        out.append(
+            f"{mechanism.name} ({guarantee.status}): epsilon {number(self.epsilon)}{unit}{delta} "
+            f"per word; LDP epsilon {number(guarantee.epsilon_ldp)} per word"
+        )
+        if copies > 1:
+            out.append(
+                f"{copies} copies of every text: LDP epsilon {copies} × "
+                f"{number(guarantee.epsilon_ldp)} = "
+                f"{number(copies * guarantee.epsilon_ldp)} per word"
+            )
+        out.append(
+            f"sum over all draws: epsilon {number(self.epsilon_sum)}, "
+            f"LDP epsilon {number(self.drawn * guarantee.epsilon_ldp)}; largest text: "
+            f"LDP epsilon {number(copies * self.largest_line * guarantee.epsilon_ldp)}"
+        )
+        if guarantee.status is not Status.PROVED:
+            out.append(f"NOT GUARANTEED: {guarantee.why}")
+        if seeded:
+            out.append("NOT PRIVATE: --seed makes the random numbers public")
+        if counts[Action.PASSED]:
+            out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
+        if masked:
+            out.append("not protected: which words are unknown (--unknown mask)")
+        if counts[Action.KEPT]:
+            out.append("not protected: the words of the keep-list")
+        if case_input:
+            out.append("not protected: capital letters (--case input)")
+        if self.invalid:
+            out.append(f"{self.invalid} invalid byte sequences replaced by U+FFFD")
+        out.append("not protected: " + ", ".join(NOT_PROTECTED))
+        return out

@@ -1,0 +1,1 @@
+"""The command line: parse, build, call, exit status.  No maths here."""

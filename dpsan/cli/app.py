@@ -1,0 +1,93 @@
+"""The command tree, and how its own errors are told.
+
+Knows the commands.  Must not know what they do.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from dpsan import __version__
+from dpsan.cli import index, mechanisms, rewrite
+from dpsan.cli.guard import say
+from dpsan.errors import UsageError
+
+__all__ = ["app", "run"]
+
+_EPILOG: Final = (
+    "Not protected: the number of words and lines, punctuation, white space, language, word "
+    "positions, correlation between words, repeated runs (they add up), timing, and the words of "
+    "a keep-list. See man dpsan."
+)
+
+app = typer.Typer(
+    name="dpsan",
+    help="Sanitize text with word-level differential privacy.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # they print local variables, which hold input text
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("rewrite")(rewrite.rewrite)
+app.command("index")(index.index)
+app.command("mechanisms")(mechanisms.mechanisms)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"dpsan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version)
+    ] = False,
+) -> None:
+    pass
+
+
+_USAGE_ERROR: Final[type[Exception]] = next(
+    each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
+)
+
+
+def _configured() -> dict[str, Any]:
+    """Defaults from the file that DPSAN_CONFIG names: one table for each command."""
+    path = os.environ.get("DPSAN_CONFIG")
+    if not path:
+        return {}
+    try:
+        with Path(path).open("rb") as file:
+            config = tomllib.load(file)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", "DPSAN_CONFIG names it") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise UsageError(f"{path}: not valid TOML", "DPSAN_CONFIG names it") from None
+    out: dict[str, Any] = {}
+    for command, table in config.items():
+        if not isinstance(table, dict):
+            raise UsageError(f"{path}: '{command}' must be a table, such as [rewrite]")
+        out[command] = {name.replace("-", "_"): value for name, value in table.items()}
+    return out
+
+
+def run() -> int:
+    """Parse the command line and run one command; returns the exit status."""
+    try:
+        result = app(standalone_mode=False, prog_name="dpsan", default_map=_configured())
+    except _USAGE_ERROR as error:
+        # The parser's messages quote command-line words only, never input text.
+        message = getattr(error, "format_message", lambda: "bad usage")()
+        say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
+        return int(getattr(error, "exit_code", 2))
+    except typer.Abort:
+        return 130
+    return result if isinstance(result, int) else 0

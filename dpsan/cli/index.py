@@ -1,0 +1,144 @@
+"""``dpsan index``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.guard import say
+from dpsan.errors import DpsanError, UsageError
+
+if TYPE_CHECKING:
+    from dpsan.cache import Store
+
+__all__ = ["index"]
+
+
+def index(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[EMBEDDINGS]...", help="Default: the bundled vocabulary."),
+    ] = None,
+    vocab_size: options.VocabSize = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what is cached.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Verify every cached byte.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything cached.")] = False,
+    unsafe_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-pickle",
+            help="Read a gensim .kv or .model file, which can run any code it contains, and "
+            "store the vectors in the safe cache for later runs.",
+        ),
+    ] = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Build, list, check or clear the cached indexes of embedding files.
+
+    dpsan index glove.txt
+    """
+    if sum((list_, check, clear)) > 1 or (files and (list_ or check or clear)):
+        raise UsageError("--list, --check and --clear stand alone")
+    from dpsan.cache import Store
+
+    store = Store(note=None if quiet else say)
+    if list_ or check:
+        return _entries(store, check, as_json)
+    if clear:
+        entries, size = store.clear()
+        if as_json:
+            _print_json({"removed": entries, "bytes": size})
+        else:
+            typer.echo(f"removed {entries} entries, {size} bytes")
+        return 0
+    return _build(store, files, vocab_size, unsafe_pickle, as_json)
+
+
+def _build(
+    store: Store, files: list[Path] | None, vocab_size: int | None, unsafe: bool, as_json: bool
+) -> int:
+    from dpsan.library import describe
+
+    if unsafe and not files:
+        raise UsageError("--unsafe-pickle needs a file")
+    reports: list[dict[str, Any]] = []
+    failed = 0
+    paths: list[Path | None] = [*files] if files else [None]
+    for path in paths:
+        try:
+            report = describe(path, vocab_size, store, unsafe_pickle=unsafe)
+        except DpsanError as error:
+            failed += 1
+            say(str(error))
+            continue
+        reports.append(report)
+        if not as_json:
+            _print_report(report)
+    if as_json:
+        _print_json(reports)
+    if failed and files and len(files) > 1:
+        say(f"{failed} of {len(files)} files failed")
+    return 1 if failed else 0
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+    near = report["nearest"]
+    rows = [
+        ("words", f"{report['words']} of {report['dimensions']} dimensions"),
+        ("dropped rows", dropped or "none"),
+        (
+            f"nearest word, 5/50/95 % of {near['words']}",
+            f"{near['p5']:.4g} / {near['p50']:.4g} / {near['p95']:.4g}",
+        ),
+        (
+            "diameter",
+            f"{report['diameter']:.6g}" + ("" if report["diameter_exact"] else " (upper bound)"),
+        ),
+        ("size", f"{report['bytes']} bytes"),
+        ("seconds", f"{report['seconds']:.2f}"),
+        ("digest", report["digest"]),
+    ]
+    typer.echo(report["source"])
+    for name, value in rows:
+        typer.echo(f"  {name:<34} {value}")
+
+
+def _entries(store: Store, check: bool, as_json: bool) -> int:
+    found = store.check() if check else [(entry, None) for entry in store.entries()]
+    rows = [
+        {
+            "kind": entry.kind,
+            "source": entry.meta.get("source") or entry.meta.get("table", ""),
+            "digest": entry.meta.get("digest", ""),
+            "words": entry.meta.get("words"),
+            "bytes": entry.bytes,
+            "created": entry.created,
+            "ok": entry.ok if problem is None else False,
+            "problem": problem,
+        }
+        for entry, problem in found
+    ]
+    bad = sum(not row["ok"] for row in rows)
+    if as_json:
+        _print_json(rows)
+        return 1 if check and bad else 0
+    for row in rows:
+        state = "ok" if row["ok"] else f"damaged: {row['problem'] or 'manifest'}"
+        shown = state if check or not row["ok"] else ""
+        typer.echo(
+            f"{row['kind']:<6} {str(row['digest'])[:12]:<12} {row['bytes']:>12}  "
+            f"{row['created']:<25} {row['source']}  {shown}".rstrip()
+        )
+    typer.echo(f"{len(rows)} entries in {store.root}" + (f", {bad} damaged" if bad else ""))
+    return 1 if check and bad else 0
+
+
+def _print_json(value: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,146 @@
+"""Options that several commands share, defined once.
+
+Knows names, help texts and environment variables.  Must not know what options do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from dpsan.errors import UsageError
+
+__all__ = [
+    "DEFAULT_MECHANISM",
+    "Embeddings",
+    "Epsilon",
+    "Json",
+    "Mechanism",
+    "Parameters",
+    "Quiet",
+    "Unproved",
+    "VocabSize",
+    "check_epsilon",
+    "parameters",
+    "size",
+]
+
+# The registry would load numpy; a test compares the two.
+DEFAULT_MECHANISM: Final = "knn-response"
+
+PRIVACY: Final = "Privacy"
+
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        "-e",
+        help="Privacy parameter, required: smaller is more private. In nats for knn-response "
+        "(8 keeps most words near their meaning, 4 little), per unit of distance for laplace and "
+        "exponential (see 'dpsan index' for distances).",
+        envvar="DPSAN_EPSILON",
+        rich_help_panel=PRIVACY,
+        show_default=False,
+    ),
+]
+Mechanism = Annotated[
+    str,
+    typer.Option(
+        "--mechanism",
+        "-m",
+        metavar="NAME",
+        help="How words are drawn; 'dpsan mechanisms' lists them.",
+        envvar="DPSAN_MECHANISM",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        help="Parameter of the mechanism, repeatable: k=20, outputs=5000 ...",
+        rich_help_panel=PRIVACY,
+        show_default=False,
+    ),
+]
+Embeddings = Annotated[
+    Path | None,
+    typer.Option(
+        "--embeddings",
+        "-E",
+        metavar="FILE",
+        help="Word vectors: word2vec, GloVe, fastText .vec, .npz; .gz of each. "
+        "Default: the bundled English vocabulary.",
+        envvar="DPSAN_EMBEDDINGS",
+        rich_help_panel=PRIVACY,
+        show_default=False,
+    ),
+]
+VocabSize = Annotated[
+    int | None,
+    typer.Option(
+        "--vocab-size",
+        metavar="N",
+        min=2,
+        help="Use only the first N words of the file.",
+        envvar="DPSAN_VOCAB_SIZE",
+        rich_help_panel=PRIVACY,
+        show_default=False,
+    ),
+]
+Unproved = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unproved",
+        help="Run a mechanism whose status is not PROVED.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No statement and no notes.", rich_help_panel="Running"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+def check_epsilon(epsilon: float | None) -> float:
+    """The epsilon given; it is the user's decision, so there is no default.
+
+    Raises:
+        UsageError: missing or not positive.
+    """
+    if epsilon is None:
+        raise UsageError("--epsilon is required: it is your decision", "try --epsilon 8")
+    if not 0 < epsilon < float("inf"):
+        raise UsageError(f"--epsilon must be > 0 (got {epsilon:g})")
+    return epsilon
+
+
+def parameters(given: list[str] | None) -> dict[str, str]:
+    """``NAME=VALUE`` pairs.  Raises UsageError for anything else, and for a name given twice."""
+    out: dict[str, str] = {}
+    for each in given or ():
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--param must be NAME=VALUE (got {each})")
+        if name in out:
+            raise UsageError(f"--param {name} was given twice")
+        out[name] = value
+    return out
+
+
+_UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def size(text: str) -> int:
+    """Bytes of a size such as ``16MiB``, ``64k`` or ``1000``.  Raises UsageError."""
+    lower = text.strip().lower()
+    digits = lower.rstrip("bikmg")
+    unit = lower[len(digits) :].removesuffix("ib").removesuffix("b")
+    if not digits.isascii() or not digits.isdigit() or unit not in _UNITS or int(digits) == 0:
+        raise UsageError(f"not a size: {text}", "such as 16MiB or 64k")
+    return int(digits) * _UNITS[unit]

@@ -1,0 +1,42 @@
+"""Progress bars on a terminal; nothing anywhere else.
+
+Knows rich.  Must not know what is measured.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["byte_progress"]
+
+
+@contextmanager
+def byte_progress(
+    mode: str, quiet: bool, inputs: list[Path]
+) -> Iterator[Callable[[int], None] | None]:
+    """A bar over the bytes of the inputs with rate and time left, on stderr.
+
+    With ``auto`` only where stderr is a terminal, standard output is not, and all inputs are files.
+    """
+    sizes = [path.stat().st_size if path.is_file() else None for path in inputs]
+    auto = sys.stderr.isatty() and not sys.stdout.isatty() and None not in sizes and not quiet
+    if mode == "off" or (mode == "auto" and not auto):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    total = None if None in sizes else sum(each or 0 for each in sizes)
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, advance=done)

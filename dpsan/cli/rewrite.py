@@ -1,0 +1,336 @@
+"""``dpsan rewrite``."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.guard import say
+from dpsan.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpsan.cache import Store
+    from dpsan.run import Result
+    from dpsan.sanitizer import RunSpec, Sanitizer
+    from dpsan.workers import Pool
+
+__all__ = ["rewrite"]
+
+_INPUT, _OUTPUT, _RUNNING = "Input", "Output", "Running"
+
+
+def rewrite(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Default or -: stdin.")
+    ] = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
+    param: options.Parameters = None,
+    embeddings: options.Embeddings = None,
+    vocab_size: options.VocabSize = None,
+    unknown: Annotated[
+        str,
+        typer.Option(
+            metavar="sample|mask|keep",
+            help="Words that the vocabulary lacks: drawn inside the guarantee, written as <unk>, "
+            "or passed unchanged (NOT PRIVATE).",
+            envvar="DPSAN_UNKNOWN",
+            rich_help_panel=options.PRIVACY,
+        ),
+    ] = "sample",
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Words passed unchanged, one a line; not protected.",
+            envvar="DPSAN_KEEP",
+            rich_help_panel=options.PRIVACY,
+            show_default=False,
+        ),
+    ] = None,
+    case: Annotated[
+        str,
+        typer.Option(
+            metavar="vocabulary|input",
+            help="Letter case of the output: the vocabulary's, or the input's capitals put back "
+            "(which leaks them).",
+            envvar="DPSAN_CASE",
+            rich_help_panel=options.PRIVACY,
+        ),
+    ] = "vocabulary",
+    tokenizer: Annotated[
+        str,
+        typer.Option(
+            metavar="unicode|ptb|whitespace",
+            help="How lines become words; ptb splits contractions as GloVe was trained.",
+            envvar="DPSAN_TOKENIZER",
+            rich_help_panel=options.PRIVACY,
+        ),
+    ] = "unicode",
+    allow_unproved: options.Unproved = False,
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="auto|text",
+            help="Container of the text; auto goes by the file's suffix.",
+            envvar="DPSAN_FORMAT",
+            rich_help_panel=_INPUT,
+        ),
+    ] = "auto",
+    null_data: Annotated[
+        bool,
+        typer.Option("--null-data", "-z", help="Records end with NUL.", rich_help_panel=_INPUT),
+    ] = False,
+    encoding: Annotated[
+        str, typer.Option(metavar="NAME", envvar="DPSAN_ENCODING", rich_help_panel=_INPUT)
+    ] = "utf-8",
+    invalid: Annotated[
+        str,
+        typer.Option(
+            metavar="replace|error",
+            help="Bytes that are not text: U+FFFD, or stop.",
+            envvar="DPSAN_INVALID",
+            rich_help_panel=_INPUT,
+        ),
+    ] = "replace",
+    max_record: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="Longest line accepted.",
+            envvar="DPSAN_MAX_RECORD",
+            rich_help_panel=_INPUT,
+        ),
+    ] = "16MiB",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to FILE.", rich_help_panel=_OUTPUT
+        ),
+    ] = None,
+    output_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--output-dir",
+            "-O",
+            metavar="DIR",
+            help="Write each file below DIR, keeping the tree.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    in_place: Annotated[
+        bool,
+        typer.Option("--in-place", "-i", help="Write over the files.", rich_help_panel=_OUTPUT),
+    ] = False,
+    backup: Annotated[
+        str | None,
+        typer.Option(metavar="SUFFIX", help="With -i: keep the original.", rich_help_panel=_OUTPUT),
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            "--audit",
+            "-a",
+            metavar="FILE",
+            help="Write one JSON row for each word: as secret as the input.",
+            envvar="DPSAN_AUDIT",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    audit_originals: Annotated[
+        bool,
+        typer.Option("--audit-originals", help="Also the input words.", rich_help_panel=_OUTPUT),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace existing files.", rich_help_panel=_OUTPUT)
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="With -O: skip finished outputs.", rich_help_panel=_OUTPUT),
+    ] = False,
+    copies: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Independent rewrites of every record, which cost N times epsilon.",
+            envvar="DPSAN_COPIES",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="Processes; each holds the vectors.",
+            envvar="DPSAN_JOBS",
+            rich_help_panel=_RUNNING,
+        ),
+    ] = 1,
+    seed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Repeatable output, for tests: NOT PRIVATE.",
+            rich_help_panel=_RUNNING,
+        ),
+    ] = None,
+    line_buffered: Annotated[
+        bool,
+        typer.Option("--line-buffered", help="Write every line at once.", rich_help_panel=_RUNNING),
+    ] = False,
+    progress: Annotated[
+        str,
+        typer.Option(metavar="auto|on|off", envvar="DPSAN_PROGRESS", rich_help_panel=_RUNNING),
+    ] = "auto",
+    quiet: options.Quiet = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Say more on stderr.", rich_help_panel=_RUNNING),
+    ] = False,
+) -> int:
+    """Sanitize text, line by line: words and numbers are replaced, the rest stays in place.
+
+    dpsan rewrite -e 8 < letter.txt > safe.txt
+    """
+    value = options.check_epsilon(epsilon)
+    inputs = files or [Path("-")]
+    _check(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
+    for name, given, allowed in (
+        ("--invalid", invalid, ("replace", "error")),
+        ("--progress", progress, ("auto", "on", "off")),
+        ("--unknown", unknown, ("sample", "mask", "keep")),
+        ("--case", case, ("vocabulary", "input")),
+    ):
+        if given not in allowed:
+            raise UsageError(f"{name} must be one of {', '.join(allowed)} (got {given})")
+    if seed is not None:
+        say("NOT PRIVATE: --seed makes the random numbers public")
+
+    from dpsan.audit import AuditWriter
+    from dpsan.batch import Inplace, Plan
+    from dpsan.cache import Store
+    from dpsan.cli.progress import byte_progress
+    from dpsan.formats.base import ReadOptions
+    from dpsan.run import Run
+    from dpsan.sanitizer import RunSpec, Sanitizer, run_key
+    from dpsan.unknown import UnknownPolicy, read_word_list
+
+    spec = RunSpec(
+        epsilon=value,
+        mechanism=mechanism,
+        parameters=dict(options.parameters(param)),
+        embeddings=embeddings,
+        vocab_size=vocab_size,
+        tokenizer=tokenizer,
+        unknown=UnknownPolicy(unknown),
+        keep=frozenset(read_word_list(keep)) if keep else frozenset(),
+        case=case,
+        allow_unproved=allow_unproved,
+    )
+    plan = Plan(
+        format=format_,
+        options=ReadOptions(
+            encoding=encoding,
+            invalid=invalid,
+            max_record=options.size(max_record),
+            null_data=null_data,
+        ),
+        copies=copies,
+        line_buffered=line_buffered,
+        force=force,
+    )
+    store = Store(note=None if quiet else say)
+    sanitizer = Sanitizer.from_spec(spec, store)
+    if verbose:
+        say(f"{sanitizer.embeddings.n} words of {sanitizer.embeddings.d} dimensions ready")
+    if inputs == [Path("-")] and sys.stdin.isatty() and not quiet:
+        say("reading from the terminal; end with Ctrl-D")
+    with ExitStack() as stack:
+        run = Run(
+            sanitizer,
+            plan,
+            run_key(seed),
+            inputs,
+            output=Inplace(backup) if in_place else output_dir or output,
+            tree=output_dir is not None,
+            resume=resume,
+            complain=say,
+        )
+        if jobs > 1:
+            run.workers = stack.enter_context(_pool(spec, store, jobs))
+        if audit:
+            run.audit = stack.enter_context(
+                AuditWriter(
+                    audit,
+                    sanitizer,
+                    originals=audit_originals,
+                    force=force,
+                    seeded=seed is not None,
+                    copies=copies,
+                )
+            )
+        run.progress = stack.enter_context(byte_progress(progress, quiet, inputs))
+        result = run.execute()
+    return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
+
+
+def _pool(spec: RunSpec, store: Store, jobs: int) -> Pool:
+    from dpsan.workers import Pool  # heavy import
+
+    return Pool(spec, store.root, jobs)
+
+
+def _conclude(
+    result: Result, sanitizer: Sanitizer, inputs: int, seed: str | None, copies: int, quiet: bool
+) -> int:
+    if not quiet:
+        spec = sanitizer.spec
+        for line in result.totals.statement(
+            sanitizer.mechanism,
+            copies=copies,
+            seeded=seed is not None,
+            case_input=spec.case == "input",
+            masked=spec.unknown == "mask",
+        ):
+            say(line)
+        if result.skipped:
+            say(f"{result.skipped} finished files skipped")
+    if result.failed and inputs > 1:
+        say(f"{len(result.failed)} of {inputs} files failed")
+    return 1 if result.failed else 0
+
+
+def _check(
+    inputs: list[Path],
+    output: Path | None,
+    output_dir: Path | None,
+    in_place: bool,
+    backup: str | None,
+    resume: bool,
+    audit_originals: bool,
+    audit: Path | None,
+) -> None:
+    """Combinations that make no sense, told before anything is read."""
+    if sum((output is not None, output_dir is not None, in_place)) > 1:
+        raise UsageError("-o, -O and -i exclude each other")
+    if (output_dir or in_place) and Path("-") in inputs:
+        raise UsageError("-O and -i need files, not standard input")
+    if backup is not None and not in_place:
+        raise UsageError("--backup needs -i")
+    if backup is not None and (not backup or "/" in backup):
+        raise UsageError("--backup must be a suffix such as .orig")
+    if resume and output_dir is None:
+        raise UsageError("--resume needs -O")
+    if audit_originals and audit is None:
+        raise UsageError("--audit-originals needs --audit FILE")

@@ -1,0 +1,51 @@
+"""The words and their vectors, as every loader returns them.
+
+Knows names, rows and counts.  Must not know files or mechanisms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Embeddings"]
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """A vocabulary of n words with vectors of d dimensions, in frequency order.
+
+    The names follow gensim's ``KeyedVectors``.
+    """
+
+    index_to_key: list[str]
+    """The words, all different."""
+    vectors: NDArray[np.float32]
+    """Shape (n, d), C order, finite, no zero row."""
+    source: str
+    """The file's name, or ``bundled:en``; for messages."""
+    digest: str
+    """SHA-256 (hex) of the file's bytes and the options that change what is read from them."""
+    counts: NDArray[np.int64] | None = None
+    """Public corpus counts, shape (n,), where the file has them; else rank order is all we know."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows of the file left out, by reason (duplicate, non-finite, zero, empty, ...)."""
+
+    @cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """Row number of each word."""
+        return {word: row for row, word in enumerate(self.index_to_key)}
+
+    @property
+    def n(self) -> int:
+        """Number of words."""
+        return len(self.index_to_key)
+
+    @property
+    def d(self) -> int:
+        """Number of dimensions."""
+        return int(self.vectors.shape[1])

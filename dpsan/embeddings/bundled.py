@@ -1,0 +1,126 @@
+"""The default vocabulary, a directory ``en`` that comes with dpsan.
+
+::
+
+    manifest.json   {"format": 1, "name": ..., "words": n, "dimensions": d,
+                     "sha256": {"words.tsv": HEX, "vectors.npy": HEX}, ...}
+    words.tsv       (word *TAB* count *LF*){n}, most frequent first
+    vectors.npy     little-endian float16 (n, d)
+
+Both files are checked against the manifest at every load, so its hashes stand for the content: the
+digest is made of them.
+
+Knows the directory.  Must not know where the vectors came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.files import digest_of
+from dpsan.embeddings.rows import Rows
+from dpsan.errors import EmbeddingError
+
+__all__ = ["bundled_digest", "directory", "load_bundled"]
+
+_SOURCE: Final = "bundled:en"
+_BLOCK: Final = 4096
+"""Rows widened to float32 at a time."""
+
+
+def directory() -> Path:
+    """Where the default vocabulary is: in the installed package, else in the source checkout.
+
+    Raises:
+        EmbeddingError: neither has one.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for place in (package / "_vocab" / "en", package.parent / "vocab" / "en"):
+        if (place / "manifest.json").is_file():
+            return place
+    raise EmbeddingError(_SOURCE, "the default vocabulary is missing", "give --embeddings FILE")
+
+
+def bundled_digest(*, vocab_size: int | None = None, place: Path | None = None) -> str:
+    """SHA-256 (hex) of the manifest's hashes and ``vocab_size``.
+
+    Raises:
+        EmbeddingError: the manifest is missing or damaged.
+    """
+    hashes = _manifest(place or directory())["sha256"]
+    return digest_of([hashes["words.tsv"], hashes["vectors.npy"]], vocab_size)
+
+
+def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) -> Embeddings:
+    """Load the default vocabulary, vectors (n, d) widened to float32, with counts.
+
+    Raises:
+        EmbeddingError: a file is missing or differs from the manifest.
+    """
+    place = place or directory()
+    manifest = _manifest(place)
+    vectors = _vectors(_checked(place, manifest, "vectors.npy"))
+    words: list[bytes] = []
+    counts: list[int] = []
+    for line in _checked(place, manifest, "words.tsv").removesuffix(b"\n").split(b"\n"):
+        word, _, count = line.rpartition(b"\t")
+        if not count.isdigit() or len(count) > 18:
+            raise _damaged("words.tsv")
+        words.append(word)
+        counts.append(int(count))
+    n, d = manifest["words"], manifest["dimensions"]
+    if vectors.shape != (n, d) or len(words) != n or vectors.dtype != np.dtype("<f2"):
+        raise _damaged("manifest.json")
+    rows = Rows(Path(_SOURCE), d, vocab_size)
+    for at in range(0, n, _BLOCK):
+        part = slice(at, at + _BLOCK)
+        rows.add(words[part], vectors[part], counts[part])
+        if rows.full:
+            break
+    digest = bundled_digest(vocab_size=vocab_size, place=place)
+    return rows.finish(_SOURCE, digest)
+
+
+def _damaged(name: str) -> EmbeddingError:
+    return EmbeddingError(_SOURCE, f"{name} is damaged", "reinstall dpsan")
+
+
+def _manifest(place: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((place / "manifest.json").read_bytes())
+        valid = manifest["format"] == 1 and all(
+            isinstance(manifest["sha256"][name], str) for name in ("words.tsv", "vectors.npy")
+        )
+        valid = valid and isinstance(manifest["words"], int)
+        valid = valid and isinstance(manifest["dimensions"], int)
+    except (OSError, ValueError, LookupError, TypeError):
+        valid = False
+    if not valid:
+        raise _damaged("manifest.json")
+    return dict(manifest)
+
+
+def _checked(place: Path, manifest: dict[str, Any], name: str) -> bytes:
+    try:
+        data = (place / name).read_bytes()
+    except OSError:
+        raise _damaged(name) from None
+    if hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
+        raise _damaged(name)
+    return data
+
+
+def _vectors(data: bytes) -> NDArray[Any]:
+    try:
+        # numpy's own reader serves: the hash has vouched for the bytes.
+        return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
+    except (OSError, ValueError):
+        raise _damaged("vectors.npy") from None

@@ -1,0 +1,180 @@
+"""Opening embedding files: regular files only, gzip with a bound, lines with a limit, digests.
+
+Knows files and bytes.  Must not know words, vectors or formats.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import stat
+import zipfile
+import zlib
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Protocol
+
+from dpsan.errors import EmbeddingError
+
+__all__ = ["MAX_WORD", "Bounded", "Lines", "Source", "digest_of", "open_regular", "unpack"]
+
+MAX_WORD: Final = 1 << 20
+"""Bytes of the longest word, and of the longest line of text."""
+_BUFFER: Final = 1 << 20
+_FREE: Final = 32 << 20
+"""Decompressed bytes that are never questioned."""
+_RATIO: Final = 200
+"""Beyond these, decompressed bytes per compressed byte; vectors as text reach about 10."""
+_LOADER_FORMAT: Final = 1
+"""Part of every digest: raise it when the same file and options would load differently."""
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """Open a file for reading, never blocking.
+
+    Raises:
+        EmbeddingError: missing, unreadable, or not a regular file.
+    """
+    try:
+        # Opening a device can already have effects, so ask first; a FIFO would block.
+        _require_regular(path, path.stat())
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise EmbeddingError(path, "no such file") from None
+    except OSError as error:
+        raise EmbeddingError(path, (error.strerror or "cannot be opened").lower()) from None
+    except ValueError:  # a NUL in the name
+        raise EmbeddingError(repr(str(path)), "no such file") from None
+    stream: io.BufferedReader = io.BufferedReader(io.FileIO(handle), _BUFFER)
+    try:
+        # The name may have been exchanged between the two calls.
+        _require_regular(path, os.fstat(handle))
+    except EmbeddingError:
+        stream.close()
+        raise
+    return stream
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise EmbeddingError(path, "is a directory")
+    if not stat.S_ISREG(status.st_mode):
+        raise EmbeddingError(path, "not a regular file")
+
+
+class Source(Protocol):
+    """Anything that bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes."""
+
+
+class Bounded(io.RawIOBase):
+    """Decompressed bytes of ``source``, refused when they outgrow ``packed`` compressed bytes."""
+
+    def __init__(self, source: Source, path: Path, packed: int) -> None:
+        self._source = source
+        self._path = path
+        self._bound = max(_FREE, _RATIO * packed)
+        self._seen = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        """Fill ``buffer`` unless the data end."""
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        filled = 0
+        try:
+            while filled < len(view):
+                part = self._source.read(len(view) - filled)
+                if not part:
+                    break
+                view[filled : filled + len(part)] = part
+                filled += len(part)
+        except EOFError:
+            raise EmbeddingError(self._path, "the compressed data end too early") from None
+        except (OSError, zlib.error, ValueError, zipfile.BadZipFile):
+            raise EmbeddingError(self._path, "the compressed data are damaged") from None
+        self._seen += filled
+        if self._seen > self._bound:
+            raise EmbeddingError(
+                self._path,
+                f"grows more than {_RATIO} times when decompressed",
+                "decompress it yourself if you trust it",
+            )
+        return filled
+
+
+def unpack(stream: io.BufferedReader, path: Path, packed: int) -> io.BufferedReader:
+    """The decompressed bytes of a gzip ``stream`` of ``packed`` bytes."""
+    # gzip.GzipFile reads on through concatenated members and checks each CRC.
+    return io.BufferedReader(Bounded(gzip.GzipFile(fileobj=stream), path, packed), _BUFFER)
+
+
+class Lines:
+    """Numbered lines of a stream, split on LF only, none longer than 1 MB."""
+
+    def __init__(self, stream: io.BufferedReader, path: Path) -> None:
+        self.path = path
+        self.number = 0
+        """Number of the line last read, from 1."""
+        self._stream = stream
+        self._ahead: deque[bytes] = deque()
+        if stream.peek(3)[:3] == b"\xef\xbb\xbf":
+            stream.read(3)
+
+    def read(self) -> bytes:
+        """The next line with its LF; empty at the end.
+
+        Raises:
+            EmbeddingError: the line is too long.
+        """
+        line = self._ahead.popleft() if self._ahead else self._stream.readline(MAX_WORD + 2)
+        if line:
+            self.number += 1
+            if len(line) > MAX_WORD + 1:
+                raise EmbeddingError(self.path, "longer than 1 MB", line=self.number)
+        return line
+
+    def look(self, count: int) -> list[bytes]:
+        """Up to ``count`` of the next lines, still to be read."""
+        while len(self._ahead) < count:
+            line = self._stream.readline(MAX_WORD + 2)
+            if not line:
+                break
+            self._ahead.append(line)
+            if len(line) > MAX_WORD + 1:
+                break  # read() refuses it
+        return list(self._ahead)[:count]
+
+    def only_blank(self) -> bool:
+        """Whether nothing but white space is left; reads up to what else there is."""
+        if any(line.strip() for line in self._ahead):
+            return False
+        self._ahead.clear()
+        while part := self._stream.read(_BUFFER):
+            if part.strip():
+                return False
+        return True
+
+
+def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
+    """SHA-256 (hex) of files, each a path or its known SHA-256, and of what is taken of them.
+
+    Raises:
+        EmbeddingError: a file cannot be read.
+    """
+    hashes = [file if isinstance(file, str) else _sha256(file) for file in files]
+    told = {"format": _LOADER_FORMAT, "files": hashes, "vocab_size": vocab_size}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with open_regular(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,104 @@
+"""gensim's own files (``.kv``, ``.model``): pickles, which run whatever code they contain.
+
+::
+
+    file    = pickle of KeyedVectors, or of a model with a KeyedVectors in ``wv``
+    beside  = FILE.*.npy, arrays that gensim stores apart
+
+Only ``dpsan index --unsafe-pickle`` may call :func:`load_unsafe_pickle`; ``load`` refuses.
+
+Knows gensim's classes.  Must not be reached by any other command.
+"""
+
+from __future__ import annotations
+
+import pickle  # for the class of an error only
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.files import digest_of, open_regular
+from dpsan.embeddings.rows import Rows, check_dimensions
+from dpsan.errors import EmbeddingError
+
+__all__ = ["load_unsafe_pickle", "parts", "refuse"]
+
+_BLOCK: Final = 4096
+"""Rows copied at a time."""
+
+
+def refuse(path: Path) -> EmbeddingError:
+    """The error for a pickle given to ``load``."""
+    return EmbeddingError(
+        path,
+        "refused: pickle files can run code",
+        "export with save_word2vec_format, or see dpsan index --unsafe-pickle",
+    )
+
+
+def parts(path: Path) -> list[Path]:
+    """The file and the arrays stored beside it."""
+    prefix, suffix = f"{path.name}.", ".npy"
+    try:
+        beside = [
+            file
+            for file in path.parent.iterdir()
+            if file.name.startswith(prefix) and file.name.endswith(suffix)
+        ]
+    except OSError:
+        beside = []
+    return [path, *sorted(beside)]
+
+
+def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Embeddings:
+    """Load gensim's KeyedVectors or the word vectors of a model; RUNS CODE FROM THE FILE.
+
+    Raises:
+        EmbeddingError: not such a file, or no usable row.
+    """
+    path = Path(path)
+    open_regular(path).close()
+    digest = digest_of(parts(path), vocab_size)
+    vectors, words, counts = _unpickle(path)
+    if vectors.ndim != 2 or len(words) != len(vectors) or vectors.dtype.kind != "f":
+        raise EmbeddingError(path, "words and vectors do not fit together")
+    check_dimensions(path, vectors.shape[1])
+    rows = Rows(path, vectors.shape[1], vocab_size)
+    for at in range(0, len(words), _BLOCK):
+        part = slice(at, at + _BLOCK)
+        rows.add(words[part], vectors[part], None if counts is None else counts[part])
+        if rows.full:
+            break
+    return rows.finish(str(path), digest)
+
+
+def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
+    from gensim.models import KeyedVectors  # heavy import
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about old versions; rows are checked below
+            loaded: Any = KeyedVectors.load(str(path))
+        loaded = getattr(loaded, "wv", loaded)
+        words = [str(word) for word in loaded.index_to_key]
+        counts = loaded.expandos.get("count")
+        return (
+            np.asarray(loaded.vectors),
+            words,
+            None if counts is None or len(counts) != len(words) else [int(c) for c in counts],
+        )
+    except (
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        ImportError,
+        LookupError,
+        OSError,
+        TypeError,
+        ValueError,
+        pickle.UnpicklingError,
+    ):
+        raise EmbeddingError(path, "not gensim KeyedVectors or a model with them") from None

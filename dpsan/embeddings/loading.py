@@ -1,0 +1,185 @@
+"""Loading embedding files: open, find out the format, read, sum up.
+
+Knows every format's reader and which files belong together.  Must not know any grammar.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from dpsan.embeddings import (
+    fasttext_bin,
+    gensim_pickle,
+    glove,
+    numpy_files,
+    safetensors_file,
+    word2vec_binary,
+    word2vec_text,
+)
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.bundled import bundled_digest, load_bundled
+from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
+from dpsan.embeddings.rows import Rows
+from dpsan.embeddings.sniff import GZIP, Kind, sniff
+from dpsan.errors import EmbeddingError, UsageError
+
+__all__ = ["file_digest", "load"]
+
+_COPY: Final = 4 << 20
+"""Bytes copied at a time."""
+
+
+def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Embeddings:
+    """Load the first ``vocab_size`` usable rows of a file, or of the default vocabulary.
+
+    Raises:
+        EmbeddingError: the file cannot be used.
+        ExtraMissingError: its format needs an extra.
+        UsageError: ``vocab_size`` is below 1.
+    """
+    if vocab_size is not None and vocab_size < 1:
+        raise UsageError(f"--vocab-size must be >= 1 (got {vocab_size})")
+    if path is None:
+        return load_bundled(vocab_size=vocab_size)
+    path = Path(path)
+    with _opened(path) as (stream, kind):
+        if kind is Kind.PICKLE:
+            raise gensim_pickle.refuse(path)
+        if kind is Kind.FASTTEXT_BIN:
+            raise fasttext_bin.refuse(path)
+        files = _files(path, kind)
+        before = _states(files)
+        digest = digest_of(files, vocab_size)
+        rows = _read(stream, path, kind, vocab_size)
+        if _states(files) != before:
+            raise EmbeddingError(path, "changed while it was read")
+        return rows.finish(str(path), digest)
+
+
+def file_digest(path: Path | str | None, *, vocab_size: int | None = None) -> str:
+    """SHA-256 (hex) of the files that ``load`` would read, and of ``vocab_size``: its ``digest``.
+
+    Raises:
+        EmbeddingError: the file cannot be read.
+    """
+    if path is None:
+        return bundled_digest(vocab_size=vocab_size)
+    path = Path(path)
+    with _opened(path) as (_, kind):
+        return digest_of(_files(path, kind), vocab_size)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, Kind]]:
+    """The decompressed stream of a file, and what it is; troubles of the system get its name."""
+    try:
+        with ExitStack() as stack:
+            stream, packed = _unpacked(path, stack)
+            kind = sniff(stream.peek(), path)
+            if packed and kind in (Kind.NPZ, Kind.SAFETENSORS):  # these need a file to seek in
+                stream = stack.enter_context(_spooled(stream))
+            if kind is Kind.NPZ and _is_pickle(stream, path):
+                kind = Kind.PICKLE
+            yield stream, kind
+    except MemoryError:
+        raise EmbeddingError(path, "does not fit into memory", "try --vocab-size N") from None
+    except OSError as error:
+        raise EmbeddingError(path, (error.strerror or "cannot be read").lower()) from None
+
+
+def _unpacked(path: Path, stack: ExitStack) -> tuple[io.BufferedReader, bool]:
+    """A file's bytes, decompressed if need be, and whether they were compressed."""
+    stream = stack.enter_context(open_regular(path))
+    if stream.peek(2)[:2] != GZIP:
+        return stream, False
+    packed = os.fstat(stream.fileno()).st_size
+    return stack.enter_context(unpack(stream, path, packed)), True
+
+
+def _spooled(stream: io.BufferedReader) -> io.BufferedReader:
+    """The rest of a stream as a nameless temporary file."""
+    with ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+        while part := stream.read(_COPY):
+            file.write(part)
+        file.seek(0)
+        return os.fdopen(os.dup(file.fileno()), "rb")
+
+
+def _is_pickle(stream: io.BufferedReader, path: Path) -> bool:
+    """Whether a zip file is one of PyTorch's."""
+    with numpy_files.open_zip(stream, path) as archive:
+        return any(name.endswith(".pkl") for name in archive.namelist())
+
+
+def _files(path: Path, kind: Kind) -> list[Path]:
+    """The file and those that belong to it."""
+    if kind is Kind.PICKLE:
+        return gensim_pickle.parts(path)
+    if kind in (Kind.NPY, Kind.SAFETENSORS):
+        words = _words_beside(path, kind)
+        if words is not None:
+            return [path, words]
+    return [path]
+
+
+def _words_beside(path: Path, kind: Kind) -> Path | None:
+    base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    endings = (".words.txt", ".txt") if kind is Kind.NPY else (".words.txt",)
+    for ending in endings:
+        for packing in ("", ".gz"):
+            words = path.with_name(f"{base.stem}{ending}{packing}")
+            if words.exists() and words != path:
+                return words
+    if kind is Kind.NPY:
+        raise EmbeddingError(path, "no words", f"put them into {base.stem}.words.txt, one per line")
+    return None
+
+
+def _states(files: list[Path]) -> list[tuple[int, int, int]]:
+    found = []
+    for file in files:
+        try:
+            state = file.stat()
+        except OSError:
+            raise EmbeddingError(file, "no such file") from None
+        found.append((state.st_ino, state.st_size, state.st_mtime_ns))
+    return found
+
+
+def _read(stream: io.BufferedReader, path: Path, kind: Kind, limit: int | None) -> Rows:
+    match kind:
+        case Kind.WORD2VEC_TEXT:
+            return word2vec_text.read(stream, path, limit)
+        case Kind.WORD2VEC_BINARY:
+            return word2vec_binary.read(stream, path, limit)
+        case Kind.GLOVE:
+            return glove.read(stream, path, limit)
+        case Kind.NPZ:
+            return numpy_files.read_npz(stream, path, limit)
+        case Kind.NPY:
+            with _words(_words_beside(path, kind)) as words:
+                if words is None:
+                    raise EmbeddingError(path, "no words")
+                return numpy_files.read_npy(stream, path, limit, words)
+        case Kind.SAFETENSORS:
+            with _words(_words_beside(path, kind)) as words:
+                return safetensors_file.read(stream, path, limit, words)
+        case _:
+            raise AssertionError(kind)
+
+
+@contextmanager
+def _words(path: Path | None) -> Iterator[Lines | None]:
+    """The lines of a file of words, which may be compressed."""
+    if path is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        yield Lines(_unpacked(path, stack)[0], path)

@@ -1,0 +1,139 @@
+"""Collecting usable rows, whatever format they come from.
+
+Knows words and vectors.  Must not know files or formats.
+
+Memory grows with the rows that really arrive: no header's count is believed.  Left out and counted
+by reason, the first that applies: ``empty_word``, ``nul`` (a NUL or a line feed in the word),
+``non_finite`` (also what float32 cannot hold), ``zero``, ``duplicate`` (of a kept row).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.files import MAX_WORD
+from dpsan.errors import EmbeddingError
+
+__all__ = ["MAX_DIMENSIONS", "Rows", "check_dimensions"]
+
+MAX_DIMENSIONS: Final = 10_000
+
+
+def check_dimensions(path: Path, d: int, *, line: int | None = None) -> None:
+    """Refuse numbers of dimensions that no embedding has.
+
+    Raises:
+        EmbeddingError: ``d`` is not in 1 ... 10,000.
+    """
+    if not 1 <= d <= MAX_DIMENSIONS:
+        raise EmbeddingError(path, f"{d} dimensions, expected 1 to {MAX_DIMENSIONS}", line=line)
+
+
+class Rows:
+    """Words and vectors so far, at most ``limit`` of them."""
+
+    def __init__(self, path: Path, d: int, limit: int | None) -> None:
+        self.path = path
+        self.dropped: dict[str, int] = {}
+        self._d = d
+        self._limit = limit
+        self._words: list[str] = []
+        self._seen: set[str] = set()
+        self._vectors = np.empty((0, d), dtype=np.float32)
+        self._counts: list[int] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether the limit is reached."""
+        return self._limit is not None and len(self._words) >= self._limit
+
+    def room(self, wanted: int) -> int:
+        """How many rows to read next, at most ``wanted``."""
+        return wanted if self._limit is None else min(wanted, self._limit - len(self._words))
+
+    def add(
+        self,
+        words: Sequence[bytes | str],
+        vectors: NDArray[Any],
+        counts: Sequence[int] | None = None,
+    ) -> None:
+        """Keep the usable rows of a block; ``vectors`` is (m, d) of any real type.
+
+        Raises:
+            EmbeddingError: a word is longer than 1 MB.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = vectors.astype(np.float32, copy=False)
+        finite = np.logical_and.reduce(np.isfinite(block), axis=1).tolist()
+        nonzero = np.logical_or.reduce(block != 0, axis=1).tolist()
+        keep: list[int] = []
+        for row, raw in enumerate(words):
+            if self.full:
+                break
+            if len(raw) > MAX_WORD:
+                raise EmbeddingError(self.path, "a word longer than 1 MB")
+            word = _text(raw)
+            if not word:
+                reason = "empty_word"
+            elif "\0" in word or "\n" in word:
+                reason = "nul"
+            elif not finite[row]:
+                reason = "non_finite"
+            elif not nonzero[row]:
+                reason = "zero"
+            elif word in self._seen:
+                reason = "duplicate"
+            else:
+                self._seen.add(word)
+                self._words.append(word)
+                keep.append(row)
+                continue
+            self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        if counts is not None:
+            self._counts.extend(counts[row] for row in keep)
+        at = len(self._words) - len(keep)
+        self._reserve(len(self._words))
+        self._vectors[at : len(self._words)] = block if len(keep) == len(block) else block[keep]
+
+    def _reserve(self, n: int) -> None:
+        if n > len(self._vectors):
+            # realloc in place of a second copy, an eighth ahead: peak 1.125 times the matrix.
+            self._vectors.resize((max(n, n + n // 8), self._d), refcheck=False)
+
+    def finish(self, source: str, digest: str) -> Embeddings:
+        """The collected rows; call once.
+
+        Raises:
+            EmbeddingError: there are none.
+        """
+        n = len(self._words)
+        if not n:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in self.dropped.items())
+            raise EmbeddingError(self.path, f"no usable row{f': {reasons}' if reasons else ''}")
+        self._seen.clear()
+        self._vectors.resize((n, self._d), refcheck=False)
+        return Embeddings(
+            index_to_key=self._words,
+            vectors=self._vectors,
+            source=source,
+            digest=digest,
+            counts=np.array(self._counts, dtype=np.int64) if self._counts else None,
+            dropped=self.dropped,
+        )
+
+
+def _text(word: bytes | str) -> str:
+    """A word that can be written as UTF-8: what cannot becomes U+FFFD."""
+    if isinstance(word, bytes):
+        return word.decode("utf-8", "replace")
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return word

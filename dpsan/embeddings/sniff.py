@@ -1,0 +1,106 @@
+"""Finding out what a file is, by its content, and loading it.
+
+Knows how formats begin.  Must not know how they go on.
+
+::
+
+    1F 8B                       gzip of any of the following (seen to by the caller)
+    PK                          zip: .npz if it holds vectors.npy or words.npy, PyTorch if data.pkl
+    93 'NUMPY'                  .npy
+    80 02 ... 80 05             pickle; also by name: .kv .model .pkl .pickle .pt .pth, whatever the
+                                content, as the oldest pickles are text
+    length 00000000 '{'         safetensors
+    BA 16 4F 2F                 fastText .bin
+    N SP D LF                   word2vec: text if a line ends in numbers, else binary
+    anything else               GloVe
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from pathlib import Path
+from typing import Final
+
+from dpsan.embeddings import fasttext_bin, numpy_files, safetensors_file, word2vec_text
+from dpsan.embeddings.text_rows import is_number
+from dpsan.errors import EmbeddingError
+
+__all__ = ["GZIP", "Kind", "sniff"]
+
+GZIP: Final = b"\x1f\x8b"
+_PICKLE_NAMES: Final = frozenset({".kv", ".model", ".pkl", ".pickle", ".pt", ".pth"})
+_PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|[\]}(]q\x00")
+_OLD_PICKLE: Final = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|\(?[dl]p[0-9]+\n|i[\w.]+\n[\w.]+\n)")
+_OTHER: Final = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x89HDF": "HDF5",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+
+
+class Kind(Enum):
+    """The formats; NPZ stands for any zip file until its names are known."""
+
+    WORD2VEC_TEXT = auto()
+    WORD2VEC_BINARY = auto()
+    GLOVE = auto()
+    NPY = auto()
+    NPZ = auto()
+    SAFETENSORS = auto()
+    PICKLE = auto()
+    FASTTEXT_BIN = auto()
+
+
+def sniff(head: bytes, path: Path) -> Kind:
+    """What a file is that starts with ``head`` (a MB will do).
+
+    Raises:
+        EmbeddingError: no embedding file starts so.
+    """
+    if not head:
+        raise EmbeddingError(path, "empty file")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        suffixes.pop()
+    if _PICKLE_NAMES.intersection(suffixes[-1:]):
+        return Kind.PICKLE
+    if _PICKLE.match(head):
+        return Kind.PICKLE
+    starts = {
+        b"PK\x03\x04": Kind.NPZ,
+        b"PK\x05\x06": Kind.NPZ,
+        numpy_files.MAGIC: Kind.NPY,
+        fasttext_bin.MAGIC: Kind.FASTTEXT_BIN,
+    }
+    for start, kind in starts.items():
+        if head.startswith(start):
+            return kind
+    if safetensors_file.looks_like(head):
+        return Kind.SAFETENSORS
+    if head.startswith(GZIP):
+        raise EmbeddingError(path, "compressed twice", "gunzip it once")
+    for start, name in _OTHER.items():
+        if head.startswith(start):
+            raise EmbeddingError(path, f"{name} is not read", "convert it to plain text or .gz")
+    if _OLD_PICKLE.match(head):
+        return Kind.PICKLE
+    first, _, body = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    sizes = word2vec_text.header(first)
+    if sizes is None:
+        return Kind.GLOVE
+    return Kind.WORD2VEC_TEXT if _is_text(body, sizes[1]) else Kind.WORD2VEC_BINARY
+
+
+def _is_text(body: bytes, d: int) -> bool:
+    """Whether the rows behind a word2vec header are text."""
+    # Four fields that are numbers at the end of a line do not occur in float32 by chance.
+    fields = max(1, min(d, 4))
+    for line in body.split(b"\n", 50)[:50]:
+        last = line.rsplit(None, fields)[-fields:]
+        if len(last) == fields and all(map(is_number, last)):
+            return True
+    return not re.search(rb"[\x00-\x08\x0e-\x1f]", body[:4096])

@@ -1,0 +1,132 @@
+"""Rows of text, as word2vec text and GloVe files share them.
+
+::
+
+    row     = word *SP* number (*SP* number){d-1} [white space] *LF*
+    word    = bytes without *LF*, UTF-8; it may contain spaces
+    number  = decimal or exponent notation, nan, inf
+
+The last d fields are the vector, the rest is the word.  A word that contains spaces must not end
+in a number: such a row cannot be told from one with a number too many, and is refused as that.
+Tabs and runs of white space separate as well, but are read slowly.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.files import Lines
+from dpsan.embeddings.rows import Rows
+from dpsan.errors import EmbeddingError
+
+__all__ = ["is_number", "numbers_in", "read_rows"]
+
+_NUMBERS: Final = 1 << 18
+"""Numbers parsed at a time: about 25 MB of Python objects."""
+
+
+def is_number(field: bytes) -> bool:
+    """Whether a field is a number; Python's ``1_000`` is a word."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return b"_" not in field
+
+
+def numbers_in(line: bytes) -> int:
+    """How many numbers follow the word of a line."""
+    fields = line.split()
+    run = 0
+    while run < len(fields) and is_number(fields[-1 - run]):
+        run += 1
+    # The word itself may be a number, unless the line starts with white space: an empty word.
+    return run - 1 if run and run == len(fields) and not line[:1].isspace() else run
+
+
+def read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> None:
+    """Read all rows into ``rows``; ``declared`` is the header's count of them, if it has one.
+
+    Raises:
+        EmbeddingError: a row or the number of rows is wrong; names the line.
+    """
+    step = max(1, _NUMBERS // d)
+    seen = 0
+    while not rows.full:
+        first = lines.number + 1
+        wanted = rows.room(step) if declared is None else min(rows.room(step), declared - seen)
+        block: list[bytes] = []
+        ended = False
+        while len(block) < wanted:
+            line = lines.read()
+            if not line.strip():
+                ended = True
+                break
+            block.append(line)
+        if block:
+            rows.add(*_parse(block, lines, first, d))
+            seen += len(block)
+        at = lines.number
+        if ended:
+            if not lines.only_blank():
+                raise EmbeddingError(lines.path, f"0 numbers, expected {d}", line=at)
+            if declared is not None and seen < declared:
+                raise EmbeddingError(
+                    lines.path,
+                    f"the file ends after {seen} rows, the header says {declared}",
+                    line=first + len(block),
+                )
+            return
+        if seen == declared and not rows.full:
+            if not lines.only_blank():
+                raise EmbeddingError(
+                    lines.path, f"more rows than the header's {declared}", line=at + 1
+                )
+            return
+
+
+def _parse(
+    block: list[bytes], lines: Lines, first: int, d: int
+) -> tuple[list[bytes], NDArray[np.float64]]:
+    """Words and vectors (m, d) of a block whose first line has the number ``first``."""
+    words: list[bytes] = []
+    vectors: list[bytes] = []
+    for line in block:
+        word, _, numbers = line.rstrip().partition(b" ")
+        if numbers.count(b" ") != d - 1:  # a word with spaces, or a bad row
+            break
+        words.append(word)
+        vectors.append(numbers)
+    else:
+        joined = b" ".join(vectors)
+        if b"_" not in joined:
+            try:
+                # split(b" ") yields exactly m * d fields, and float() takes a field whole or not
+                # at all: no malformed row can make up for another.
+                flat = np.fromiter(map(float, joined.split(b" ")), np.float64, len(block) * d)
+                return words, flat.reshape(-1, d)
+            except ValueError:
+                pass
+    table = np.empty((len(block), d))
+    words.clear()
+    for row, line in enumerate(block):
+        word, table[row] = _parse_one(line, lines, first + row, d)
+        words.append(word)
+    return words, table
+
+
+def _parse_one(line: bytes, lines: Lines, number: int, d: int) -> tuple[bytes, list[float]]:
+    found = numbers_in(line)
+    if found != d:
+        fields = line.split()
+        if len(fields) == d + 1 and found < d - 1:
+            message = f"field {len(fields) - found} is not a number"
+        else:
+            message = f"{found} numbers, expected {d}"
+        raise EmbeddingError(lines.path, message, line=number)
+    parts = line.rstrip().rsplit(None, d)
+    word = parts.pop(0) if len(parts) > d else b""
+    return word, [float(part) for part in parts]

@@ -1,0 +1,96 @@
+"""Every error dpsan raises on purpose: a message, a hint that can be typed, an exit status.
+
+Knows exit statuses.  Must not know what failed in detail: messages name file, line and column and
+never contain input text.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = [
+    "CacheError",
+    "DpsanError",
+    "EmbeddingError",
+    "ExtraMissingError",
+    "InputError",
+    "OutputError",
+    "UnprovedError",
+    "UsageError",
+    "unknown_name",
+]
+
+
+class DpsanError(Exception):
+    """Base of all errors that a user can cause or mend.
+
+    Args:
+        message: one line, without input text.
+        hint: what to do, shown in parentheses behind the message.
+    """
+
+    exit_status = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(DpsanError):
+    """The call cannot be carried out as written."""
+
+    exit_status = 2
+
+
+class UnprovedError(UsageError):
+    """A mechanism without a proved guarantee was asked for without ``--allow-unproved``."""
+
+
+class ExtraMissingError(UsageError):
+    """A feature needs an optional dependency."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra", f"pip install 'dpsan[{extra}]'")
+
+
+class EmbeddingError(DpsanError):
+    """An embedding file cannot be used."""
+
+    def __init__(
+        self, path: Path | str, message: str, hint: str = "", *, line: int | None = None
+    ) -> None:
+        where = f"{path}: line {line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {message}", hint)
+
+
+class InputError(DpsanError):
+    """A file of text, or one record of it, cannot be read."""
+
+    def __init__(
+        self, path: Path | str, message: str, hint: str = "", *, line: int | None = None
+    ) -> None:
+        where = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {message}", hint)
+
+
+class OutputError(DpsanError):
+    """A result cannot be written."""
+
+
+class CacheError(DpsanError):
+    """The cache directory cannot be used."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """The error for a name that is not in a registry: the nearest name, else the whole list."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    if near:
+        return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
+    return UsageError(f"unknown {kind} '{name}'", f"known: {', '.join(names)}")

@@ -1,0 +1,144 @@
+"""Files that are complete or absent: written under another name, synced, renamed.
+
+Knows paths and descriptors.  Must not know what is written.  A privacy rule too: running a
+half-published file again publishes two noisings of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Final
+
+from dpsan.errors import OutputError
+
+__all__ = ["AtomicFile", "Sink", "StreamSink", "create_private", "discard_unfinished"]
+
+_UNFINISHED: Final[set[Path]] = set()
+
+
+def discard_unfinished() -> None:
+    """Remove every temporary file of this process: after a signal or an error."""
+    for path in list(_UNFINISHED):
+        path.unlink(missing_ok=True)
+        _UNFINISHED.discard(path)
+
+
+class Sink:
+    """Where output bytes go; counts and hashes them."""
+
+    name: str
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        self.name = name
+        self.descriptor = descriptor
+        self._hash = hashlib.sha256()
+        self.bytes_written = 0
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes written so far, hexadecimal."""
+        return self._hash.hexdigest()
+
+    def write(self, data: bytes) -> None:
+        """Write all of ``data``.
+
+        Raises:
+            OutputError: the device is full or failed.
+            BrokenPipeError: the reader has gone.
+        """
+        view = memoryview(data)
+        while view:
+            try:
+                done = os.write(self.descriptor, view)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise OutputError(f"{self.name}: cannot write: {error.strerror}") from None
+            view = view[done:]
+        self._hash.update(data)
+        self.bytes_written += len(data)
+
+
+class StreamSink(Sink):
+    """Standard output."""
+
+
+class AtomicFile(Sink):
+    """A new file that appears under its name only when :meth:`commit` is called.
+
+    Args:
+        target: final name.
+        force: replace an existing file.
+        like: copy permissions from this file instead of using the umask.
+
+    Raises:
+        OutputError: it exists, or cannot be created.
+    """
+
+    def __init__(self, target: Path, *, force: bool = False, like: Path | None = None) -> None:
+        if not force and os.path.lexists(target):
+            raise OutputError(f"{target}: exists", "--force replaces it")
+        self.target = target
+        self._temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self._temporary, flags, 0o600)
+        except OSError as error:
+            raise OutputError(f"{target}: cannot create: {error.strerror}") from None
+        _UNFINISHED.add(self._temporary)
+        if like is None:
+            umask = os.umask(0)
+            os.umask(umask)
+            self._mode = 0o666 & ~umask
+        else:
+            self._mode = stat.S_IMODE(like.stat().st_mode)
+        super().__init__(str(target), descriptor)
+
+    def commit(self) -> None:
+        """Sync and rename into place.  Raises OutputError; then nothing is left behind."""
+        try:
+            os.fchmod(self.descriptor, self._mode)
+            os.fsync(self.descriptor)
+            os.close(self.descriptor)
+            self.descriptor = -1
+            self._temporary.rename(self.target)
+            _UNFINISHED.discard(self._temporary)
+            directory = os.open(self.target.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+        except OSError as error:
+            self.discard()
+            raise OutputError(f"{self.name}: cannot write: {error.strerror}") from None
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+        self._temporary.unlink(missing_ok=True)
+        _UNFINISHED.discard(self._temporary)
+
+
+def create_private(path: Path, *, force: bool) -> int:
+    """Create a file for the owner alone (0600 under every umask) and return its descriptor.
+
+    Raises:
+        OutputError: it exists and ``force`` is not given, or it cannot be created.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        if force and not path.is_dir():
+            path.unlink(missing_ok=True)
+        descriptor = os.open(path, flags, 0o600)
+        os.fchmod(descriptor, 0o600)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists", "--force replaces it") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot create: {error.strerror}") from None
+    return descriptor

@@ -1,0 +1,71 @@
+"""What a container format is: records in, the same records with other texts out.
+
+Knows bytes and records.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+__all__ = ["Format", "ReadOptions", "Record", "Source"]
+
+
+class Source(Protocol):
+    """Bytes that arrive: a file, a pipe, a decompressed stream."""
+
+    name: str
+
+    def read(self) -> bytes:
+        """The next bytes, at least one; ``b""`` at the end.  Blocks."""
+        ...
+
+    def idle(self) -> bool:
+        """Whether :meth:`read` would have to wait."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How input bytes become texts."""
+
+    encoding: str = "utf-8"
+    invalid: str = "replace"
+    """``replace`` (U+FFFD, counted) or ``error``."""
+    max_record: int = 16 << 20
+    """Largest record in bytes."""
+    null_data: bool = False
+    """Records end with NUL instead of newline."""
+    fields: tuple[str, ...] = ()
+    """Which fields of a structured record are text."""
+    header: bool = True
+    """Whether CSV and TSV start with a row of names."""
+
+
+@dataclass(slots=True)
+class Record:
+    """One record: its texts, and how to write it with other texts."""
+
+    line: int
+    """1-based, for messages and the audit."""
+    texts: list[str] = field(repr=False)
+    render: Callable[[list[str]], bytes] = field(repr=False)
+    invalid: int = 0
+    """Undecodable byte sequences that were replaced."""
+
+
+class Format(ABC):
+    """A container format."""
+
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        """Records in order; None whenever the source is idle, so that output can be flushed.
+
+        Raises:
+            InputError: naming file and line.
+        """

@@ -1,0 +1,74 @@
+"""What a mechanism promises for one word, and with what right.
+
+Knows epsilon, delta, metrics and statuses.  Must not know how a mechanism works.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Claim", "Guarantee", "Status"]
+
+
+class Status(StrEnum):
+    """How sure we are of a guarantee."""
+
+    PROVED = "PROVED"
+    """We hold the proof and its reference."""
+    CLAIMED = "CLAIMED"
+    """The paper says so; not verified here."""
+    REFUTED = "REFUTED"
+    """A proof or a counterexample here shows that the published claim fails."""
+    NONE = "NONE"
+    """Nobody claims a guarantee of this kind, or none exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the publication says, for these parameters."""
+
+    epsilon: float
+    delta: float = 0.0
+    metric: str | None = None
+    """The metric if epsilon is per unit of distance; None for local differential privacy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The true guarantee of one word's release, over every pair of input strings.
+
+    Local differential privacy (LDP): ``P(M(x) in T) <= e^epsilon_ldp P(M(x') in T) + delta`` for
+    all strings x, x' (unknown strings count as one extra input).  Metric privacy: the same with
+    ``epsilon_metric * distance(x, x')`` in place of ``epsilon_ldp``.
+    """
+
+    status: Status
+    epsilon_ldp: float
+    """Nats; ``inf`` where no finite value holds."""
+    delta: float = 0.0
+    metric: str | None = None
+    epsilon_metric: float | None = None
+    """Per unit of ``metric``; None where no metric guarantee better than the LDP one holds."""
+    slack: float = 0.0
+    """Nats added to the metric loss of two different inputs by integer rounding of the law."""
+    infinite_loss_mass: float = 0.0
+    """Largest probability of an output that excludes some other input altogether."""
+    claimed: Claim | None = None
+    why: str = ""
+    source: str = ""
+
+    def epsilon(self, distance: float) -> float:
+        """The privacy loss bound between two inputs at a distance (privacy map).
+
+        Args:
+            distance: in units of ``metric``, >= 0; ignored but for 0 where there is no metric.
+        """
+        if not distance >= 0:
+            raise ValueError("distance must be >= 0")
+        if distance == 0:
+            return 0.0
+        if self.epsilon_metric is None or math.isinf(distance):
+            return self.epsilon_ldp
+        return min(self.epsilon_metric * distance + self.slack, self.epsilon_ldp)

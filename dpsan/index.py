@@ -1,0 +1,172 @@
+"""Exact nearest-neighbour search: FAISS proposes in float32, float64 decides.
+
+Knows vectors and row numbers.  Must not know words or privacy.
+
+FAISS computes squared distances in float32, whose last bits depend on batch size and threads.
+Here a few more candidates than asked for are re-scored in float64, ties go to the smaller row
+number, and a rounding bound checks that no other row can belong among them; where it cannot
+exclude that, more candidates are taken, in the end all of them.  So the answer is a function of
+the query alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FlatIndex"]
+
+_EXTRA: Final = 3
+"""Candidates taken beyond those asked for; more cost time, fewer cost retries."""
+_QUERIES: Final = 1024
+"""Queries re-scored at a time: bounds memory at 1024 · (k + 3) · d float64."""
+_UNIT: Final = 2.0**-24
+"""Unit roundoff of float32."""
+
+
+def _faiss() -> Any:
+    import faiss  # heavy import
+
+    # FAISS has two code paths and picks by batch size; take the matrix product always.
+    faiss.cvar.distance_compute_blas_threshold = 1
+    return faiss
+
+
+class FlatIndex:
+    """A FAISS Flat index (Euclidean) over n vectors; holds the only copy of them."""
+
+    _pending: Any
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        """Copy ``vectors`` (n, d) into a new index."""
+        n, d = vectors.shape
+        index = self._allocate(n, d)
+        self.vectors[:] = vectors
+        self._finish(index)
+
+    @classmethod
+    def empty(cls, n: int, d: int) -> FlatIndex:
+        """An index whose ``vectors`` are still to be written; call :meth:`filled` then."""
+        self = cls.__new__(cls)
+        self._pending = self._allocate(n, d)
+        return self
+
+    def filled(self) -> None:
+        """Say that the memory handed out by :meth:`empty` now holds the vectors."""
+        self._finish(self._pending)
+        del self._pending
+
+    def _allocate(self, n: int, d: int) -> Any:
+        faiss = _faiss()
+        index = faiss.IndexFlatL2(d)
+        index.codes.resize(4 * n * d)
+        index.ntotal = n
+        self.vectors: NDArray[np.float32] = faiss.rev_swig_ptr(index.get_xb(), n * d).reshape(n, d)
+        return index
+
+    def _finish(self, index: Any) -> None:
+        self._index = index
+        self.vectors.flags.writeable = False
+        n, d = self.vectors.shape
+        self.n, self.d = n, d
+        norms = [
+            float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
+            for block in (self.vectors[at : at + 65536] for at in range(0, n, 65536))
+        ]
+        self._largest_norm = float(np.sqrt(max(norms)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"vectors": np.array(self.vectors)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["vectors"])  # type: ignore[misc]
+
+    def search(
+        self, points: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The k nearest rows of each point, nearest first, ties by row number.
+
+        Args:
+            points: shape (m, d), finite.
+            k: 1 ... n.
+
+        Returns:
+            Row numbers and Euclidean distances (not squared), each (m, k).
+        """
+        if not 1 <= k <= self.n:
+            raise ValueError(f"k must be in 1 ... {self.n}")
+        m = len(points)
+        ids = np.empty((m, k), dtype=np.int64)
+        distances = np.empty((m, k), dtype=np.float64)
+        step = max(1, _QUERIES * 8 // (k + _EXTRA)) if k > 8 else _QUERIES
+        # FAISS searches all points at once (one matrix product); re-scoring goes in pieces.
+        width = min(self.n, k + _EXTRA)
+        found, near = self._propose(points, width)
+        for at in range(0, m, step):
+            part = slice(at, at + step)
+            good = self._decide(
+                points[part], found[part], near[part], k, ids[part], distances[part]
+            )
+            for row in at + np.flatnonzero(~good):
+                self._one(points[row : row + 1], k, ids[row : row + 1], distances[row : row + 1])
+        return ids, distances
+
+    def _propose(
+        self, points: NDArray[np.float64], width: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        near, found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), width)
+        return found, near
+
+    def _decide(
+        self,
+        points: NDArray[np.float64],
+        found: NDArray[np.int64],
+        near: NDArray[np.float32],
+        k: int,
+        ids: NDArray[np.int64],
+        distances: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        """Re-score candidates into ``ids`` and ``distances``; True where certainly right."""
+        found = np.sort(found, axis=1)  # ascending rows: a stable sort breaks ties by row
+        offsets = self.vectors[found].astype(np.float64)
+        offsets -= points[:, None, :]
+        exact = np.einsum("mkd,mkd->mk", offsets, offsets)
+        order = np.argsort(exact, axis=1, kind="stable")[:, :k]
+        ids[:] = np.take_along_axis(found, order, axis=1)
+        exact = np.take_along_axis(exact, order, axis=1)
+        distances[:] = np.sqrt(exact)
+        if found.shape[1] == self.n:
+            return np.ones(len(points), dtype=np.bool_)
+        # |float32 value - true squared distance| <= bound, for any order of summation: d products,
+        # the rounding of the point itself and of the final sums (factor d + 8 on the norms).
+        norms = np.sqrt(np.einsum("md,md->m", points, points)) + self._largest_norm
+        bound = (self.d + 8) * 2 * _UNIT * norms**2
+        # A row outside the candidates has a float32 value of at least the largest candidate's.
+        largest: NDArray[np.float64] = near[:, -1].astype(np.float64)
+        return np.asarray(exact[:, -1] < largest - bound, dtype=np.bool_)
+
+    def _one(
+        self,
+        point: NDArray[np.float64],
+        k: int,
+        ids: NDArray[np.int64],
+        distances: NDArray[np.float64],
+    ) -> None:
+        """One query whose first candidates could not be proved complete."""
+        width = k + _EXTRA
+        while True:
+            width = min(self.n, 8 * width)
+            if width * 8 >= self.n or width > 4096:
+                break
+            if self._decide(point, *self._propose(point, width), k, ids, distances)[0]:
+                return
+        exact = np.empty(self.n, dtype=np.float64)
+        for at in range(0, self.n, 16384):
+            offsets = self.vectors[at : at + 16384].astype(np.float64)
+            offsets -= point
+            exact[at : at + 16384] = np.einsum("nd,nd->n", offsets, offsets)
+        order = np.argsort(exact, kind="stable")[:k]
+        ids[0] = order
+        distances[0] = np.sqrt(exact[order])

@@ -1,0 +1,149 @@
+"""Embedding files made ready: loaded once, indexed, and kept in the cache.
+
+Knows files, digests and the cache.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.cache import Entry, Store
+from dpsan.embeddings import file_digest, load
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
+from dpsan.index import FlatIndex
+from dpsan.space import MetricSpace
+
+__all__ = ["cached_tables", "describe", "open_space", "space_of", "store_embeddings"]
+
+INDEX_KIND = "index"
+TABLE_KIND = "table"
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def _entry(embeddings: Embeddings) -> Entry:
+    arrays: Arrays = {"vectors": np.ascontiguousarray(embeddings.vectors, dtype=np.float32)}
+    if embeddings.counts is not None:
+        arrays["counts"] = embeddings.counts
+    meta = {
+        "source": Path(embeddings.source).name,
+        "digest": embeddings.digest,
+        "words": embeddings.n,
+        "dimensions": embeddings.d,
+        "dropped": dict(embeddings.dropped),
+    }
+    return Entry(arrays=arrays, meta=meta, strings={"words": embeddings.index_to_key})
+
+
+def cached_tables(store: Store, digest: str) -> Callable[[str, Callable[[], Arrays]], Arrays]:
+    """Where the tables of one embedding file are kept."""
+    return partial(_table, store, digest)
+
+
+def _table(store: Store, digest: str, name: str, build: Callable[[], Arrays]) -> Arrays:
+    def make() -> Entry:
+        return Entry(arrays=build(), meta={"digest": digest, "table": name})
+
+    return store.get(TABLE_KIND, f"{digest}/{name}", make).arrays
+
+
+def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
+    """The metric space of embeddings in memory; its tables are cached by their digest."""
+    return MetricSpace(embeddings, cached_tables(store, embeddings.digest))
+
+
+def store_embeddings(embeddings: Embeddings, store: Store) -> None:
+    """Put embeddings into the cache under the digest that :func:`open_space` will look for."""
+    store.save(INDEX_KIND, embeddings.digest, _entry(embeddings))
+
+
+def open_space(
+    path: Path | None, vocab_size: int | None, store: Store
+) -> tuple[Embeddings, MetricSpace]:
+    """Words and metric space of an embedding file, through the cache.
+
+    The file is hashed on every call, so a changed file is never mistaken for the old one.
+
+    Args:
+        path: the file; None for the bundled vocabulary, which is verified and needs no cache.
+        vocab_size: keep only the first so many words.
+
+    Raises:
+        EmbeddingError: the file cannot be used.
+    """
+    if path is None:
+        embeddings = load(None, vocab_size=vocab_size)
+        return embeddings, space_of(embeddings, store)
+    digest = file_digest(path, vocab_size=vocab_size)
+    indexes: list[FlatIndex] = []
+
+    def allocate(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
+        # Vectors are read straight into the index: one copy in memory.
+        if name != "vectors" or dtype != np.float32 or len(shape) != 2 or 0 in shape:
+            return None
+        indexes[:] = [FlatIndex.empty(shape[0], shape[1])]
+        return indexes[0].vectors
+
+    entry = store.get(
+        INDEX_KIND, digest, lambda: _entry(load(path, vocab_size=vocab_size)), allocate=allocate
+    )
+    if indexes and entry.arrays["vectors"] is indexes[0].vectors:
+        index = indexes[0]
+        index.filled()
+    else:
+        index = FlatIndex(entry.arrays["vectors"])
+    embeddings = Embeddings(
+        index_to_key=entry.strings["words"],
+        vectors=index.vectors,
+        source=str(path),
+        digest=digest,
+        counts=entry.arrays.get("counts"),
+        dropped=entry.meta["dropped"],
+    )
+    return embeddings, MetricSpace(embeddings, cached_tables(store, digest), index=index)
+
+
+def describe(
+    path: Path | None, vocab_size: int | None, store: Store, *, unsafe_pickle: bool = False
+) -> dict[str, Any]:
+    """Build (or find) the index of a file with the tables of the default mechanism, and measure it.
+
+    Args:
+        path: the file; None for the bundled vocabulary.
+        vocab_size: keep only the first so many words.
+        store: the cache.
+        unsafe_pickle: run the code of a gensim file to get at its vectors.
+
+    Raises:
+        EmbeddingError: the file cannot be used.
+    """
+    started = time.perf_counter()
+    if unsafe_pickle and path is not None:
+        # Stored under the digest of the file's bytes: later runs find it without the pickle.
+        store_embeddings(load_unsafe_pickle(path, vocab_size=vocab_size), store)
+    embeddings, space = open_space(path, vocab_size, store)
+    nearest = space.nearest_distances()
+    quantiles = np.quantile(nearest, (0.05, 0.5, 0.95)) if len(nearest) else np.zeros(3)
+    return {
+        "source": embeddings.source,
+        "words": space.n,
+        "dimensions": space.d,
+        "dropped": dict(embeddings.dropped),
+        "nearest": {
+            "words": len(nearest),
+            **{name: float(q) for name, q in zip(("p5", "p50", "p95"), quantiles, strict=True)},
+        },
+        "diameter": space.diameter,
+        "diameter_exact": space.diameter_is_exact,
+        "bytes": space.vectors.nbytes,
+        "seconds": time.perf_counter() - started,
+        "digest": embeddings.digest,
+    }

@@ -1,0 +1,164 @@
+"""The only source of randomness: cryptographic streams keyed by job, file, copy, record and block.
+
+Knows keys and uniform bits.  Must not know mechanisms or text.
+
+Every record (a line, a cell) has streams of its own, so a result does not depend on batches,
+workers or order, and a retried record gets the same words.  A stream is SHAKE-256 of
+``key ‖ label ‖ record ‖ block``; words of a record are grouped in blocks of :data:`BLOCK`, so a
+record of any length can be processed piece by piece.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BLOCK", "KEY_BYTES", "Streams", "derive_key", "new_key", "seeded_key", "streams_for"]
+
+KEY_BYTES: Final = 32
+BLOCK: Final = 256
+"""Words of one record that share a stream."""
+
+_TWO_64: Final = 1 << 64
+
+
+def new_key() -> bytes:
+    """A fresh secret key from the operating system."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def seeded_key(seed: str) -> bytes:
+    """The key of a public seed: repeatable and NOT PRIVATE, for tests only."""
+    return hashlib.shake_256(b"dpsan seed 1\0" + seed.encode("utf-8", "surrogatepass")).digest(
+        KEY_BYTES
+    )
+
+
+def derive_key(key: bytes, *path: str | int) -> bytes:
+    """The key of a part of a job (a file, a copy): independent for every different path."""
+    state = hashlib.shake_256(b"dpsan derive 1\0" + key)
+    for part in path:
+        data = repr(part).encode("utf-8", "surrogatepass")
+        state.update(struct.pack("<Q", len(data)) + data)
+    return state.digest(KEY_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The random streams of a batch of ``m`` words.
+
+    ``blocks`` holds one ``(record, block, words)`` for each run of words that share a stream, in
+    order; ``words <= BLOCK`` and only the last block of a record is shorter than ``BLOCK``.
+    Drawing the same label twice gives the same bits: every draw of a mechanism has its own label.
+    """
+
+    key: bytes = field(repr=False)
+    blocks: tuple[tuple[int, int, int], ...]
+
+    def __len__(self) -> int:
+        """Number of words m."""
+        return sum(words for _, _, words in self.blocks)
+
+    @property
+    def records(self) -> NDArray[np.int64]:
+        """For each word the number of its record, shape (m,)."""
+        return np.repeat(
+            np.array([record for record, _, _ in self.blocks], dtype=np.int64),
+            np.array([words for _, _, words in self.blocks], dtype=np.int64),
+        )
+
+    def bits(self, label: str, width: int = 1) -> NDArray[np.uint64]:
+        """Uniform 64-bit integers, shape (m, width); independent between words and labels."""
+        prefix = hashlib.shake_256(b"dpsan stream 1\0" + self.key)
+        name = label.encode("ascii")
+        prefix.update(struct.pack("<QQ", len(name), width) + name)
+        parts = []
+        for record, block, words in self.blocks:
+            state = prefix.copy()
+            state.update(struct.pack("<QQ", record, block))
+            parts.append(state.digest(8 * width * words))
+        data = np.frombuffer(b"".join(parts), dtype="<u8")
+        return data.reshape(-1, width).astype(np.uint64, copy=False)
+
+    def uniform(self, label: str, width: int = 1) -> NDArray[np.float64]:
+        """Uniform numbers in the open interval (0, 1) on a grid of 2^-52, shape (m, width)."""
+        # 52 bits and a half: exact in float64, never 0 and never 1.
+        bits = self.bits(label, width) >> np.uint64(12)
+        return np.asarray((bits + 0.5) * 2.0**-52, dtype=np.float64)
+
+    def integers(self, label: str, bounds: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+        """Exactly uniform integers in [0, bound) for each word, shape (m,).
+
+        Args:
+            label: name of this draw.
+            bounds: one bound, or an array (m,) of bounds, each in 1 ... 2^63.
+        """
+        m = len(self)
+        bound = np.broadcast_to(np.asarray(bounds, dtype=np.uint64), (m,))
+        # Accept x < floor(2^64 / bound) * bound, so that x mod bound is exactly uniform.  The
+        # largest accepted value is 2^64 - 1 - (2^64 mod bound); (2^64 mod b) = (-b mod 2^64) mod b.
+        excess = (np.uint64(0) - bound) % bound
+        largest = np.uint64(_TWO_64 - 1) - excess
+        out = self.bits(label)[:, 0]
+        rejected = out > largest
+        attempt = 0
+        while rejected.any():
+            attempt += 1
+            again = self.bits(f"{label}/{attempt}")[:, 0]
+            out = np.where(rejected, again, out)
+            rejected = out > largest
+        return out % bound
+
+    def normal(self, label: str, width: int) -> NDArray[np.float64]:
+        """Standard normal numbers, shape (m, width), by the inverse distribution function."""
+        from scipy.special import ndtri  # heavy import
+
+        return np.asarray(ndtri(self.uniform(label, width)), dtype=np.float64)
+
+    def chunks(self, size: int, *, whole_records: bool = False) -> list[Streams]:
+        """The same streams in pieces of at most max(size, BLOCK) words, cut between blocks.
+
+        Args:
+            whole_records: cut between records only, whatever their length.
+        """
+        out: list[Streams] = []
+        part: list[tuple[int, int, int]] = []
+        held = 0
+        for block in self.blocks:
+            cut = not whole_records or block[1] == 0
+            if part and cut and held + block[2] > size:
+                out.append(Streams(self.key, tuple(part)))
+                part, held = [], 0
+            part.append(block)
+            held += block[2]
+        if part:
+            out.append(Streams(self.key, tuple(part)))
+        return out
+
+
+def streams_for(key: bytes, records: Sequence[int], words: Sequence[int]) -> Streams:
+    """The streams of a batch of records.
+
+    Args:
+        key: key of the file (see :func:`derive_key`).
+        records: numbers of the records within the file, each used once per key.
+        words: how many words of each record are drawn.
+    """
+    blocks: list[tuple[int, int, int]] = []
+    for record, count in zip(records, words, strict=True):
+        if count <= BLOCK:
+            if count:
+                blocks.append((record, 0, count))
+        else:
+            full, rest = divmod(count, BLOCK)
+            blocks += [(record, block, BLOCK) for block in range(full)]
+            if rest:
+                blocks.append((record, full, rest))
+    return Streams(key, tuple(blocks))

@@ -1,0 +1,175 @@
+"""One run of ``rewrite``: all inputs to all outputs, the audit, the totals.
+
+Knows inputs, outputs and their order.  Must not know options or mechanisms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dpsan.accounting import Accountant
+from dpsan.audit import AuditWriter
+from dpsan.batch import (
+    Inplace,
+    Outcome,
+    Plan,
+    open_input,
+    plan_outputs,
+    refuse_same,
+    rewrite_file,
+    rewrite_stream,
+)
+from dpsan.errors import DpsanError, OutputError
+from dpsan.files import AtomicFile, Sink
+from dpsan.formats.source import FileSource
+from dpsan.sanitizer import Sanitizer
+from dpsan.workers import Workers
+
+__all__ = ["Result", "Run"]
+
+STDIN: Final = Path("-")
+
+
+@dataclass
+class Result:
+    """What became of a run."""
+
+    totals: Accountant
+    outcomes: list[Outcome] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    """One line for each input that failed."""
+    skipped: int = 0
+    """Inputs whose output was there already (``--resume``)."""
+
+    @property
+    def hashes(self) -> tuple[str, str] | None:
+        """SHA-256 of input and output where there is exactly one of each."""
+        return self.outcomes[0].sha256 if len(self.outcomes) == 1 else None
+
+
+@dataclass
+class Run:
+    """Inputs, outputs and how to go from one to the other.
+
+    ``output`` is a file for everything together, a directory for one file each (``tree``), an
+    :class:`Inplace`, or None for standard output.
+    """
+
+    sanitizer: Sanitizer
+    plan: Plan
+    key: bytes
+    inputs: list[Path]
+    output: Path | Inplace | None = None
+    tree: bool = False
+    resume: bool = False
+    workers: Workers | None = None
+    audit: AuditWriter | None = None
+    progress: Callable[[int], None] | None = None
+    complain: Callable[[str], None] = lambda _: None
+    """Told of each failed input at once."""
+
+    def execute(self) -> Result:
+        """Do it; failed inputs do not stop the others.
+
+        Raises:
+            OutputError, BrokenPipeError: a common output failed.
+        """
+        result = Result(Accountant(self.sanitizer.guarantee, self.sanitizer.mechanism.epsilon))
+        complete = False
+        try:
+            if self.tree or isinstance(self.output, Inplace):
+                self._each(result)
+            else:
+                self._together(result)
+            complete = not result.failed
+        finally:
+            if self.audit:
+                self.audit.totals(result.totals, result.hashes, complete=complete)
+        return result
+
+    def _record(self, result: Result, file: int, outcome: Outcome) -> None:
+        result.outcomes.append(outcome)
+        result.totals.merge(outcome.totals)
+        if self.audit:
+            self.audit.file(file, outcome.name, outcome.totals, outcome.sha256)
+
+    def _fail(self, result: Result, error: DpsanError) -> None:
+        result.failed.append(str(error))
+        self.complain(str(error))
+
+    def _each(self, result: Result) -> None:
+        """One output for each input."""
+        if isinstance(self.output, Inplace):
+            targets: list[Path | Inplace] = [self.output] * len(self.inputs)
+        else:
+            targets = [*plan_outputs(self.inputs, self.output or Path())]
+        for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
+            if self.resume and isinstance(target, Path) and target.exists():
+                result.skipped += 1
+                if self.progress:
+                    self.progress(path.stat().st_size if path.exists() else 0)
+                continue
+            try:
+                outcome = rewrite_file(
+                    path,
+                    target,
+                    self.sanitizer,
+                    self.plan,
+                    self.key,
+                    workers=self.workers,
+                    file=file,
+                    audit=self.audit,
+                    progress=self.progress,
+                )
+            except DpsanError as error:
+                self._fail(result, error)
+            else:
+                self._record(result, file, outcome)
+
+    def _together(self, result: Result) -> None:
+        """All inputs one after the other into one output."""
+        with ExitStack() as stack:
+            if self.output is None:
+                sink = Sink("standard output", 1)
+            else:
+                assert isinstance(self.output, Path)  # noqa: S101 - narrowed by execute()
+                for path in self.inputs:
+                    refuse_same(path, self.output)
+                sink = AtomicFile(self.output, force=self.plan.force)
+                stack.callback(sink.discard)  # nothing to discard after a commit
+            for file, path in enumerate(self.inputs, start=1):
+                try:
+                    outcome = self._stream(path, sink, file)
+                except OutputError:
+                    raise
+                except DpsanError as error:
+                    self._fail(result, error)
+                else:
+                    self._record(result, file, outcome)
+            if isinstance(sink, AtomicFile) and not result.failed:
+                sink.commit()  # a file under its final name is complete
+
+    def _stream(self, path: Path, sink: Sink, file: int) -> Outcome:
+        with ExitStack() as stack:
+            if path == STDIN:
+                source = FileSource("standard input", 0)
+            else:
+                descriptor = open_input(path)
+                stack.callback(os.close, descriptor)
+                source = FileSource(str(path), descriptor)
+            return rewrite_stream(
+                source,
+                sink,
+                self.sanitizer,
+                self.plan,
+                self.key,
+                workers=self.workers,
+                file=file,
+                audit=self.audit,
+                progress=self.progress,
+            )

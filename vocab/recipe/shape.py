@@ -1,0 +1,182 @@
+"""Shaping trained vectors so that near words can stand for each other.
+
+Knows vectors and pairs of words.  Must not know how vectors were trained, nor any test set.
+
+Steps: remove the mean, scale to unit length, counter-fit (Mrkšić, Ó Séaghdha, Thomson, Gašić,
+Rojas-Barahona, Su, Vandyke, Wen, Young: Counter-fitting Word Vectors to Linguistic Constraints,
+NAACL 2016), and the first two again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+__all__ = ["Constraints", "Shaping", "centred", "counter_fit", "read_constraints", "shape_vectors"]
+
+_CHUNK: Final = 2_000
+
+Vectors = NDArray[np.float32]
+Pairs = NDArray[np.int64]
+"""Row numbers of word pairs, shape (pairs, 2), smaller first, no pair twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Pairs of words to pull together and to push apart."""
+
+    synonyms: Pairs
+    antonyms: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """Settings; the letters are the paper's."""
+
+    remove_mean: bool = True
+    components: int = 0
+    """Leading principal components removed with the mean."""
+    rounds: int = 20
+    """Passes of gradient descent; 0 leaves counter-fitting out."""
+    rate: float = 0.1
+    repel: float = 1.0
+    """Weight k1 of antonym repel."""
+    attract: float = 1.0
+    """Weight k2 of synonym attract."""
+    preserve: float = 1.0
+    """Weight k3 of vector space preservation."""
+    apart: float = 1.0
+    """Cosine distance delta that antonyms should have at least."""
+    close: float = 0.0
+    """Cosine distance gamma that synonyms should have at most."""
+    neighbours: int = 20
+    """Neighbours of each word whose distance must not grow (the paper takes a radius)."""
+    indirect: bool = False
+    """Also push a word from the synonyms of its antonyms."""
+
+
+def centred(vectors: Vectors, components: int = 0) -> Vectors:
+    """Rows minus their mean (and leading principal components), at unit length."""
+    out = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    out -= out.mean(axis=0)
+    if components:
+        _, axes = np.linalg.eigh(out.T @ out)
+        leading = axes[:, -components:]
+        out -= (out @ leading) @ leading.T
+    out /= np.linalg.norm(out, axis=1, keepdims=True)
+    return out.astype(np.float32)
+
+
+def _pairs(path: Path, ids: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        words = [ids.get(word.removeprefix("en_").lower()) for word in line.split()]
+        if len(words) == 2 and words[0] is not None and words[1] is not None:
+            first, second = sorted((words[0], words[1]))
+            if first != second:
+                yield first, second
+
+
+def _array(pairs: set[tuple[int, int]]) -> Pairs:
+    return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+
+
+def read_constraints(folder: Path, words: list[str]) -> Constraints:
+    """The pairs of a folder whose words are known: *antonyms*.txt and *synonyms*.txt.
+
+    A pair listed as both is taken for antonyms: a wrong repulsion costs a neighbour, a wrong
+    attraction turns the meaning round.
+    """
+    ids = {word: row for row, word in enumerate(words)}
+    found: dict[str, set[tuple[int, int]]] = {"synonyms": set(), "antonyms": set()}
+    for kind, pairs in found.items():
+        for path in sorted(folder.glob(f"*{kind}*.txt")):
+            pairs.update(_pairs(path, ids))
+    return Constraints(_array(found["synonyms"] - found["antonyms"]), _array(found["antonyms"]))
+
+
+def _with_indirect(constraints: Constraints, n: int) -> Pairs:
+    """Antonyms, and pairs (synonym of u, v), (u, synonym of v) for antonyms u, v."""
+
+    def graph(pairs: Pairs) -> csr_matrix:
+        ones = np.ones(len(pairs), dtype=np.float32)
+        half = csr_matrix((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+        return half + half.T
+
+    synonyms = graph(constraints.synonyms)
+    step = synonyms @ graph(constraints.antonyms)
+    both = (step + step.T).tocoo()
+    near = (synonyms + synonyms @ synonyms).tocsr()  # synonyms of one word are not repelled
+    found = {(int(u), int(v)) for u, v in zip(both.row, both.col, strict=True) if u < v}
+    rows = {(u, v) for u, v in found if near[u, v] == 0}
+    rows.update((int(u), int(v)) for u, v in constraints.antonyms)
+    return _array(rows)
+
+
+def _neighbour_pairs(vectors: Vectors, k: int) -> Pairs:
+    """Every word with its k nearest words by cosine."""
+    pairs: set[tuple[int, int]] = set()
+    for start in range(0, len(vectors), _CHUNK):
+        cosines = vectors[start : start + _CHUNK] @ vectors.T
+        nearest = np.argpartition(-cosines, k + 1, axis=1)[:, : k + 1]
+        for row, columns in enumerate(nearest.tolist(), start):
+            pairs.update((min(row, at), max(row, at)) for at in columns if at != row)
+    return _array(pairs)
+
+
+def _cosines(vectors: Vectors, pairs: Pairs) -> NDArray[np.float32]:
+    return np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
+
+
+def counter_fit(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Vectors:
+    """Unit vectors moved by gradient descent on the paper's three hinge losses.
+
+    With d = 1 - cosine and tau(x) = max(0, x), the loss is the sum of k1·tau(delta - d(u, v)) over
+    antonyms, k2·tau(d(u, v) - gamma) over synonyms and k3·tau(d'(u, v) - d(u, v)) over neighbours
+    u, v of the first space, where d is the first distance and d' the present one.  A word's
+    gradient is divided by its number of active pairs, as in the authors' code.
+    """
+    n = len(vectors)
+    near = _neighbour_pairs(vectors, shaping.neighbours)
+    first = _cosines(vectors, near)
+    antonyms = _with_indirect(constraints, n) if shaping.indirect else constraints.antonyms
+    pairs = np.concatenate([antonyms, constraints.synonyms, near])
+    kinds = np.repeat([0, 1, 2], [len(antonyms), len(constraints.synonyms), len(near)])
+    strength = np.array([-shaping.repel, shaping.attract, shaping.preserve], np.float32)[kinds]
+    # Cosine at which a pair stops pulling (synonyms, neighbours) or pushing (antonyms).
+    bound = np.array([1 - shaping.apart, 1 - shaping.close, 0], np.float32)[kinds]
+    bound[kinds == 2] = first
+    out = vectors.copy()
+    for _ in range(shaping.rounds):
+        cosines = _cosines(out, pairs)
+        active = (cosines < bound) == (strength > 0)
+        rows, columns = pairs[active].T
+        pull, cosine = strength[active], cosines[active]
+        graph = csr_matrix((pull, (rows, columns)), shape=(n, n))
+        # d cos(u, v) / du = v - cos(u, v)·u for unit u, v
+        move = graph @ out + graph.T @ out
+        own = np.bincount(rows, pull * cosine, n) + np.bincount(columns, pull * cosine, n)
+        degree = np.bincount(rows, minlength=n) + np.bincount(columns, minlength=n)
+        move -= own[:, None] * out
+        out += (shaping.rate / np.maximum(degree, 1))[:, None] * move
+        out /= np.linalg.norm(out, axis=1, keepdims=True)
+        out = out.astype(np.float32)
+    return out
+
+
+def shape_vectors(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Vectors:
+    """Trained vectors -> unit vectors to ship."""
+    if shaping.remove_mean:
+        out = centred(vectors, shaping.components)
+    else:
+        out = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    if shaping.rounds:
+        out = counter_fit(out, constraints, shaping)
+        if shaping.remove_mean:
+            out = centred(out)
+    return out

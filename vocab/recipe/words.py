@@ -1,0 +1,164 @@
+"""Which words make the vocabulary, and in what order.
+
+Knows counts and spelling rules.  Must not know vectors, nor any test set: words are chosen by
+general frequency only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from recipe.corpus import Counts, Source, in_pieces
+
+__all__ = ["choose_words", "mixed_counts", "must_have", "pieces_of_compounds", "usage"]
+
+# A letter is Latin; a word has no digits, or is one of the numeric forms below.
+_LETTERS: Final = r"[a-zß-öø-ÿāăąćĉčďđēęěğģħīĭįıķĺļľłńņňōŏőœŕřśşšţťūŭůűųŵŷźżž]"
+_WORD: Final = re.compile(rf"{_LETTERS}{{1,24}}(?:['-]{_LETTERS}{{1,16}}){{0,3}}")
+_INTEGER: Final = re.compile(r"\d{1,4}")
+# 1.5 and 2,500 and 100,000, not 408-247-8880 nor 3.14159.
+_SEPARATED: Final = re.compile(r"\d{1,2}\.\d|\d{1,3}(?:,\d{3})*,(?:000|500)")
+_WITH_DIGITS: Final = re.compile(
+    r"\d{1,4}(?:st|nd|rd|th|s)|\d{1,2}(?:am|pm)|\d{1,3}(?:km|mm|cm|kg|mph|gb|mb)|[234]d|[345]g"
+    r"|mp[34]|(?:\d{1,3}|[a-z]{1,8})-(?:[a-z]{3,9}|\d{1,2})|\d{1,2}(?:st|nd|rd|th)-[a-z]{3,9}"
+)
+# Remains of addresses and of page mark-up; none is a word of a text.
+_JUNK: Final = frozenset(
+    "http https www htm html php aspx nbsp quot amp lt gt br hr td colspan rowspan bgcolor"
+    " margin-left margin-right margin-top margin-bottom text-align valign cellpadding cellspacing"
+    " font-size font-weight background-color px thumb img href src isbn issn oclc doi pmid"
+    " non-families".split()
+)
+# A possessive is its noun and grammar ("Maria's" protects "Maria"); with these words 's is a verb.
+_VERBAL_S: Final = frozenset(
+    "it's that's there's what's let's he's she's who's here's where's how's when's everything's"
+    " everyone's something's nothing's".split()
+)
+_MONTHS: Final = (
+    "january february march april may june july august september october november december"
+)
+_DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday"
+_NUMBER_WORDS: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+    " hundred thousand million billion trillion dozen first second third fourth fifth sixth"
+    " seventh eighth ninth tenth eleventh twelfth twenty-one twenty-two twenty-three twenty-four"
+    " twenty-five twenty-six twenty-seven twenty-eight twenty-nine thirty-one thirty-five"
+    " forty-five"
+)
+
+
+def _ordinal(number: int) -> str:
+    teens = 10 <= number % 100 <= 20
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def must_have(kinds: Path) -> list[str]:
+    """Words that personal data is made of: names, places, dates, numbers.
+
+    They belong in even where other words are more frequent: a name that the vocabulary lacks is
+    replaced by a word of any kind, one that it has by another name.
+    """
+    words = f"{_MONTHS} {_DAYS} {_NUMBER_WORDS}".split()
+    words += [str(number) for number in range(101)]
+    words += [f"{number:02d}" for number in range(10)]
+    words += [str(number) for number in (*range(110, 1000, 10), *range(1000, 10_000, 500))]
+    words += [f"{number},000" for number in (*range(1, 21), *range(20, 101, 10), 200, 500)]
+    words += [str(year) for year in range(1900, 2031)]
+    words += [_ordinal(number) for number in range(1, 32)]
+    for name in ("first_names", "surnames", "cities", "countries"):
+        words += (kinds / f"{name}.txt").read_text(encoding="utf-8").split()
+    return list(dict.fromkeys(words))
+
+
+def _admissible(word: str) -> bool:
+    if word in _JUNK or (word.endswith("'s") and word not in _VERBAL_S):
+        return False
+    if _WORD.fullmatch(word):
+        return len(word) == 1 or len(set(word) - {"-", "'"}) > 1  # not "mm", "aaa"
+    return any(rule.fullmatch(word) for rule in (_INTEGER, _SEPARATED, _WITH_DIGITS))
+
+
+def usage(counts: Mapping[str, Counts], sources: Iterable[Source]) -> dict[str, float]:
+    """How widely a token is used: its share of document frequency, mixed over the sources.
+
+    Documents rather than occurrences keep the hero of one article or one book out.
+    """
+    mixed: dict[str, float] = {}
+    for source in sources:
+        documents = counts[source.name].documents
+        share = source.weight / documents.total()
+        for word, number in documents.items():
+            mixed[word] = mixed.get(word, 0.0) + share * number
+    return mixed
+
+
+def pieces_of_compounds(tokens: Iterable[str], kept: frozenset[str]) -> dict[str, str]:
+    """The splits to make in the training text: token -> its pieces, separated by spaces."""
+    pieces: dict[str, str] = {}
+    for token in tokens:
+        words = in_pieces(token, kept)
+        if words != [token]:
+            pieces[token] = " ".join(words)
+    return pieces
+
+
+def choose_words(
+    counts: Mapping[str, Counts],
+    sources: Iterable[Source],
+    size: int,
+    least: int,
+    kinds: Path,
+    least_must_have: int = 15,
+) -> frozenset[str]:
+    """The `size` most widely used admissible words with `least` occurrences, and the must-haves.
+
+    Whether a compound is a word of its own, and how often its parts occur, depend on each other;
+    one round settles it: a compound counts whole if it is used more than the last simple word,
+    otherwise its pieces get its usage (documents that have both are then counted twice, which
+    only favours the pieces).
+    """
+    width = usage(counts, sources)
+    total: Counter[str] = Counter()
+    for source in sources:
+        total.update(counts[source.name].tokens)
+    frequent = {w: u for w, u in width.items() if total[w] >= least and _admissible(w)}
+    bar = sorted(frequent.values(), reverse=True)[: size + 1][-1]
+    whole = frozenset(w for w, u in frequent.items() if u >= bar)
+    for token, used in list(width.items()):
+        words = in_pieces(token, whole)
+        if words != [token]:
+            for word in words:
+                width[word] = width.get(word, 0.0) + used
+                total[word] += total[token]
+    wanted = {w for w in must_have(kinds) if total[w] >= least_must_have}
+    ranked = sorted(
+        (w for w in width if total[w] >= least and w not in wanted and _admissible(w)),
+        key=lambda w: (-width[w], w),
+    )
+    return frozenset(wanted.union(ranked[: size - len(wanted)]))
+
+
+def mixed_counts(
+    counts: Mapping[str, Counts], sources: Iterable[Source], words: frozenset[str]
+) -> dict[str, int]:
+    """Occurrences of each word in a corpus of the same size with the sources in their weights.
+
+    Compounds that are not words of the vocabulary count for their pieces, as in training.
+    """
+    sources = list(sources)
+    size = sum(counts[source.name].total() for source in sources)
+    weights = sum(source.weight for source in sources)
+    mixed = dict.fromkeys(words, 0.0)
+    for source in sources:
+        tokens = counts[source.name].tokens
+        share = size * source.weight / weights / tokens.total()
+        for token, number in tokens.items():
+            for word in in_pieces(token, words):
+                if word in mixed:
+                    mixed[word] += share * number
+    return {word: max(1, round(number)) for word, number in mixed.items()}
