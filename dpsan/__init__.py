@@ -21,12 +21,15 @@ _HOMES: Final = {
     "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
     "Sanitizer": ("dpsan.sanitizer", "Sanitizer"),
     "load_embeddings": ("dpsan.embeddings", "load"),
-    "mechanisms": ("dpsan.mechanisms", "mechanisms"),
 }
 
 
 def __getattr__(name: str) -> Any:
     # Lazy: `dpsan --help` must not pay for numpy.
+    if name == "mechanisms":  # a package that can be called, see there
+        import importlib
+
+        return importlib.import_module("dpsan.mechanisms")
     if name not in _HOMES:
         raise AttributeError(f"module 'dpsan' has no attribute '{name}'")
     import importlib

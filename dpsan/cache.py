@@ -43,8 +43,8 @@ Allocate: TypeAlias = Callable[[str, "np.dtype[Any]", tuple[int, ...]], NDArray[
 """Gives the memory for an array by name, dtype and shape; None leaves it to the store."""
 
 _DTYPES: Final = frozenset(("<f2", "<f4", "<f8", "<i4", "<i8", "|u1", "<u4", "<u8", "|b1"))
-_KIND: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_NAME: Final = re.compile(r"([a-z][a-z0-9_]{0,31})-[0-9a-f]{64}")
+_KIND: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
 _MANIFEST: Final = "manifest.json"
 _MANIFEST_LIMIT: Final = 16 << 20
@@ -343,7 +343,7 @@ def _default_root() -> Path:
 
 def _directory_name(kind: str, key: str) -> str:
     if not _KIND.fullmatch(kind):
-        raise ValueError("kind: up to 32 of a-z, 0-9 and _, a letter first")
+        raise ValueError("kind: up to 64 of a-z, 0-9, _ and -, a letter first")
     # JSON, because plain concatenation has two readings.
     identity = json.dumps([FORMAT_VERSION, kind, key]).encode("ascii")
     return f"{kind}-{hashlib.sha256(identity).hexdigest()}"
@@ -351,7 +351,7 @@ def _directory_name(kind: str, key: str) -> str:
 
 def _short(name: str) -> str:
     """A directory name for messages."""
-    return name[: name.index("-") + 13]
+    return name[: name.rindex("-") + 13]
 
 
 def _remove_lock(path: Path) -> None:
@@ -415,7 +415,7 @@ def _inspect(shelf: int, name: str, *, thorough: bool) -> tuple[EntryInfo, str |
         problem = files.reason(error)
     size = files.file_bytes(shelf, name)
     if manifest is None:
-        return EntryInfo(name[: name.index("-")], "", size, "", {}, False, name), problem
+        return EntryInfo(name[: name.rindex("-")], "", size, "", {}, False, name), problem
     m = manifest
     return EntryInfo(m.kind, m.key, size, m.created, m.meta, True, name), problem
 

@@ -212,7 +212,7 @@ class Sanitizer:
         self._codes: dict[str, int | list[str]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.spec, self._loaded, self._store, self._seed)
+        return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
 
     # -- looking words up ------------------------------------------------------------------------
 
@@ -380,9 +380,9 @@ def run_key(seed: str | None) -> bytes:
     return rng.new_key() if seed is None else rng.seeded_key(seed)
 
 
-def _rebuild(spec: RunSpec, loaded: Embeddings | None, store: Store, seed: str | None) -> Sanitizer:
+def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | None) -> Sanitizer:
     self = Sanitizer.__new__(Sanitizer)
-    self._open(spec, loaded, store, seed)
+    self._open(spec, loaded, Store(root), seed)
     return self
 
 

@@ -172,6 +172,8 @@ CLEANING = {"open", "close", "stat", "fstat", "unlink", "scandir"}
 @pytest.mark.parametrize("before", [nothing, spoil, keep])
 @pytest.mark.parametrize("call", CALLS)
 def test_nth_call_fails(tmp_path, monkeypatch, call, before):
+    if call != "fsync":
+        monkeypatch.setattr(os, "fsync", lambda _fd: None)  # most of the time, and not the matter
     real = getattr(os, call)
     faults = 0
     for number in range(1, 200):

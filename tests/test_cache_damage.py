@@ -97,6 +97,12 @@ class Shelf:
         assert [p.name for p in self.path.parent.iterdir() if p.name.startswith(".tmp-")] == []
 
 
+@pytest.fixture(autouse=True)
+def quick_disk(monkeypatch):
+    """Nothing here depends on what survives a power cut, and waiting for it is most of the time."""
+    monkeypatch.setattr(os, "fsync", lambda _fd: None)
+
+
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory):
     return Shelf(tmp_path_factory.mktemp("damage"))

@@ -39,6 +39,7 @@ def read(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
     votes = Counter(numbers_in(line) for line in lines.look(_FIRST) if line.strip())
     d = votes.most_common(1)[0][0] if votes else 0  # among equals the earliest
     if not d:
+        lines.read()  # refuses a first line that is too long
         raise EmbeddingError(
             path, "not an embedding file", "formats: word2vec, GloVe, .vec, .npz, .npy, safetensors"
         )

@@ -23,6 +23,8 @@ from dpsan.errors import EmbeddingError
 __all__ = ["MAX_DIMENSIONS", "Rows", "check_dimensions"]
 
 MAX_DIMENSIONS: Final = 10_000
+_UNUSABLE: Final = 100_000
+"""Rows left out that are never questioned; beyond, at most ten per kept row."""
 
 
 def check_dimensions(path: Path, d: int, *, line: int | None = None) -> None:
@@ -66,7 +68,7 @@ class Rows:
         """Keep the usable rows of a block; ``vectors`` is (m, d) of any real type.
 
         Raises:
-            EmbeddingError: a word is longer than 1 MB.
+            EmbeddingError: a word is longer than 1 MB, or nearly all rows are unusable.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             block = vectors.astype(np.float32, copy=False)
@@ -95,6 +97,10 @@ class Rows:
                 keep.append(row)
                 continue
             self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        unusable = sum(self.dropped.values())
+        if unusable > _UNUSABLE and unusable > 10 * len(self._words):
+            # Else a small compressed file of one repeated row would keep us busy for hours.
+            raise EmbeddingError(self.path, f"too many unusable rows: {self._reasons()}")
         if counts is not None:
             self._counts.extend(counts[row] for row in keep)
         at = len(self._words) - len(keep)
@@ -106,6 +112,9 @@ class Rows:
             # realloc in place of a second copy, an eighth ahead: peak 1.125 times the matrix.
             self._vectors.resize((max(n, n + n // 8), self._d), refcheck=False)
 
+    def _reasons(self) -> str:
+        return ", ".join(f"{count} {reason}" for reason, count in self.dropped.items())
+
     def finish(self, source: str, digest: str) -> Embeddings:
         """The collected rows; call once.
 
@@ -114,8 +123,7 @@ class Rows:
         """
         n = len(self._words)
         if not n:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in self.dropped.items())
-            raise EmbeddingError(self.path, f"no usable row{f': {reasons}' if reasons else ''}")
+            raise EmbeddingError(self.path, f"no usable row: {self._reasons() or 'no row at all'}")
         self._seen.clear()
         self._vectors.resize((n, self._d), refcheck=False)
         return Embeddings(

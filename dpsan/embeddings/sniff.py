@@ -100,7 +100,7 @@ def _is_text(body: bytes, d: int) -> bool:
     # Four fields that are numbers at the end of a line do not occur in float32 by chance.
     fields = max(1, min(d, 4))
     for line in body.split(b"\n", 50)[:50]:
-        last = line.rsplit(None, fields)[-fields:]
-        if len(last) == fields and all(map(is_number, last)):
+        word, *last = line.rsplit(None, fields) or [b""]
+        if word and len(last) == fields and all(map(is_number, last)):
             return True
     return not re.search(rb"[\x00-\x08\x0e-\x1f]", body[:4096])

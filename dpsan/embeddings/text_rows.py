@@ -76,7 +76,7 @@ def read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> None:
             if declared is not None and seen < declared:
                 raise EmbeddingError(
                     lines.path,
-                    f"the file ends after {seen} rows, the header says {declared}",
+                    f"the file ends after {seen} of {declared} rows",
                     line=first + len(block),
                 )
             return

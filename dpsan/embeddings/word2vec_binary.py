@@ -59,10 +59,7 @@ def read(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
         if len(data) > _CHUNK or (len(data) > MAX_WORD and b" " not in data[: MAX_WORD + 2]):
             raise EmbeddingError(path, f"row {seen + 1}: a word longer than 1 MB")
         if not part:
-            where = "inside a row" if data.strip(b"\n") else f"after {seen} rows"
-            raise EmbeddingError(
-                path, f"row {seen + 1}: the file ends {where}, the header says {n} rows"
-            )
+            raise EmbeddingError(path, f"row {seen + 1}: the file ends after {seen} of {n} rows")
     return rows
 
 

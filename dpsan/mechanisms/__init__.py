@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+import sys
+from types import ModuleType
+from typing import Any, Final
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.exponential import Exponential
@@ -36,3 +38,18 @@ def mechanisms() -> list[dict[str, str]]:
         }
         for each in MECHANISMS.values()
     ]
+
+
+class _Callable(ModuleType):
+    """Makes ``dpsan.mechanisms()`` list the mechanisms though ``dpsan.mechanisms`` is a package.
+
+    Importing a subpackage binds its name in the parent, so the function of the same name that
+    users expect would otherwise be hidden by it.
+    """
+
+    def __call__(self) -> list[dict[str, str]]:
+        return mechanisms()
+
+
+_module: Any = sys.modules[__name__]
+_module.__class__ = _Callable

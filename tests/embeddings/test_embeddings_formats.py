@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +157,18 @@ def test_missing_words(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", vectors())
     with pytest.raises(EmbeddingError, match=r"a\.npy: no words \(put them into a\.words\.txt"):
         load(tmp_path / "a.npy")
+
+
+def test_peak_memory(tmp_path: Path) -> None:
+    n, d = 40_000, 300
+    table = np.random.default_rng(4).normal(size=(n, d)).astype(np.float32)
+    words = [f"w{i}" for i in range(n)]
+    (tmp_path / "f").write_bytes(f"{n} {d}\n".encode() + binary_rows(words, table))
+    tracemalloc.start()
+    try:
+        embeddings = load(tmp_path / "f")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(embeddings.vectors, table)
+    assert peak < 1.3 * table.nbytes + (40 << 20)

@@ -1,0 +1,101 @@
+"""The default vocabulary: found, checked, widened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpsan.embeddings import bundled, file_digest, load
+from dpsan.errors import EmbeddingError
+
+N, D = 9000, 4
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    table = np.random.default_rng(2).normal(size=(N, D)).astype("<f2")
+    table[table == 0] = 1
+    np.save(tmp_path / "vectors.npy", table)
+    rows = "".join(f"w{i}\t{N * 10 - i}\n" for i in range(N))
+    (tmp_path / "words.tsv").write_text(rows)
+    _sign(tmp_path)
+    return tmp_path
+
+
+def _sign(place: Path, **other: object) -> None:
+    hashes = {
+        name: hashlib.sha256((place / name).read_bytes()).hexdigest()
+        for name in ("words.tsv", "vectors.npy")
+    }
+    manifest = {"format": 1, "name": "en", "words": N, "dimensions": D, "sha256": hashes}
+    (place / "manifest.json").write_text(json.dumps(manifest | other))
+
+
+def test_load(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundled, "directory", lambda: place)
+    embeddings = load()
+    table = np.load(place / "vectors.npy")
+    assert embeddings.source == "bundled:en"
+    assert embeddings.index_to_key[:2] == ["w0", "w1"]
+    assert embeddings.n == N
+    assert embeddings.vectors.dtype == np.float32
+    np.testing.assert_array_equal(embeddings.vectors, table.astype(np.float32))
+    assert embeddings.counts is not None
+    assert embeddings.counts[:2].tolist() == [N * 10, N * 10 - 1]
+    assert embeddings.counts.dtype == np.int64
+    assert embeddings.digest == file_digest(None)
+
+
+def test_vocab_size(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundled, "directory", lambda: place)
+    embeddings = load(vocab_size=5000)
+    assert embeddings.n == 5000
+    assert embeddings.counts is not None
+    assert len(embeddings.counts) == 5000
+    assert embeddings.digest == file_digest(None, vocab_size=5000) != file_digest(None)
+
+
+@pytest.mark.parametrize("name", ["words.tsv", "vectors.npy"])
+def test_every_flipped_byte_is_seen(place: Path, name: str) -> None:
+    data = bytearray((place / name).read_bytes())
+    for at in (0, len(data) // 2, len(data) - 1):
+        data[at] ^= 1
+        (place / name).write_bytes(data)
+        with pytest.raises(EmbeddingError) as caught:
+            bundled.load_bundled(place=place)
+        assert str(caught.value) == f"bundled:en: {name} is damaged (reinstall dpsan)"
+        data[at] ^= 1
+    (place / name).unlink()
+    with pytest.raises(EmbeddingError, match="is damaged"):
+        bundled.load_bundled(place=place)
+
+
+@pytest.mark.parametrize(
+    "change", [{"format": 2}, {"words": 3}, {"dimensions": 3}, {"sha256": {}}, {"words": "x"}]
+)
+def test_manifest(place: Path, change: dict[str, object]) -> None:
+    _sign(place, **change)
+    with pytest.raises(EmbeddingError, match=r"^bundled:en: manifest\.json is damaged"):
+        bundled.load_bundled(place=place)
+
+
+def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bundled, "__file__", str(tmp_path / "a" / "b" / "c.py"))
+    with pytest.raises(EmbeddingError, match=r"vocabulary is missing \(give --embeddings FILE\)"):
+        load()
+
+
+def test_the_real_one() -> None:
+    try:
+        bundled.directory()
+    except EmbeddingError:
+        pytest.skip("LOUD: vocab/en is not here, the default vocabulary was NOT tested")
+    embeddings = load()
+    assert embeddings.digest == file_digest(None)
+    assert embeddings.dropped == {}
+    assert embeddings.counts is not None
+    assert (np.diff(embeddings.counts) <= 0).all()
