@@ -1,6 +1,6 @@
-"""Finding out what a file is, by its content, and loading it.
+"""Finding out what a file is, by how its content begins.
 
-Knows how formats begin.  Must not know how they go on.
+Knows magic numbers and headers.  Must not know how files go on, nor open them.
 
 ::
 

@@ -1,0 +1,77 @@
+"""Golden cases: a command, its input, and exactly what comes out.
+
+A case file holds one or more cases.  ``$ arguments`` starts one (a leading ``#`` line is a
+comment); ``--- file NAME``, ``--- stdin``, ``--- stdout``, ``--- stderr`` start a block of text;
+``--- status N`` gives the exit status (0 if absent).  A block that is not given is expected to be
+empty, except stdout and stderr under ``--- any stdout`` or ``--- any stderr``.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).parent / "cases"
+
+
+@dataclass
+class Case:
+    name: str
+    command: str
+    files: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
+    status: int = 0
+    free: set[str] = field(default_factory=set)
+
+
+def read(path: Path) -> list[Case]:
+    cases: list[Case] = []
+    target: tuple[str, str] | None = None
+    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+        if line.startswith("$ "):
+            cases.append(Case(f"{path.stem}-{len(cases) + 1}", line[2:].strip()))
+            target = None
+        elif line.startswith("--- "):
+            words = line[4:].split()
+            target = None
+            if words[0] == "status":
+                cases[-1].status = int(words[1])
+            elif words[0] == "any":
+                cases[-1].free.add(words[1])
+            elif words[0] == "file":
+                target = ("file", words[1])
+                cases[-1].files[words[1]] = ""
+            else:
+                target = ("block", words[0])
+                cases[-1].blocks[words[0]] = ""
+        elif target is None:
+            assert line.startswith("#") or not line.strip(), f"{path}: stray line"
+        elif target[0] == "file":
+            cases[-1].files[target[1]] += line
+        else:
+            cases[-1].blocks[target[1]] += line
+    return cases
+
+
+ALL = [case for path in sorted(CASES.glob("*.case")) for case in read(path)]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_case(case, dpsan, tmp_path):
+    for name, text in case.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = dpsan(
+        *shlex.split(case.command), stdin=case.blocks.get("stdin", "").encode(), cwd=tmp_path
+    )
+    found = {"stdout": done.stdout.decode(), "stderr": done.stderr.decode()}
+    for name, text in found.items():
+        if name not in case.free:
+            assert text == case.blocks.get(name, ""), f"{name} of: dpsan {case.command}"
+    assert done.returncode == case.status
+
+
+def test_there_are_cases():
+    assert len(ALL) > 20
