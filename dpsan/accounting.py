@@ -10,7 +10,7 @@ from typing import Final
 
 from dpsan.guarantee import Guarantee, Status
 from dpsan.mechanisms.base import Mechanism
-from dpsan.sanitizer import Action, Sanitized
+from dpsan.runspec import Action, Sanitized
 
 __all__ = ["NOT_PROTECTED", "Accountant", "number"]
 

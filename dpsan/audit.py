@@ -24,7 +24,8 @@ from dpsan.errors import OutputError
 from dpsan.files import create_private
 from dpsan.guarantee import Guarantee
 from dpsan.mechanisms.base import Mechanism
-from dpsan.sanitizer import Action, AuditRecord, Sanitizer
+from dpsan.runspec import Action, AuditRecord
+from dpsan.sanitizer import Sanitizer
 
 __all__ = ["SCHEMA", "AuditWriter", "guarantee_row"]
 

@@ -23,7 +23,8 @@ from dpsan.files import AtomicFile, Sink
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, GzipSource
-from dpsan.sanitizer import Sanitized, Sanitizer
+from dpsan.runspec import Sanitized
+from dpsan.sanitizer import Sanitizer
 from dpsan.workers import Inline, Workers
 
 __all__ = [

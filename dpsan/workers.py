@@ -19,7 +19,8 @@ from typing import Final, Protocol, Self
 
 from dpsan.cache import Store
 from dpsan.errors import DpsanError
-from dpsan.sanitizer import RunSpec, Sanitized, Sanitizer
+from dpsan.runspec import RunSpec, Sanitized
+from dpsan.sanitizer import Sanitizer
 
 __all__ = ["Inline", "Pool", "Workers"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +91,7 @@ def fits(observed: np.ndarray, law: np.ndarray) -> bool:
 
 
 @pytest.fixture(scope="session")
-def dpsan(cache: Path) -> Iterator[Callable[..., subprocess.CompletedProcess[bytes]]]:
+def dpsan(cache: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """Run the command line in a process of its own, without the caller's DPSAN_ variables."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -107,4 +107,4 @@ def dpsan(cache: Path) -> Iterator[Callable[..., subprocess.CompletedProcess[byt
             **more,
         )
 
-    yield run
+    return run

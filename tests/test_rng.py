@@ -9,9 +9,7 @@ def test_bits_do_not_depend_on_the_batch():
     whole = rng.streams_for(b"k" * 32, [3, 4, 5], [2, 600, 1])
     bits = whole.bits("x", 3)
     assert bits.shape == (603, 3)
-    for part, (at, end) in zip(
-        ([3], [4], [5]), ((0, 2), (2, 602), (602, 603)), strict=True
-    ):
+    for part, (at, end) in zip(([3], [4], [5]), ((0, 2), (2, 602), (602, 603)), strict=True):
         words = [end - at]
         alone = rng.streams_for(b"k" * 32, part, words)
         assert (alone.bits("x", 3) == bits[at:end]).all()

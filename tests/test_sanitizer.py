@@ -13,7 +13,8 @@ import dpsan
 from dpsan import rng
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
-from dpsan.sanitizer import Action, Sanitizer
+from dpsan.runspec import Action
+from dpsan.sanitizer import Sanitizer
 from dpsan.text import TOKENIZERS
 
 WORDS = ["the", "maria", "john", "paris", "don't", "well-known", "it", "not", "may", "5", "café"]
@@ -46,7 +47,9 @@ def test_structure_is_kept(text):
     rebuilt.append(text[at:])
     assert "".join(rebuilt) == result.lines[0]
     assert len(out) > 0 or not text
-    gaps = [text[r0.end : r1.start] for r0, r1 in zip(result.records, result.records[1:], strict=False)]
+    gaps = [
+        text[r0.end : r1.start] for r0, r1 in zip(result.records, result.records[1:], strict=False)
+    ]
     for gap in gaps:
         assert not re.search(r"\w", gap.replace("_", "")) or gap in ("'s", "’s", "'S", "’S")
 

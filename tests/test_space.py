@@ -79,9 +79,7 @@ def test_neighbors_start_with_the_word_itself():
     assert (among[:20, 0] == ids[:20]).all()
 
 
-@given(
-    n=st.integers(1, 80), d=st.integers(1, 6), seed=st.integers(0, 1000), skew=st.floats(0.1, 3)
-)
+@given(n=st.integers(1, 80), d=st.integers(1, 6), seed=st.integers(0, 1000), skew=st.floats(0.1, 3))
 def test_diameter(n, d, seed, skew):
     generator = np.random.default_rng(seed)
     vectors = (generator.normal(size=(n, d)) * generator.gamma(skew, size=(n, 1))).astype("f4")

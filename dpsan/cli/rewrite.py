@@ -16,7 +16,8 @@ from dpsan.errors import UsageError
 if TYPE_CHECKING:
     from dpsan.cache import Store
     from dpsan.run import Result
-    from dpsan.sanitizer import RunSpec, Sanitizer
+    from dpsan.runspec import RunSpec
+    from dpsan.sanitizer import Sanitizer
     from dpsan.workers import Pool
 
 __all__ = ["rewrite"]
@@ -223,7 +224,8 @@ def rewrite(
     from dpsan.cli.progress import byte_progress
     from dpsan.formats.base import ReadOptions
     from dpsan.run import Run
-    from dpsan.sanitizer import RunSpec, Sanitizer, run_key
+    from dpsan.runspec import RunSpec
+    from dpsan.sanitizer import Sanitizer, run_key
     from dpsan.unknown import UnknownPolicy, read_word_list
 
     spec = RunSpec(

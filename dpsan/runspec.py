@@ -1,0 +1,91 @@
+"""What a run is asked to do, and what it says it did: plain data between the modules.
+
+Knows names and records.  Must not know how words are drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from dpsan.errors import unknown_name
+from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
+from dpsan.mechanisms.base import Mechanism
+from dpsan.text import TOKENIZERS
+from dpsan.unknown import UnknownPolicy
+
+__all__ = ["Action", "AuditRecord", "RunSpec", "Sanitized"]
+
+
+class Action(StrEnum):
+    """What was done to a word."""
+
+    REPLACED = "replaced"
+    """A word of the vocabulary: its output was drawn (and may be the same word)."""
+    UNKNOWN = "unknown"
+    """Not in the vocabulary: drawn as ⊥, or masked."""
+    KEPT = "kept"
+    """On the keep-list: written unchanged, not protected."""
+    PASSED = "passed"
+    """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """What happened to one word."""
+
+    record: int
+    """Index of the text within the call."""
+    start: int
+    """First character in the input text, in code points."""
+    end: int
+    action: Action
+    original: str = field(repr=False)
+    output: str = field(repr=False)
+    input_id: int = -1
+    """Row number of the input, n for ⊥, negative if nothing was drawn."""
+    output_id: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitized:
+    """Result of one call: the texts and what was done."""
+
+    lines: list[str] = field(repr=False)
+    drawn: list[int]
+    """Words drawn by the mechanism in each text."""
+    counts: dict[Action, int]
+    records: list[AuditRecord] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Everything that decides what a run does to text; picklable, without secrets."""
+
+    epsilon: float
+    mechanism: str = DEFAULT_MECHANISM
+    parameters: dict[str, Any] = field(default_factory=dict)
+    embeddings: Path | None = None
+    vocab_size: int | None = None
+    tokenizer: str = "unicode"
+    unknown: UnknownPolicy = UnknownPolicy.SAMPLE
+    keep: frozenset[str] = frozenset()
+    case: str = "vocabulary"
+    allow_unproved: bool = False
+
+    def build(self) -> Mechanism:
+        """The mechanism.
+
+        Raises:
+            UsageError: unknown name, parameter outside its domain.
+            UnprovedError: its status is not PROVED and that was not allowed.
+        """
+        if self.mechanism not in MECHANISMS:
+            raise unknown_name("mechanism", self.mechanism, MECHANISMS)
+        if self.tokenizer not in TOKENIZERS:
+            raise unknown_name("tokenizer", self.tokenizer, TOKENIZERS)
+        if self.case not in ("vocabulary", "input"):
+            raise unknown_name("case", self.case, ["vocabulary", "input"])
+        return MECHANISMS[self.mechanism].build(self.epsilon, self.parameters)
