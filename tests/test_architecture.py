@@ -18,7 +18,7 @@ LAYERS = [
     {"noise", "grid", "analytic", "guarantee", "weights"},
     {"cache", "cache_entry", "cache_files", "index", "space", "library"},
     {"mechanisms", "certificate", "unknown"},
-    {"runspec", "sanitizer", "accounting", "workers", "verify", "calibrate", "audit", "files"},
+    {"runspec", "sanitizer", "accounting", "workers", "verify", "calibrate", "audit", "files", "description"},
     {"analysis", "formats", "batch", "run", "report"},
     {"plot", "cluster", "cli"},
     {"__main__", "__init__"},

@@ -2,32 +2,168 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from dpsan.cli import options
+from dpsan.cli.guard import say
+from dpsan.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from dpsan.mechanisms.base import Mechanism
+    from dpsan.space import MetricSpace
 
 __all__ = ["mechanisms"]
 
 
 def mechanisms(
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Default: a table of all.")
+    ] = None,
+    epsilon: options.Epsilon = None,
+    param: options.Parameters = None,
+    embeddings: options.Embeddings = None,
+    vocab_size: options.VocabSize = None,
+    as_json: options.Json = False,
 ) -> None:
-    """List the mechanisms with the status of their guarantees."""
-    import orjson
+    """List the mechanisms with the status of their guarantees, or explain one.
 
+    With NAME and --epsilon: the true guarantee for these parameters on this vocabulary.
+
+    dpsan mechanisms trlaplace-paper -e 1
+    """
+    from dpsan.mechanisms import MECHANISMS
+
+    if name is None:
+        if epsilon is not None or param or embeddings:
+            raise UsageError("--epsilon, --param and --embeddings need a NAME")
+        _list(as_json)
+        return
+    if name not in MECHANISMS:
+        raise unknown_name("mechanism", name, MECHANISMS)
+    from dpsan.description import numbers
+
+    found = None
+    if epsilon is not None:
+        mechanism, space = _prepare(
+            name, epsilon, options.parameters(param), embeddings, vocab_size
+        )
+        found = numbers(mechanism, space)
+    elif param or embeddings:
+        raise UsageError("--param and --embeddings need --epsilon")
+    if as_json:
+        _print_json(found or _without_numbers(name))
+    else:
+        _explain(name, found)
+
+
+def _prepare(
+    name: str, epsilon: float, values: dict[str, str], embeddings: Any, vocab_size: int | None
+) -> tuple[Mechanism, MetricSpace]:
+    from dpsan.cache import Store
+    from dpsan.library import open_space
+    from dpsan.mechanisms import MECHANISMS
+
+    mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
+    _, space = open_space(embeddings, vocab_size, Store(note=say))
+    return mechanism, space
+
+
+def _list(as_json: bool) -> None:
     from dpsan.mechanisms import mechanisms as listed
 
     if as_json:
-        typer.echo(orjson.dumps(listed(), option=orjson.OPT_INDENT_2).decode())
+        _print_json(listed())
         return
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "family", "epsilon in", "status", "what it is"):
-        table.add_column(heading)
+    table = Table(box=None, pad_edge=False, expand=False)
+    for heading in ("name", "family", "epsilon in", "delta", "status"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("what it is")
     for each in listed():
         table.add_row(
-            each["name"], each["family"], each["epsilon_unit"], each["status"], each["summary"]
+            each["name"],
+            each["family"],
+            each["epsilon_unit"],
+            each["delta"],
+            each["status"],
+            each["summary"],
         )
-    Console(width=None).print(table)
+    Console().print(table)
+
+
+def _without_numbers(name: str) -> dict[str, Any]:
+    from dpsan.description import parameter_rows
+    from dpsan.mechanisms import MECHANISMS
+
+    kind = MECHANISMS[name]
+    return {
+        "name": name,
+        "status": str(kind.status),
+        "family": kind.family,
+        "epsilon": None,
+        "epsilon_unit": kind.epsilon_unit,
+        "delta": None,
+        "claimed": None,
+        "true": None,
+        "noise_scale": None,
+        "why": None,
+        "source": kind.source,
+        "parameters": {row["name"]: row["value"] for row in parameter_rows(name)},
+    }
+
+
+def _explain(name: str, found: dict[str, Any] | None) -> None:
+    from dpsan.description import bibtex, parameter_rows, sections
+    from dpsan.mechanisms import MECHANISMS
+
+    kind = MECHANISMS[name]
+    parts = sections(name)
+    typer.echo(f"{name} ({kind.status}): {parts.pop('Summary')}")
+    parts.pop("Parameters", None)
+    for heading, body in parts.items():
+        typer.echo(f"\n{heading}")
+        for line in body.splitlines():
+            typer.echo(f"  {line}" if line else "")
+    rows = parameter_rows(name)
+    typer.echo(f"\nParameters\n  epsilon: in {kind.epsilon_unit}, required")
+    for row in rows:
+        value = "required" if row["required"] else f"default {row['value']}"
+        unit = f", in {row['unit']}" if row["unit"] else ""
+        typer.echo(f"  {row['name']}: {row['help']}; {row['domain']}{unit}; {value}")
+    if found:
+        _print_numbers(found)
+    else:
+        typer.echo("\nWith --epsilon: the true guarantee on your vocabulary.")
+    for entry in bibtex(kind.source):
+        typer.echo(f"\n{entry}")
+
+
+def _print_numbers(found: dict[str, Any]) -> None:
+    def show(value: float | None) -> str:
+        return "none finite" if value is None else f"{value:.6g}"
+
+    typer.echo("\nFor these parameters on this vocabulary")
+    claimed, true = found["claimed"], found["true"]
+    if claimed:
+        per = f" per unit of {claimed['metric']} distance" if claimed["metric"] else ""
+        delta = f", delta {claimed['delta']:.4g}" if claimed["delta"] else ""
+        typer.echo(f"  claimed: epsilon {show(claimed['epsilon'])}{per}{delta}")
+    if true["metric"]:
+        typer.echo(f"  true: epsilon {show(true['epsilon_metric'])} per unit of {true['metric']}")
+    typer.echo(f"  true: LDP epsilon {show(true['epsilon_ldp'])}, delta {true['delta']:.6g}")
+    if true["infinite_loss_mass"]:
+        typer.echo(f"  outputs that exclude another input: {true['infinite_loss_mass']:.6g}")
+    if found["noise_scale"] is not None:
+        typer.echo(f"  noise: standard deviation {show(found['noise_scale'])} per coordinate")
+    if found["why"]:
+        typer.echo(f"  why: {found['why']}")
+
+
+def _print_json(value: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,173 @@
+"""Documents against the program.  ``python tests/test_docs.py`` rewrites the generated table."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from dpsan.cli.app import app
+from dpsan.mechanisms import MECHANISMS
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+MAN = ROOT / "man" / "dpsan.1"
+START = "<!-- mechanisms: generated from the registry; tests/test_docs.py compares -->\n"
+END = "<!-- /mechanisms -->"
+
+
+def mechanism_table() -> str:
+    """The README's table of mechanisms."""
+    rows = ["| name | status | epsilon in | what it is |", "|---|---|---|---|"]
+    rows += [
+        f"| `{each.name}` | {each.status} | {each.epsilon_unit} | {each.summary} |"
+        for each in MECHANISMS.values()
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def test_readme_table_is_the_registry():
+    text = README.read_text()
+    table = text.split(START)[1].split(END)[0]
+    assert table == mechanism_table(), "run python tests/test_docs.py"
+
+
+def test_registry_is_the_files():
+    """Every file with a mechanism is registered, and every mechanism has a file of its own."""
+    files = {
+        path.stem.replace("_", "-")
+        for path in (ROOT / "dpsan" / "mechanisms").glob("*.py")
+        if re.search(r"^    name: ClassVar", path.read_text(), re.M) and path.stem != "base"
+    }
+    assert files == set(MECHANISMS)
+    for name in files:
+        module = sys.modules[MECHANISMS[name].__module__]
+        assert Path(module.__file__).stem.replace("_", "-") == name
+
+
+def sections(docstring: str) -> list[str]:
+    return re.findall(r"^([A-Z][\w ]+)$", docstring, re.M)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_docstring_has_the_sections(name):
+    docstring = sys.modules[MECHANISMS[name].__module__].__doc__
+    assert docstring.startswith(f"``{name}``: ")
+    found = sections(docstring)
+    for heading in ("Definition", "Guarantee", "Source", "Cost", "Not to be confused with"):
+        assert heading in found, heading
+    if MECHANISMS[name].parameters():
+        assert "Parameters" in found
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_source_is_in_the_bibliography(name):
+    keys = re.findall(
+        r"^@\w+\{([^,]+),", (ROOT / "dpsan" / "mechanisms" / "bibliography.bib").read_text(), re.M
+    )
+    assert MECHANISMS[name].source.split()[0].strip(",;") in keys
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_man_page_has_every_mechanism(name):
+    body = MAN.read_text().split(".SH MECHANISMS")[1].split(".SH ")[0]
+    assert f"\n.B {name.replace('-', chr(92) + '-')}\n" in body
+
+
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_man_page_has_every_option(command):
+    """In both directions: no option without a man entry, no entry without an option."""
+    text = MAN.read_text()
+    section = text.split(f".SS dpsan {command}\n")[1]
+    section = re.split(r"^\.S[SH] ", section, flags=re.M)[0].replace("\\-", "-")
+    documented = set(re.findall(r"--[a-z][a-z-]+", section))
+    actual = {
+        option
+        for parameter in COMMANDS[command].params
+        if parameter.name != "help"
+        for option in parameter.opts
+        if option.startswith("--")
+    }
+    assert documented - {"--json"} <= actual | {"--force"}
+    assert actual <= documented
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_help(command):
+    assert COMMANDS[command].help
+    for parameter in COMMANDS[command].params:
+        if parameter.opts:
+            assert parameter.help, parameter.name
+
+
+def test_man_page_is_clean():
+    try:
+        done = subprocess.run(
+            ["groff", "-ww", "-man", "-Tutf8", str(MAN)], capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        pytest.skip("groff is not installed")
+    assert done.stderr == ""
+
+
+def test_readme_python_runs(cache, capsys, monkeypatch):
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})  # noqa: S102
+    assert "knn-response" in capsys.readouterr().out
+
+
+def shell_lines() -> list[str]:
+    block = README.read_text().split("## Everyday use")[1].split("```sh\n")[1].split("```")[0]
+    return [line.split("#")[0].strip() for line in block.splitlines()]
+
+
+def man_examples() -> list[str]:
+    body = MAN.read_text().split(".SH EXAMPLES")[1].split(".SH ")[0].replace("\\e", "\\")
+    return [
+        block.strip().replace("\\-", "-") for block in re.findall(r"\.EX\n(.*?)\.EE", body, re.S)
+    ]
+
+
+@pytest.mark.parametrize("line", shell_lines() + man_examples())
+def test_examples_run(line, tmp_path, cache):
+    """As typed, in a folder with the files they name."""
+    (tmp_path / "letter.txt").write_text("Dear Maria, see you in Paris.\n")
+    (tmp_path / "notes.txt").write_text("Notes of Monday.\n")
+    (tmp_path / "in").write_text("a house\n")
+    with gzip.open(tmp_path / "glove.txt.gz", "wt") as file:
+        file.write("a 1 0\nhouse 0 1\nhome 1 1\n")
+    scripts = tmp_path / "bin"
+    scripts.mkdir()
+    wrapper = scripts / "dpsan"
+    wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpsan "$@"\n')
+    wrapper.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        cwd=tmp_path,
+        capture_output=True,
+        env={
+            **os.environ,
+            "PATH": f"{scripts}:{os.environ['PATH']}",
+            "DPSAN_CACHE_DIR": str(cache),
+            "PYTHONPATH": str(ROOT),
+        },
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+if __name__ == "__main__":
+    before, rest = README.read_text().split(START)
+    README.write_text(before + START + mechanism_table() + END + rest.split(END, 1)[1])
