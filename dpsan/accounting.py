@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from dpsan.composition import compose_basic, compose_optimal
 from dpsan.guarantee import Guarantee, Status
 from dpsan.mechanisms.base import Mechanism
 from dpsan.runspec import Action, Sanitized
@@ -45,6 +46,8 @@ class Accountant:
     counts: dict[Action, int] = field(default_factory=lambda: dict.fromkeys(Action, 0))
     drawn: int = 0
     """Words drawn by the mechanism."""
+    texts: int = 0
+    """Texts with a drawn word."""
     largest_line: int = 0
     """Most words drawn in one text."""
     records: int = 0
@@ -57,15 +60,37 @@ class Accountant:
         return sum(self.counts.values())
 
     @property
+    def charges(self) -> int:
+        """How many times the guarantee's loss is paid: once a word, or once a line."""
+        return self.texts if self.guarantee.per_line else self.drawn
+
+    @property
     def epsilon_sum(self) -> float:
-        """Sum of the mechanism's epsilon over the words drawn."""
-        return self.drawn * self.epsilon
+        """Sum of the mechanism's epsilon over all draws."""
+        return self.charges * self.epsilon
+
+    @property
+    def epsilon_ldp_sum(self) -> float:
+        """Sum of the LDP epsilon over all draws."""
+        return self.charges * self.guarantee.epsilon_ldp if self.charges else 0.0
+
+    def largest_charges(self, copies: int) -> int:
+        """How many times the loss is paid in the text that costs most."""
+        return copies * (
+            min(1, self.largest_line) if self.guarantee.per_line else self.largest_line
+        )
+
+    def largest_text(self, copies: int) -> float:
+        """LDP epsilon of the text that costs most."""
+        charges = self.largest_charges(copies)
+        return charges * self.guarantee.epsilon_ldp if charges else 0.0
 
     def add(self, sanitized: Sanitized) -> None:
         """Add one batch."""
         for action, count in sanitized.counts.items():
             self.counts[action] += count
         self.drawn += sum(sanitized.drawn)
+        self.texts += sum(drawn > 0 for drawn in sanitized.drawn)
         self.largest_line = max(self.largest_line, max(sanitized.drawn, default=0))
 
     def merge(self, other: Accountant) -> None:
@@ -73,6 +98,7 @@ class Accountant:
         for action, count in other.counts.items():
             self.counts[action] += count
         self.drawn += other.drawn
+        self.texts += other.texts
         self.largest_line = max(self.largest_line, other.largest_line)
         self.records += other.records
         self.invalid += other.invalid
@@ -95,23 +121,7 @@ class Accountant:
             f"{counts[Action.KEPT]} kept"
             + (f", {counts[Action.PASSED]} unknown passed" if counts[Action.PASSED] else "")
         ]
-        unit = f" per unit of {guarantee.metric} distance" if guarantee.metric else ""
-        delta = f", delta {number(guarantee.delta)}" if guarantee.delta else ""
-        out.append(
-            f"{mechanism.name} ({guarantee.status}): epsilon {number(self.epsilon)}{unit}{delta} "
-            f"per word; LDP epsilon {number(guarantee.epsilon_ldp)} per word"
-        )
-        if copies > 1:
-            out.append(
-                f"{copies} copies of every text: LDP epsilon {copies} × "
-                f"{number(guarantee.epsilon_ldp)} = "
-                f"{number(copies * guarantee.epsilon_ldp)} per word"
-            )
-        out.append(
-            f"sum over all draws: epsilon {number(self.epsilon_sum)}, "
-            f"LDP epsilon {number(self.drawn * guarantee.epsilon_ldp)}; largest text: "
-            f"LDP epsilon {number(copies * self.largest_line * guarantee.epsilon_ldp)}"
-        )
+        out += self._loss(mechanism, copies)
         if guarantee.status is not Status.PROVED:
             out.append(f"NOT GUARANTEED: {guarantee.why}")
         if seeded:
@@ -127,4 +137,44 @@ class Accountant:
         if self.invalid:
             out.append(f"{self.invalid} invalid byte sequences replaced by U+FFFD")
         out.append("not protected: " + ", ".join(NOT_PROTECTED))
+        return out
+
+    def _loss(self, mechanism: Mechanism, copies: int) -> list[str]:
+        """What the words cost."""
+        guarantee = self.guarantee
+        each = "line" if guarantee.per_line else "word"
+        delta = f", delta {number(guarantee.delta)}" if guarantee.delta else ""
+        metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
+        parts = [
+            f"epsilon {number(epsilon)} per unit of {metric} distance"
+            for metric, epsilon in metrics
+            if metric is not None and epsilon is not None
+        ]
+        parts = parts or [f"epsilon {number(self.epsilon)}"]
+        out = [
+            f"{mechanism.name} ({guarantee.status}): {', '.join(parts)}{delta} per {each}; "
+            f"LDP epsilon {number(guarantee.epsilon_ldp)} per {each}"
+        ]
+        if copies > 1:
+            out.append(
+                f"{copies} copies of every text: LDP epsilon {copies} × "
+                f"{number(guarantee.epsilon_ldp)} = "
+                f"{number(copies * guarantee.epsilon_ldp)} per {each}"
+            )
+        out.append(
+            f"sum over all draws: epsilon {number(self.epsilon_sum)}, "
+            f"LDP epsilon {number(self.epsilon_ldp_sum)}; largest text: "
+            f"LDP epsilon {number(self.largest_text(copies))}"
+        )
+        if guarantee.delta:
+            charges = self.largest_charges(copies)
+            out += [
+                f"largest text, {composed.method}: LDP epsilon {number(composed.epsilon)}, "
+                f"delta {number(composed.delta)}"
+                for composed in (
+                    compose_basic(guarantee, charges),
+                    compose_optimal(guarantee, charges),
+                )
+                if composed is not None
+            ]
         return out

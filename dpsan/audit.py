@@ -10,7 +10,8 @@ from __future__ import annotations
 import datetime
 import math
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +49,8 @@ def guarantee_row(guarantee: Guarantee) -> dict[str, Any]:
         "delta": guarantee.delta,
         "metric": guarantee.metric,
         "epsilon_metric": _finite(guarantee.epsilon_metric),
+        "also": [list(each) for each in guarantee.also],
+        "per_line": guarantee.per_line,
         "infinite_loss_mass": guarantee.infinite_loss_mass,
         "claimed": claimed,
         "why": guarantee.why,
@@ -83,6 +86,7 @@ class AuditWriter:
         self._originals = originals
         self._space = sanitizer.space
         self._epsilon = sanitizer.mechanism.epsilon
+        self._per_line = sanitizer.guarantee.per_line
         self._copies = copies
         self._write([_header(sanitizer, originals=originals, seeded=seeded, copies=copies)])
 
@@ -110,6 +114,7 @@ class AuditWriter:
         """
         rows = []
         shift, at = 0, -1
+        share = self._shares(records)
         for each in records:
             if each.record != at:
                 at, shift = each.record, 0
@@ -126,7 +131,7 @@ class AuditWriter:
                 "out": each.output,
                 "epsilon": None
                 if each.action in _UNPROTECTED
-                else self._epsilon
+                else share(each.record)
                 if each.output_id >= 0
                 else 0.0,
             }
@@ -136,6 +141,13 @@ class AuditWriter:
                 row.update(self._original(each))
             rows.append(row)
         self._write(rows)
+
+    def _shares(self, records: Sequence[AuditRecord]) -> Callable[[int], float]:
+        """Epsilon of each drawn word of a text; a line's epsilon is shared out evenly."""
+        if not self._per_line:
+            return lambda _: self._epsilon
+        drawn = Counter(each.record for each in records if each.output_id >= 0)
+        return lambda record: self._epsilon / drawn[record]
 
     def _original(self, each: AuditRecord) -> dict[str, Any]:
         row: dict[str, Any] = {
@@ -199,14 +211,8 @@ def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
         **{str(action): count for action, count in totals.counts.items()},
         "drawn": totals.drawn,
         "epsilon_sum": totals.epsilon_sum,
-        "epsilon_ldp_sum": _finite(totals.drawn * totals.guarantee.epsilon_ldp)
-        if totals.drawn
-        else 0.0,
-        "epsilon_ldp_largest_text": _finite(
-            copies * totals.largest_line * totals.guarantee.epsilon_ldp
-        )
-        if totals.drawn
-        else 0.0,
+        "epsilon_ldp_sum": _finite(totals.epsilon_ldp_sum),
+        "epsilon_ldp_largest_text": _finite(totals.largest_text(copies)),
         "invalid": totals.invalid,
     }
 

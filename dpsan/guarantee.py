@@ -51,10 +51,16 @@ class Guarantee:
     metric: str | None = None
     epsilon_metric: float | None = None
     """Per unit of ``metric``; None where no metric guarantee better than the LDP one holds."""
+    also: tuple[tuple[str, float], ...] = ()
+    """Further metrics in which a guarantee holds: (metric, epsilon per unit)."""
     slack: float = 0.0
-    """Nats added to the metric loss of two different inputs by integer rounding of the law."""
+    """Nats added to the metric loss of two different inputs by rounding."""
+    per_line: bool = False
+    """The guarantee is for all words of a line together, not for each word."""
     infinite_loss_mass: float = 0.0
     """Largest probability of an output that excludes some other input altogether."""
+    gaussian_mu: float | None = None
+    """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
     claimed: Claim | None = None
     why: str = ""
     source: str = ""

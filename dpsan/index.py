@@ -22,6 +22,9 @@ _EXTRA: Final = 3
 """Candidates taken beyond those asked for; more cost time, fewer cost retries."""
 _QUERIES: Final = 1024
 """Queries re-scored at a time: bounds memory at 1024 · (k + 3) · d float64."""
+_FAR: Final = 64
+"""Far queries handled at a time: bounds memory at 64 · n float32."""
+_FAR_EXTRA: Final = 16
 _UNIT: Final = 2.0**-24
 """Unit roundoff of float32."""
 
@@ -76,6 +79,7 @@ class FlatIndex:
             for block in (self.vectors[at : at + 65536] for at in range(0, n, 65536))
         ]
         self._largest_norm = float(np.sqrt(max(norms)))
+        self._half_squares: NDArray[np.float32] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"vectors": np.array(self.vectors)}
@@ -109,8 +113,9 @@ class FlatIndex:
             good = self._decide(
                 points[part], found[part], near[part], k, ids[part], distances[part]
             )
-            for row in at + np.flatnonzero(~good):
-                self._one(points[row : row + 1], k, ids[row : row + 1], distances[row : row + 1])
+            for some in np.array_split(at + np.flatnonzero(~good), max(1, (~good).sum() // _FAR)):
+                if len(some):
+                    ids[some], distances[some] = self._far(points[some], k)
         return ids, distances
 
     def _propose(
@@ -147,26 +152,43 @@ class FlatIndex:
         largest: NDArray[np.float64] = near[:, -1].astype(np.float64)
         return np.asarray(exact[:, -1] < largest - bound, dtype=np.bool_)
 
-    def _one(
-        self,
-        point: NDArray[np.float64],
-        k: int,
-        ids: NDArray[np.int64],
-        distances: NDArray[np.float64],
-    ) -> None:
-        """One query whose first candidates could not be proved complete."""
-        width = k + _EXTRA
-        while True:
-            width = min(self.n, 8 * width)
-            if width * 8 >= self.n or width > 4096:
-                break
-            if self._decide(point, *self._propose(point, width), k, ids, distances)[0]:
-                return
+    def _far(
+        self, points: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Queries whose first candidates could not be proved complete, mostly far from all words.
+
+        There x² drowns x·y - y²/2 in float32; without x² the rounding is smaller by |x|/|y|.
+        """
+        width = min(self.n, k + _FAR_EXTRA)
+        if self._half_squares is None:
+            self._half_squares = np.einsum("nd,nd->n", self.vectors, self.vectors) / 2
+        scores = points.astype(np.float32) @ self.vectors.T
+        scores -= self._half_squares
+        found = np.argpartition(-scores, width - 1, axis=1)[:, :width]
+        smallest = np.take_along_axis(scores, found, axis=1).min(axis=1).astype(np.float64)
+        ids = np.empty((len(points), k), dtype=np.int64)
+        distances = np.empty((len(points), k))
+        # Candidates only: completeness is judged below, in terms of the scores.
+        self._decide(
+            points, found, np.full((len(points), 1), np.inf, np.float32), k, ids, distances
+        )
+        last = self.vectors[ids[:, -1]].astype(np.float64)
+        score = np.einsum("md,md->m", points, last) - np.einsum("md,md->m", last, last) / 2
+        norms, y = np.linalg.norm(points, axis=1), self._largest_norm
+        bound = (self.d + 8) * 2 * _UNIT * (norms * y + y * y)
+        bound += (self.d + 8) * 4 * _UNIT**2 * (norms + y) ** 2  # of the float64 squares
+        for row in np.flatnonzero((score <= smallest + bound) & (width < self.n)):
+            ids[row], distances[row] = self._all(points[row], k)
+        return ids, distances
+
+    def _all(
+        self, point: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """One query against every row in float64."""
         exact = np.empty(self.n, dtype=np.float64)
         for at in range(0, self.n, 16384):
             offsets = self.vectors[at : at + 16384].astype(np.float64)
             offsets -= point
             exact[at : at + 16384] = np.einsum("nd,nd->n", offsets, offsets)
         order = np.argsort(exact, kind="stable")[:k]
-        ids[0] = order
-        distances[0] = np.sqrt(exact[order])
+        return order, np.sqrt(exact[order])

@@ -6,7 +6,9 @@ the vocabulary in :func:`build`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,8 +17,9 @@ from numpy.typing import NDArray
 
 from dpsan import rng
 from dpsan.cache import Store
+from dpsan.calibrate import Draft, epsilon_for_ldp
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import UnprovedError, unknown_name
+from dpsan.errors import UnprovedError, UsageError, unknown_name
 from dpsan.guarantee import Guarantee, Status
 from dpsan.library import open_space, space_of
 from dpsan.mechanisms import DEFAULT_MECHANISM
@@ -44,6 +47,7 @@ class Sanitizer:
     Args:
         mechanism: registry name.
         epsilon: privacy parameter in the mechanism's unit, > 0.
+        epsilon_ldp: instead of epsilon: the certified LDP epsilon to find it for, in nats.
         embeddings: file, loaded embeddings, or None for the bundled vocabulary.
         parameters: further parameters of the mechanism.
         unknown: ``sample`` (inside the guarantee), ``mask`` or ``keep`` (NOT PRIVATE).
@@ -64,7 +68,8 @@ class Sanitizer:
         self,
         mechanism: str = DEFAULT_MECHANISM,
         *,
-        epsilon: float,
+        epsilon: float | None = None,
+        epsilon_ldp: float | None = None,
         embeddings: Path | str | Embeddings | None = None,
         parameters: dict[str, Any] | None = None,
         unknown: str = "sample",
@@ -91,7 +96,10 @@ class Sanitizer:
             keep=frozenset(keep),
             case=case,
             allow_unproved=allow_unproved,
+            epsilon_ldp=epsilon_ldp,
         )
+        if epsilon is not None and epsilon_ldp is not None:
+            raise UsageError("epsilon and epsilon_ldp exclude each other")
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._open(spec, loaded, store, None if seed is None else str(seed))
 
@@ -105,11 +113,12 @@ class Sanitizer:
     def _open(
         self, spec: RunSpec, loaded: Embeddings | None, store: Store, seed: str | None
     ) -> None:
-        self.spec = spec
-        self.mechanism = spec.build()  # before the slow part: usage errors come at once
-        if self.mechanism.status is not Status.PROVED and not spec.allow_unproved:
+        kind = spec.kind()  # before the slow part: usage errors come at once
+        if spec.epsilon is not None or spec.epsilon_ldp is None:
+            self.mechanism = spec.build()
+        if kind.status is not Status.PROVED and not spec.allow_unproved:
             raise UnprovedError(
-                f"{spec.mechanism} is {self.mechanism.status}: its published guarantee is not "
+                f"{spec.mechanism} is {kind.status}: its published guarantee is not "
                 "something dpsan can vouch for",
                 "--allow-unproved runs it all the same",
             )
@@ -119,12 +128,25 @@ class Sanitizer:
             if loaded is not None
             else open_space(spec.embeddings, spec.vocab_size, store)
         )
-        self._set_up(embeddings, space)
+        certified = math.inf
+        if spec.epsilon is None and spec.epsilon_ldp is not None:
+            certified = spec.epsilon_ldp
+            draft = Draft(kind, spec.parameters, embeddings.key_to_index)
+            # Workers get the value that was found here.
+            spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, certified))
+            self.mechanism = spec.build()
+        self.spec = spec
+        self._set_up(embeddings, space, certified)
         self._records = 0
 
-    def _set_up(self, embeddings: Embeddings, space: MetricSpace) -> None:
+    def _set_up(self, embeddings: Embeddings, space: MetricSpace, certified: float) -> None:
         self.embeddings, self.space = embeddings, space
-        self.guarantee: Guarantee = self.mechanism.guarantee(space)
+        self.mechanism = self.mechanism.with_vocabulary(embeddings.key_to_index)
+        guarantee = self.mechanism.guarantee(space)
+        if certified < guarantee.epsilon_ldp:
+            why = f"{guarantee.why}; the LDP epsilon by an exact certificate"
+            guarantee = replace(guarantee, epsilon_ldp=certified, why=why)
+        self.guarantee: Guarantee = guarantee
         self._sampler = self.mechanism.prepare(space)
         self._split = TOKENIZERS[self.spec.tokenizer].split
         self._words: NDArray[np.object_] = np.array(embeddings.index_to_key, dtype=object)
@@ -141,6 +163,16 @@ class Sanitizer:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
 
     # -- looking words up ------------------------------------------------------------------------
+
+    def input_of(self, text: str) -> int | None:
+        """The mechanism's input that a one-word text stands for.
+
+        Returns:
+            A row number, n for ⊥, a negative number if nothing is drawn, None if the text is not
+            one word.
+        """
+        pieces, codes = self._look_up(text)
+        return codes[0] if len(codes) == 1 and pieces[1] == text else None
 
     def _code(self, token: str) -> int | list[str]:
         """Row number of a token, a negative code, or the pieces it must be split into."""

@@ -66,8 +66,8 @@ def _prepare(
     from dpsan.mechanisms import MECHANISMS
 
     mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
-    _, space = open_space(embeddings, vocab_size, Store(note=say))
-    return mechanism, space
+    words, space = open_space(embeddings, vocab_size, Store(note=say))
+    return mechanism.with_vocabulary(words.key_to_index), space
 
 
 def _list(as_json: bool) -> None:

@@ -13,16 +13,23 @@ import typer
 from dpsan.errors import UsageError
 
 __all__ = [
+    "CASES",
     "DEFAULT_MECHANISM",
+    "UNKNOWN",
+    "Case",
     "Embeddings",
     "Epsilon",
     "Json",
+    "Keep",
     "Mechanism",
     "Parameters",
     "Quiet",
+    "Unknown",
     "Unproved",
     "VocabSize",
     "check_epsilon",
+    "epsilon_or_ldp",
+    "one_of",
     "parameters",
     "size",
 ]
@@ -92,6 +99,38 @@ VocabSize = Annotated[
         show_default=False,
     ),
 ]
+Unknown = Annotated[
+    str,
+    typer.Option(
+        metavar="sample|mask|keep",
+        help="Words that the vocabulary lacks: drawn inside the guarantee, written as <unk>, "
+        "or passed unchanged (NOT PRIVATE).",
+        envvar="DPSAN_UNKNOWN",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Words passed unchanged, one a line; not protected.",
+        envvar="DPSAN_KEEP",
+        rich_help_panel=PRIVACY,
+        show_default=False,
+    ),
+]
+Case = Annotated[
+    str,
+    typer.Option(
+        metavar="vocabulary|input",
+        help="Letter case of the output: the vocabulary's, or the input's capitals put back "
+        "(which leaks them).",
+        envvar="DPSAN_CASE",
+        rich_help_panel=PRIVACY,
+    ),
+]
+UNKNOWN: Final = ("sample", "mask", "keep")
+CASES: Final = ("vocabulary", "input")
 Unproved = Annotated[
     bool,
     typer.Option(
@@ -120,6 +159,21 @@ def check_epsilon(epsilon: float | None) -> float:
     return epsilon
 
 
+def epsilon_or_ldp(epsilon: float | None, epsilon_ldp: float | None) -> float | None:
+    """The epsilon given; None where it is to be found for an LDP epsilon.
+
+    Raises:
+        UsageError: none or both, or one that is not positive.
+    """
+    if epsilon_ldp is None:
+        return check_epsilon(epsilon)
+    if epsilon is not None:
+        raise UsageError("--epsilon and --epsilon-ldp exclude each other")
+    if not 0 < epsilon_ldp < float("inf"):
+        raise UsageError(f"--epsilon-ldp must be > 0 (got {epsilon_ldp:g})")
+    return None
+
+
 def parameters(given: list[str] | None) -> dict[str, str]:
     """``NAME=VALUE`` pairs.  Raises UsageError for anything else, and for a name given twice."""
     out: dict[str, str] = {}
@@ -131,6 +185,13 @@ def parameters(given: list[str] | None) -> dict[str, str]:
             raise UsageError(f"--param {name} was given twice")
         out[name] = value
     return out
+
+
+def one_of(option: str, given: str, allowed: tuple[str, ...]) -> str:
+    """The value given.  Raises UsageError if it is none of those allowed."""
+    if given not in allowed:
+        raise UsageError(f"{option} must be one of {', '.join(allowed)} (got {given})")
+    return given
 
 
 _UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["byte_progress"]
+__all__ = ["byte_progress", "count_progress"]
 
 
 @contextmanager
@@ -39,4 +39,19 @@ def byte_progress(
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, advance=done)
+
+
+@contextmanager
+def count_progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+    """A bar over a known number of steps with time left, on stderr if it is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, advance=done)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.certificate import Certificate
 from dpsan.errors import UsageError, unknown_name
 from dpsan.guarantee import Guarantee, Status
 from dpsan.rng import Streams
@@ -152,6 +153,8 @@ class Mechanism(ABC):
     """``1/distance`` (metric privacy) or ``nats`` (local differential privacy)."""
     source: ClassVar[str]
     """Bibliography key and place."""
+    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    """Values worth trying of the parameters that a calibration may choose."""
 
     def __post_init__(self) -> None:
         if (
@@ -187,12 +190,20 @@ class Mechanism(ABC):
             checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
 
+    def with_vocabulary(self, key_to_index: Mapping[str, int]) -> Mechanism:
+        """The same with parameters that name words (lists of weights) turned into row numbers."""
+        return self
+
     @abstractmethod
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """The true guarantee for these parameters on this vocabulary."""
 
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""
+        return None
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """The exact loss of the sampled law where a closed form gives it; see ``certify``."""
         return None
 
     @abstractmethod
@@ -242,6 +253,9 @@ WEIGHT_ERROR: Final = 2.4e-6
 """Bound on |ln W + min(score, cap) - ln 2^62|: floor of a value >= 2^62·e^-30 = 4.3e5."""
 _ROW_BYTES: Final = 256 << 20
 _ROWS: Final = 32
+"""Rows whose weights are computed at once."""
+_BLOCK_BYTES: Final = 64 << 20
+"""Size of one such block; fewer rows are taken where n is large."""
 
 
 class RowSampler(Sampler):
@@ -266,16 +280,24 @@ class RowSampler(Sampler):
     ) -> None:
         self.space = space
         self.scores = scores
-        self._room = max(_ROWS, cache_bytes // (12 * space.n))
+        self.block = max(4, min(_ROWS, _BLOCK_BYTES // (8 * space.n) // 4 * 4))
+        self._room = max(self.block, cache_bytes // (12 * space.n))
         self._rows: OrderedDict[int, tuple[NDArray[np.uint64], NDArray[np.uint32]]] = OrderedDict()
 
     def weights(self, ids: Ids) -> NDArray[np.uint64]:
         """The integer weights of each input, shape (m, n), each in 1 ... 2^62."""
         out = np.full((len(ids), self.space.n), np.uint64(1 << 62))
-        known = ids < self.space.n
-        if known.any():
-            scores = np.minimum(self.scores(ids[known]), SCORE_CAP)
-            out[known] = np.floor(np.exp(-scores) * 2.0**62).astype(np.uint64)
+        known = np.flatnonzero(ids < self.space.n)
+        for at in range(0, len(known), self.block):
+            rows = known[at : at + self.block]
+            # Matrix products may differ in their last bit with the number of rows, so it is always
+            # the same: a row is a function of its word alone, whatever the batch.
+            padded = np.resize(ids[rows], self.block)
+            scores = self.scores(padded)[: len(rows)]
+            np.minimum(scores, SCORE_CAP, out=scores)
+            np.exp(np.negative(scores, out=scores), out=scores)
+            scores *= 2.0**62
+            out[rows] = scores  # the cast rounds down
         return out
 
     def probabilities(self, ids: Ids) -> NDArray[np.float64]:
@@ -284,14 +306,21 @@ class RowSampler(Sampler):
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def _cumulative(self, ids: Ids) -> None:
-        """Make sure that the rows of these distinct inputs are held."""
+        """Make sure that the rows of these distinct inputs are held, at most ``block`` of them."""
+        for key in ids.tolist():
+            if key in self._rows:
+                self._rows.move_to_end(key)
         missing = np.array([i for i in ids.tolist() if i not in self._rows], dtype=np.int64)
         if not len(missing):
             return
+        while self._rows and len(self._rows) + len(missing) > self._room:
+            self._rows.popitem(last=False)
         weights = self.weights(missing)
         # Sums of n weights need up to 62 + log2(n) bits: two limbs of 32 and 64 bits.
-        low = np.cumsum(weights & np.uint64(0xFFFFFFFF), axis=1)
-        high = np.cumsum(weights >> np.uint64(32), axis=1)
+        low = weights & np.uint64(0xFFFFFFFF)
+        np.cumsum(low, axis=1, out=low)
+        weights >>= np.uint64(32)
+        high = np.cumsum(weights, axis=1, out=weights)
         high += low >> np.uint64(32)
         for row, key in enumerate(missing.tolist()):
             self._rows[key] = (high[row].copy(), low[row].astype(np.uint32))
@@ -315,16 +344,12 @@ class RowSampler(Sampler):
         order = np.argsort(ids, kind="stable")
         distinct, starts = np.unique(ids[order], return_index=True)
         groups = np.split(order, starts[1:])
-        for at in range(0, len(distinct), _ROWS):
-            self._cumulative(distinct[at : at + _ROWS])
-            for key, group in zip(
-                distinct[at : at + _ROWS].tolist(), groups[at : at + _ROWS], strict=True
-            ):
-                self._rows.move_to_end(key)
+        for at in range(0, len(distinct), self.block):
+            keys = distinct[at : at + self.block]
+            self._cumulative(keys)
+            for key, group in zip(keys.tolist(), groups[at : at + self.block], strict=True):
                 high, low = self._rows[key]
                 good[group], out[places[group]] = _draw(high, low, bits[group])
-            while len(self._rows) > self._room:
-                self._rows.popitem(last=False)
         return good
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,7 +11,8 @@ Guarantee
 Source
     [SanText] §3.1, over the whole vocabulary; without the ½ the loss is up to 2·epsilon.
 Cost
-    One row of n weights per distinct word, then one binary search per word.
+    One row of n weights per distinct word, then one binary search per word; exact certificate in
+    O(n²·d).
 Not to be confused with
     exponential selection among the nearest few words only, whose supports differ (infinite loss).
 """
@@ -24,23 +25,45 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.certificate import Certificate, exp_certificate
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, RowSampler
 from dpsan.space import MetricSpace
 
-__all__ = ["Exponential"]
+__all__ = ["DistanceScores", "Exponential"]
 
 
 @dataclass(frozen=True)
 class DistanceScores:
-    """Scores proportional to Euclidean distance."""
+    """Scores proportional to Euclidean distance, up to a cap (min(d, cap) is a metric too)."""
 
     space: MetricSpace
     factor: float
+    cap: float = SCORE_CAP
 
     def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Scores of words (m,) against every word, (m, n)."""
-        return self.space.distances(ids) * self.factor
+        return self.of(self.space.distances(ids))
+
+    def of(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of distances."""
+        scores = distances * self.factor
+        return np.minimum(scores, self.cap, out=scores)
+
+    def certificate(self, key: str) -> Certificate | None:
+        """The exact loss of the integer weights of these scores."""
+        sampler = RowSampler(self.space, self)
+        return exp_certificate(
+            self.space,
+            sampler.weights,
+            self.space.distances,
+            self.of,
+            key=key,
+            metric="euclidean",
+            unknown=self.space.diameter / 2,
+            error=WEIGHT_ERROR + self.factor * self.space.distance_error,
+            block=sampler.block,
+        )
 
 
 @dataclass(frozen=True)
@@ -70,6 +93,10 @@ class Exponential(Mechanism):
             why="each weight and their sum change by at most exp(epsilon d / 2)",
             source=self.source,
         )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`."""
+        return DistanceScores(space, 0.5 * self.epsilon).certificate(repr(self))
 
     def prepare(self, space: MetricSpace) -> RowSampler:
         """A row sampler."""

@@ -4,16 +4,20 @@ Definition
     Outputs are the M = ``outputs`` most frequent words; S_w is the public set of the K = ``k``
     outputs nearest to w (w included if it is an output, ties by row number).
     P(u|w) = e^epsilon/Z for u in S_w, 1/Z for the other outputs, Z = K·e^epsilon + M - K.
-    ⊥ gives a uniform output.
+    ⊥ gives a uniform output.  ``auto`` takes, of a grid with K >= 5, the (M, K) with the largest
+    mean cosine of output and true word at this epsilon, weighted by the vocabulary's own (public)
+    word frequencies: the closed form [(e^epsilon - 1)·K·near + M·all]/Z, where ``near`` and
+    ``all`` are the mean cosines to S_w and to all outputs, computed once per vocabulary.
 Guarantee
     PROVED: pure epsilon-LDP.  Z is the same for every word, so a probability is e^epsilon/Z or 1/Z
     and any two differ by at most the factor e^epsilon; uniform 1/M lies between the two.
-    Sampled from two integer weights, e^epsilon rounded down.
+    Sampled from two integer weights, e^epsilon rounded down.  K and M may be chosen from anything
+    public, so ``auto`` changes nothing.
 Source
     This project (mechanisms.md §3); krr of Kairouz et al. is K = 1.  For fixed K no epsilon-LDP law
     puts more mass on K chosen words from an equal base.
 Cost
-    The neighbour table once per vocabulary (cached), then O(1) per word.
+    The neighbour table (and the means of ``auto``) once per vocabulary, cached; then O(1) per word.
 Not to be confused with
     choosing among the K nearest only (CusText), whose supports differ: infinite loss.
 """
@@ -22,18 +26,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.certificate import Certificate, log_ratio, set_certificate
 from dpsan.errors import UsageError
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler, parameter
 from dpsan.rng import Streams
 from dpsan.space import MetricSpace
 
-__all__ = ["KnnResponse", "SetResponseSampler", "integer_weights"]
+__all__ = [
+    "KnnResponse",
+    "SetResponseSampler",
+    "integer_epsilon",
+    "integer_weights",
+    "mean_cosines",
+]
+
+_OUTPUTS: Final = (500, 1000, 2000, 5000, 10_000)
+"""Values of M that ``auto`` tries, and n."""
+_SIZES: Final = (5, 10, 20, 50)
+"""Values of K that ``auto`` tries: below 5 the true word is too often kept."""
+_FREQUENT: Final = 4000
+_RARE: Final = 1000
+"""Inputs whose cosines are averaged: the most frequent words, and some of the others."""
+_AUTO_FLOPS: Final = 6e11
+"""Bound on the work 2·inputs·n·d of ``auto``; fewer inputs are taken beyond it."""
 
 
 def integer_weights(epsilon: float, k: int, m: int) -> tuple[int, int]:
@@ -49,6 +70,12 @@ def integer_weights(epsilon: float, k: int, m: int) -> tuple[int, int]:
     # Rounded down, and once more by one part in 2^50: exp() itself may round up.
     inside = int(math.exp(epsilon) * outside * (1 - 2.0**-50)) if epsilon < 38 else room
     return max(min(inside, room), outside), outside
+
+
+def integer_epsilon(epsilon: float, k: int, m: int) -> float:
+    """The exact loss of the integer weights, rounded up."""
+    inside, outside = integer_weights(epsilon, k, m)
+    return log_ratio(inside, outside) if k else 0.0
 
 
 class SetResponseSampler(Sampler):
@@ -67,13 +94,24 @@ class SetResponseSampler(Sampler):
         self.inside, self.outside = integer_weights(epsilon, k, outputs)
         self.total = k * self.inside + (outputs - k) * self.outside
         self._sets = np.full((space.n, k), -1, dtype=np.int32)
-        if space.eager(outputs) and k:
+        if k == 1 and outputs == space.n:
+            self._sets = np.arange(space.n, dtype=np.int32)[:, None]
+        elif space.eager(outputs) and k:
             self._sets = space.table(f"neighbors-{k}-{outputs}", self._build)["sets"]
 
-    @property
-    def certified_epsilon(self) -> float:
-        """The exact loss of the integer law, rounded up."""
-        return math.log(self.inside / self.outside) * (1 + 2.0**-50) if self.k else 0.0
+    def certificate(self) -> Certificate:
+        """The exact loss of the integer weights, with two words whose sets differ."""
+        pair = None
+        first = np.sort(self.sets(np.zeros(1, dtype=np.int64)))
+        for at in range(0, self.space.n if self.k else 0, 1024):
+            ids = np.arange(at, min(at + 1024, self.space.n))
+            other = np.flatnonzero((np.sort(self.sets(ids)) != first).any(axis=1))
+            if len(other):
+                pair = (0, at + int(other[0]))
+                break
+        return set_certificate(
+            self.inside, self.outside, self.total, self.outputs, pair, self.space.n
+        )
 
     def _build(self) -> dict[str, NDArray[np.int32]]:
         sets = np.empty((self.space.n, self.k), dtype=np.int32)
@@ -133,39 +171,140 @@ class KnnResponse(Mechanism):
     summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP, near words"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §knn-response"
+    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
-    k: int = parameter(
-        20, "size of each word's set of near words", convert=int, unit="words", low=1
+    k: int | str = parameter(
+        "auto",
+        "size of each word's set of near words",
+        convert=int,
+        unit="words",
+        low=1,
+        words=("auto",),
     )
     outputs: int | str = parameter(
-        "all",
+        "auto",
         "only this many most frequent words can come out",
         convert=int,
         unit="words",
         low=2,
-        words=("all",),
+        words=("auto", "all"),
     )
 
     def sizes(self, space: MetricSpace) -> tuple[int, int]:
         """K and M on a vocabulary.  Raises UsageError where K >= M."""
-        m = space.n if isinstance(self.outputs, str) else min(self.outputs, space.n)
-        if self.k >= m:
-            raise UsageError(f"k must be < outputs (got k={self.k}, outputs={m})")
-        return self.k, m
+        n = space.n
+        if self.outputs == "auto":
+            many = [m for m in _OUTPUTS if m < n] + [n]
+        else:
+            many = [n if isinstance(self.outputs, str) else min(self.outputs, n)]
+        if isinstance(self.k, str):
+            sizes = [k for k in _SIZES if k < many[-1]] or [max(many[-1] - 1, 1)]
+        else:
+            sizes = [self.k]
+        pairs = [(k, m) for m in many for k in sizes if k < m]
+        if not pairs:
+            raise UsageError(f"k must be < outputs (got k={sizes[0]}, outputs={many[-1]})")
+        if len(pairs) == 1:
+            return pairs[0]
+        near, every = mean_cosines(space, tuple(many), tuple(sizes))
+        gain = math.expm1(min(self.epsilon, 700.0))
+
+        def cosine(pair: tuple[int, int]) -> float:
+            k, m = pair
+            i, j = many.index(m), sizes.index(k)
+            # Inside e^epsilon, outside 1; all of it over Z.
+            return float((gain * k * near[i, j] + m * every[i]) / (gain * k + m))
+
+        return max(pairs, key=cosine)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         k, m = self.sizes(space)
-        inside, outside = integer_weights(self.epsilon, k, m)
         return Guarantee(
             status=self.status,
             # The exact integer law; never above epsilon.
-            epsilon_ldp=min(self.epsilon, math.log(inside / outside) * (1 + 2.0**-50)),
+            epsilon_ldp=min(self.epsilon, integer_epsilon(self.epsilon, k, m)),
             claimed=Claim(self.epsilon),
             why="two weights with ratio e^epsilon and the same total for every word",
             source=self.source,
         )
 
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`."""
+        return self.prepare(space).certificate()
+
     def prepare(self, space: MetricSpace) -> SetResponseSampler:
         """A two-weight sampler over the neighbour table."""
         return SetResponseSampler(space, self.epsilon, *self.sizes(space))
+
+
+def mean_cosines(
+    space: MetricSpace, outputs: tuple[int, ...], sizes: tuple[int, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Frequency-weighted mean cosine of a word to its nearest outputs and to all of them.
+
+    It concerns utility only, so a public sample of the inputs is enough where n is large.
+
+    Args:
+        space: the vocabulary; cosines of the vectors as they are, near in the Euclidean sense.
+        outputs: values of M, ascending.
+        sizes: values of K, ascending.
+
+    Returns:
+        For the first M words: to the K nearest, (M, K), nan where K > M; to all, (M,).
+    """
+
+    def build() -> dict[str, NDArray[np.float64]]:
+        return _mean_cosines(space, outputs, sizes)
+
+    name = f"cosines-{'-'.join(map(str, outputs))}-of-{'-'.join(map(str, sizes))}"
+    found = space.table(name, build)
+    return found["near"], found["all"]
+
+
+def _mean_cosines(
+    space: MetricSpace, outputs: tuple[int, ...], sizes: tuple[int, ...]
+) -> dict[str, NDArray[np.float64]]:
+    norms = np.linalg.norm(space.vectors, axis=1)
+    unit = space.vectors / np.maximum(norms, np.float32(1e-30))[:, None]
+    inputs, shares = _inputs(space)
+    means = np.stack([unit[:m].mean(axis=0, dtype=np.float64) for m in outputs])
+    every = (means @ unit[inputs].T) @ shares
+    near = np.full((len(outputs), len(sizes)), np.nan)
+    near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
+    width = sizes[-1]
+    for at in range(0, len(inputs), 128):
+        rows, share = inputs[at : at + 128], shares[at : at + 128]
+        cosines = unit[rows] @ unit.T
+        # Squared distances rank like distances; the word's own |x|² changes no rank.
+        ranks = norms**2 - 2 * norms[rows, None] * norms * cosines
+        ranks[np.arange(len(rows)), rows] = -np.inf  # the word itself comes first
+        best = np.empty((len(rows), 0), dtype=np.int64)
+        done = 0
+        for i, m in enumerate(outputs):
+            best = np.concatenate([best, _smallest(ranks[:, done:m], width) + done], axis=1)
+            order = np.argsort(np.take_along_axis(ranks, best, axis=1), axis=1, kind="stable")
+            best, done = np.take_along_axis(best, order[:, :width], axis=1), m
+            sums = np.cumsum(np.take_along_axis(cosines, best, axis=1), axis=1, dtype=np.float64)
+            for j, k in enumerate(sizes):
+                if k <= m:
+                    near[i, j] += share @ sums[:, k - 1] / k
+    return {"near": near, "all": every}
+
+
+def _smallest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """Places of the k smallest values of each row, in no order."""
+    if values.shape[1] <= k:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
+
+
+def _inputs(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Words whose cosines are averaged, and their shares: the frequent ones, every s-th other."""
+    n = space.n
+    counts = 1 / (np.arange(n) + 2.7) if space.counts is None else np.maximum(space.counts, 1)
+    frequent = min(n, _FREQUENT, max(500, int(_AUTO_FLOPS / (2.5 * n * space.d))))
+    step = max(1, (n - frequent) // max(1, frequent * _RARE // _FREQUENT))
+    rare = np.arange(frequent, n, step)
+    shares = np.concatenate([counts[:frequent], counts[rare] * float(step)])
+    return np.concatenate([np.arange(frequent), rare]), shares / shares.sum()

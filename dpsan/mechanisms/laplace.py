@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from dpsan.analytic import radial_std
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler
 from dpsan.noise import multivariate_laplace
@@ -53,6 +54,10 @@ class Laplace(Mechanism):
             "the nearest word reads only the noisy point",
             source=self.source,
         )
+
+    def noise_scale(self, space: MetricSpace) -> float:
+        """Standard deviation per coordinate."""
+        return radial_std(space.d, self.epsilon)
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler."""

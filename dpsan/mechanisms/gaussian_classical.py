@@ -1,0 +1,82 @@
+"""``gaussian-classical``: Gaussian noise by the textbook formula, for epsilon <= 1 only.
+
+Definition
+    As ``gaussian``, with sigma = Delta_2·sqrt(2·ln(1.25/delta))/epsilon.
+Guarantee
+    PROVED for epsilon <= 1: (epsilon, delta)-LDP.  The loss is N(m²/2, m²) with
+    m = epsilon/sqrt(2·ln(1.25/delta)), and its tail beyond epsilon has mass at most delta there.
+    The exact delta of this sigma is computed and printed; it is smaller.  The formula first fails
+    at epsilon = 8.42 (delta 1e-5), 8.78 (1e-6), 9.62 (1e-9): epsilon > 1 is refused.
+Source
+    [DR14] Theorem A.1, stated there for epsilon < 1; the exact delta is [BW18] Theorem 8.
+Parameters
+    delta: probability, > 0.  clip: C, a length; auto is the largest norm (no vector changes).
+Cost
+    The diameter once per vocabulary, then one exact search per word.
+Not to be confused with
+    ``gaussian``, which holds for every epsilon with less noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from dpsan.analytic import gaussian_delta
+from dpsan.errors import UsageError
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism, PointSampler
+from dpsan.mechanisms.clipped_laplace import clip_parameter
+from dpsan.mechanisms.gaussian import delta_parameter
+from dpsan.noise import gaussian
+from dpsan.sensitivity import clipped, l2_diameter
+from dpsan.space import MetricSpace
+
+__all__ = ["ClassicalGaussian"]
+
+
+@dataclass(frozen=True)
+class ClassicalGaussian(Mechanism):
+    """Gaussian noise with the textbook calibration, nearest word."""
+
+    name: ClassVar[str] = "gaussian-classical"
+    family: ClassVar[str] = "point"
+    status: ClassVar[Status] = Status.PROVED
+    summary: ClassVar[str] = "Gaussian noise by the textbook formula, epsilon <= 1 only"
+    epsilon_unit: ClassVar[str] = "nats"
+    source: ClassVar[str] = "DR14 Theorem A.1"
+
+    delta: float = delta_parameter()
+    clip: float | str = clip_parameter()
+
+    def mu(self) -> float:
+        """Diameter/sigma.  Raises UsageError outside the theorem's domain."""
+        if self.epsilon > 1:
+            raise UsageError(
+                f"gaussian-classical is proved for epsilon <= 1 only (got {self.epsilon:g})",
+                "-m gaussian holds for every epsilon, with less noise",
+            )
+        return self.epsilon / math.sqrt(2 * math.log(1.25 / self.delta))
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """(epsilon, delta)-LDP with the exact delta."""
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=self.epsilon,
+            delta=min(self.delta, gaussian_delta(self.epsilon, self.mu())),
+            claimed=Claim(self.epsilon, self.delta),
+            why="the tail of the normal loss beyond epsilon, for epsilon <= 1; delta is exact",
+            source=self.source,
+        )
+
+    def noise_scale(self, space: MetricSpace) -> float:
+        """Sigma."""
+        return l2_diameter(*clipped(space, self.clip)) / self.mu()
+
+    def prepare(self, space: MetricSpace) -> PointSampler:
+        """A point sampler among the clipped words."""
+        moved, radius = clipped(space, self.clip)
+        sigma = l2_diameter(moved, radius) / self.mu()
+        return PointSampler(moved, partial(gaussian, sigma=sigma))

@@ -1,0 +1,256 @@
+"""``geodesic``: exponential mechanism with the distance along a nearest-neighbour graph.
+
+Definition
+    Two words are joined if one is among the k nearest of the other; an edge is 1 long
+    (``edges=hop``) or as long as the larger of the two ranks (``edges=rank``: rank 1 is the
+    nearest other word).  Components are joined by their closest pair.  S(w, u) = length of the
+    shortest path, at most R = ``cap``.  P(u|w) proportional to exp(-epsilon·S(w, u)/2) over all n
+    words; ⊥ gives a uniform word.  Sampled from integer weights, scores capped at 30 nats.
+Guarantee
+    PROVED: epsilon·S for the metric S, hence epsilon·R LDP.  A shortest-path length is symmetric
+    and obeys the triangle inequality, and so does its minimum with R; then each weight, and so
+    their sum, changes by at most exp(epsilon·S/2) between two inputs.  The uniform law of ⊥
+    counts as a point R/2 from every word.
+Source
+    This project (mechanisms.md §3): a metric made of neighbour ranks, the open problem of
+    [Curse] §7.
+Parameters
+    k: neighbours joined to each word.  edges: hop or rank.  cap: R, 0 for none.
+Cost
+    The graph once per vocabulary (cached); one row of n path lengths per distinct word.
+Not to be confused with
+    the rank from the true word as a score, which is no metric (see ``zipf-response``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.certificate import Certificate, exp_certificate
+from dpsan.errors import UsageError
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, RowSampler, parameter
+from dpsan.space import MetricSpace
+
+__all__ = ["Geodesic", "PathLengths", "neighbor_graph"]
+
+_BLOCK: Final = 256
+
+
+def neighbor_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
+    """The connected graph in sparse rows: ``starts`` (n + 1,), ``ends`` and ``lengths`` (edges,).
+
+    Raises:
+        UsageError: too many words for all nearest neighbours.
+    """
+    if not space.eager(space.n):
+        raise UsageError(
+            f"geodesic needs the neighbours of all {space.n} words", "such as --vocab-size 50000"
+        )
+    return space.table(f"graph-{k}-{edges}", lambda: _build(space, min(k, space.n - 1), edges))
+
+
+def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
+    from scipy.sparse import coo_matrix  # heavy import
+
+    n = space.n
+    near = np.empty((n, k), dtype=np.int64)
+    for at in range(0, n, 8192):
+        ids = np.arange(at, min(at + 8192, n))
+        near[ids] = space.neighbors(ids, k + 1)[:, 1:]
+    pairs = np.stack([np.repeat(np.arange(n), k), near.ravel()], axis=1)
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    pairs = np.concatenate([pairs, _bridges(space, pairs)])
+    if edges == "rank":
+        lengths = np.maximum(_ranks(space, pairs), _ranks(space, pairs[:, ::-1]))
+    else:
+        lengths = np.ones(len(pairs), dtype=np.int64)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    graph = coo_matrix((np.tile(lengths, 2), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
+    return {
+        "starts": graph.indptr.astype(np.int32),
+        "ends": graph.indices.astype(np.int32),
+        "lengths": graph.data.astype(np.int32),
+    }
+
+
+def _bridges(space: MetricSpace, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs (e, 2) that join the components: each with its closest other one, until one is left."""
+    from scipy.sparse import coo_matrix  # heavy import
+    from scipy.sparse.csgraph import connected_components
+
+    n, added = space.n, np.empty((0, 2), dtype=np.int64)
+    while True:
+        joined = np.concatenate([pairs, added])
+        ones = np.ones(len(joined), dtype=np.int8)
+        graph = coo_matrix((ones, (joined[:, 0], joined[:, 1])), shape=(n, n))
+        count, label = connected_components(graph, directed=False)
+        if count == 1:
+            return added
+        best: dict[int, tuple[float, int, int]] = {}
+        # The largest component is joined by the others.
+        words = np.flatnonzero(label != np.argmax(np.bincount(label)))
+        for at in range(0, len(words), _BLOCK):
+            ids = words[at : at + _BLOCK]
+            apart = space.distances(ids)
+            apart[label[ids][:, None] == label] = math.inf
+            closest = np.argmin(apart, axis=1)
+            for row, (w, u) in enumerate(zip(ids.tolist(), closest.tolist(), strict=True)):
+                bridge = (float(apart[row, u]), min(w, u), max(w, u))
+                component = int(label[w])
+                best[component] = min(best.get(component, bridge), bridge)
+        bridges = sorted({(w, u) for _, w, u in best.values()})
+        added = np.concatenate([added, np.array(bridges, dtype=np.int64)])
+
+
+def _ranks(space: MetricSpace, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For pairs (w, u) the rank of u from w, at least 1; shape (e,)."""
+    out = np.empty(len(pairs), dtype=np.int64)
+    order = np.argsort(pairs[:, 0], kind="stable")
+    words, starts = np.unique(pairs[order, 0], return_index=True)
+    groups = np.split(order, starts[1:])
+    for at in range(0, len(words), _BLOCK):
+        rows = space.distances(words[at : at + _BLOCK])
+        for row, group in zip(rows, groups[at : at + _BLOCK], strict=True):
+            reached = row[pairs[group, 1]]
+            out[group] = np.searchsorted(np.sort(row), reached, side="left")
+    return np.maximum(out, 1)
+
+
+class PathLengths:
+    """Lengths of shortest paths, at most a cap.
+
+    Args:
+        graph: see :func:`neighbor_graph`.
+        cap: R; inf for none.
+        factor: nats per unit of length.
+    """
+
+    def __init__(
+        self, graph: dict[str, NDArray[np.int32]], cap: float, factor: float = 0.0
+    ) -> None:
+        self.graph, self.cap, self.factor = graph, cap, factor
+        self.n = len(graph["starts"]) - 1
+        self.hops = bool((graph["lengths"] == 1).all())
+        self._matrix: Any = None
+
+    def _sparse(self) -> Any:
+        from scipy.sparse import csr_matrix  # heavy import
+
+        if self._matrix is None:
+            data = self.graph["lengths"].astype(np.float32 if self.hops else np.float64)
+            parts = (data, self.graph["ends"], self.graph["starts"])
+            self._matrix = csr_matrix(parts, shape=(self.n, self.n))
+        return self._matrix
+
+    def lengths(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Path lengths from words (m,) to every word, (m, n): whole numbers."""
+        if not self.hops:
+            from scipy.sparse.csgraph import dijkstra  # heavy import
+
+            found = dijkstra(self._sparse(), indices=ids, limit=self.cap)
+            return np.asarray(np.minimum(found, self.cap))
+        matrix, columns = self._sparse(), np.arange(len(ids))
+        out = np.full((self.n, len(ids)), self.cap, dtype=np.float64)
+        out[ids, columns] = 0.0
+        frontier = np.zeros((self.n, len(ids)), dtype=np.float32)
+        frontier[ids, columns] = 1
+        seen = frontier > 0
+        steps = 1
+        while steps < self.cap:  # what is reached no sooner than the cap has it already
+            new = (matrix @ frontier > 0) & ~seen
+            if not new.any():
+                break
+            out[new] = steps
+            seen |= new
+            frontier = new.astype(np.float32)
+            steps += 1
+        return np.ascontiguousarray(out.T)
+
+    def of(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of lengths."""
+        scores = lengths * self.factor
+        return np.minimum(scores, SCORE_CAP, out=scores)
+
+    def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Scores of words (m,) against every word, (m, n)."""
+        return self.of(self.lengths(ids))
+
+    def diameter_bound(self) -> float:
+        """Upper bound on the largest length: the cap, or twice the farthest from one word."""
+        if math.isfinite(self.cap):
+            return self.cap
+        return 2 * float(self.lengths(np.zeros(1, dtype=np.int64)).max())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_matrix": None}
+
+
+@dataclass(frozen=True)
+class Geodesic(Mechanism):
+    """Exponential mechanism along the neighbour graph."""
+
+    name: ClassVar[str] = "geodesic"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    summary: ClassVar[str] = "exponential mechanism along the graph of nearest neighbours"
+    epsilon_unit: ClassVar[str] = "1/distance"
+    source: ClassVar[str] = "dpsan §geodesic"
+    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"cap": (1, 2, 3, 4, 5, 6, 8, 10)}
+
+    k: int = parameter(5, "neighbours joined to each word", convert=int, unit="words", low=1)
+    edges: str = parameter(
+        "hop",
+        "length of an edge: 1, or the larger of the two neighbour ranks",
+        convert=str,
+        words=("hop", "rank"),
+    )
+    cap: int = parameter(
+        4, "longer paths count as this long; 0: no cap", convert=int, unit="path length", low=0
+    )
+
+    def paths(self, space: MetricSpace) -> PathLengths:
+        """Path lengths with this mechanism's scores."""
+        graph = neighbor_graph(space, self.k, self.edges)
+        return PathLengths(graph, float(self.cap or math.inf), 0.5 * self.epsilon)
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Epsilon per unit of path length, epsilon·R LDP, with the integer rounding bounded."""
+        loss = min(self.epsilon * self.paths(space).diameter_bound(), 2 * SCORE_CAP)
+        slack = 4 * WEIGHT_ERROR
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=loss + slack,
+            metric=f"geodesic ({self.edges})",
+            epsilon_metric=self.epsilon,
+            slack=slack,
+            claimed=Claim(self.epsilon, metric=f"geodesic ({self.edges})"),
+            why="shortest-path length is a metric: each weight and their sum change by at most "
+            "exp(epsilon S / 2)",
+            source=self.source,
+        )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`."""
+        paths = self.paths(space)
+        sampler = RowSampler(space, paths)
+        return exp_certificate(
+            space,
+            sampler.weights,
+            paths.lengths,
+            paths.of,
+            key=repr(self),
+            metric=f"geodesic ({self.edges})",
+            unknown=paths.diameter_bound() / 2,
+            error=WEIGHT_ERROR,
+            block=sampler.block,
+        )
+
+    def prepare(self, space: MetricSpace) -> RowSampler:
+        """A row sampler."""
+        return RowSampler(space, self.paths(space))

@@ -1,0 +1,62 @@
+"""``krr``: k-ary randomized response over the vocabulary.
+
+Definition
+    P(u|w) = e^epsilon/Z for u = w, 1/Z for every other word, Z = e^epsilon + n - 1.
+    ⊥ gives a uniform word.
+Guarantee
+    PROVED: pure epsilon-LDP.  Z is the same for every word, so two probabilities of one output
+    differ by at most the factor e^epsilon; uniform 1/n lies between the two.
+    Sampled from two integer weights, e^epsilon rounded down.
+Source
+    [KRR]; ``knn-response`` with K = 1.  The reference that every pure mechanism has to beat.
+Cost
+    O(1) per word, no table.
+Not to be confused with
+    ``knn-response``, which gives the same mass to near words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpsan.certificate import Certificate
+from dpsan.errors import UsageError
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.knn_response import SetResponseSampler, integer_epsilon
+from dpsan.space import MetricSpace
+
+__all__ = ["KRR"]
+
+
+@dataclass(frozen=True)
+class KRR(Mechanism):
+    """Randomized response over all words."""
+
+    name: ClassVar[str] = "krr"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    summary: ClassVar[str] = "k-ary randomized response: the word itself or a uniform one"
+    epsilon_unit: ClassVar[str] = "nats"
+    source: ClassVar[str] = "KRR §2"
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP; no metric needed."""
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=min(self.epsilon, integer_epsilon(self.epsilon, 1, space.n)),
+            claimed=Claim(self.epsilon),
+            why="two weights with ratio e^epsilon and the same total for every word",
+            source=self.source,
+        )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`."""
+        return self.prepare(space).certificate()
+
+    def prepare(self, space: MetricSpace) -> SetResponseSampler:
+        """A two-weight sampler."""
+        if space.n < 2:
+            raise UsageError("krr needs at least 2 words")
+        return SetResponseSampler(space, self.epsilon, 1, space.n)

@@ -1,0 +1,265 @@
+"""``tgumbel-paper``: truncated Gumbel noise on the distances of a random number of neighbours.
+
+Definition
+    k ~ TruncatedPoisson(ln n; 1, n), a draw of 0 (or beyond n) meaning k = n; the candidates are
+    the k nearest words of w, w included (ties by row number); the output is the candidate with the
+    smallest d(w, u_j) + g_j, where g_j ~ Gumbel(0, b) truncated to [-Delta, Delta].
+    Delta = diameter, Delta_0 = smallest distance of two words, both exact and not squared,
+    alpha = (epsilon - 2(1 + ln n)/Delta_0)/3, b = 2·Delta/min{W(2·alpha·Delta), ln(alpha·Delta_0)}
+    with Lambert's W.  ⊥ gives a uniform word.
+Guarantee
+    REFUTED: epsilon·d_X is claimed.  The proof bounds ratios of the *untruncated* distribution
+    function; with truncation up to n-1 factors 1 - F(x - d_j) fall to 0 together, and their product
+    changes by more than exp(d/b).  Exact audits of all pairs give 1.33 (n = 100) and 2.16 (n = 200)
+    times the claim for n-1 words on a simplex and one at twice their distance, 1 % above the
+    domain's edge.
+    The stated domain epsilon > 2(1 + ln n)/Delta_0 leaves b negative: b > 0 needs
+    alpha·Delta_0 > 1, that is epsilon > (2(1 + ln n) + 3)/Delta_0.
+Source
+    [TGumbel] Algorithm 2, to the letter but for ⊥ and for exact constants.
+Cost
+    A few neighbours per word, all n for one word in n; the exact law by quadrature O(n²) per word.
+Not to be confused with
+    ``tem``, which is the proved form of the same idea.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
+from dpsan.errors import UsageError
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.rng import Streams, streams_for
+from dpsan.space import MetricSpace
+
+__all__ = ["TGumbelPaper", "TruncatedGumbelSampler", "least_epsilon", "scale"]
+
+_AUDIT_WORDS: Final = 300
+"""Largest vocabulary that is audited for every statement; some seconds."""
+
+
+def least_epsilon(n: int, smallest: float) -> float:
+    """Epsilon must be greater than this: b > 0 needs alpha·Delta_0 > 1."""
+    return (2 * (1 + math.log(n)) + 3) / smallest if smallest > 0 else math.inf
+
+
+def scale(epsilon: float, n: int, smallest: float, diameter: float) -> float:
+    """The scale b of the noise ([TGumbel] Algorithm 2, line 2)."""
+    from scipy.special import lambertw  # heavy import
+
+    alpha = (epsilon - 2 * (1 + math.log(n)) / smallest) / 3
+    lambert = float(lambertw(2 * alpha * diameter).real)
+    return 2 * diameter / min(lambert, math.log(alpha * smallest))
+
+
+class TruncatedGumbelSampler(Sampler):
+    """Argmin of distance plus truncated Gumbel noise over a Poisson number of neighbours.
+
+    Args:
+        space: the vocabulary, all vectors different.
+        b: scale of the noise.
+        delta: the noise is truncated to [-delta, delta].
+    """
+
+    def __init__(self, space: MetricSpace, b: float, delta: float) -> None:
+        from scipy.special import pdtr  # heavy import
+
+        self.space, self.b, self.delta = space, b, delta
+        n, rate = space.n, math.log(space.n)
+        self.few = min(n, math.ceil(rate + 8 * math.sqrt(rate)) + 4)
+        self._below = np.asarray(pdtr(np.arange(self.few + 1), rate), dtype=np.float64)
+        # P(K = k) for k = 1 ... n; what is drawn as 0 or beyond n means n.
+        self.sizes = np.diff(pdtr(np.arange(n + 1), rate))
+        self.sizes[-1] = 0.0
+        self.sizes[-1] = max(1 - float(self.sizes.sum()), 0.0)
+
+    def _noise(self, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Truncated Gumbel numbers by the inverse distribution function."""
+        low, high = (math.exp(-math.exp(-x / self.b)) for x in (-self.delta, self.delta))
+        with np.errstate(divide="ignore"):  # u so small that low + u is 0: -delta
+            noise = -self.b * np.log(-np.log(low + uniform * (high - low)))
+        return np.clip(noise, -self.delta, self.delta)
+
+    def _distances(self, word: int) -> NDArray[np.float64]:
+        points = self.space.vectors - self.space.vectors[word].astype(np.float64)
+        return np.asarray(np.sqrt(np.einsum("nd,nd->n", points, points)))
+
+    def _order(self, distances: NDArray[np.float64], word: int) -> NDArray[np.int64]:
+        first = distances.copy()
+        first[word] = -1.0
+        return np.argsort(first, kind="stable")
+
+    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+        """See :class:`Sampler`."""
+        n = self.space.n
+        out = streams.integers("unknown", n).astype(np.int64)
+        size = np.searchsorted(self._below, streams.uniform("size")[:, 0], side="left")
+        size[(size == 0) | (size > n)] = n
+        noise = self._noise(streams.uniform("gumbel", self.few))
+        known = np.flatnonzero((ids < n) & (size <= self.few))
+        for at in range(0, len(known), 1024):
+            rows = known[at : at + 1024]
+            words, places = np.unique(ids[rows], return_inverse=True)
+            near = self.space.neighbors(words, self.few)
+            apart = self.space.vectors[near] - self.space.points(words)[:, None, :]
+            distances = np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
+            near, values = near[places], distances[places] + noise[rows]
+            values[np.arange(self.few) >= size[rows, None]] = np.inf
+            out[rows] = near[np.arange(len(rows)), np.argmin(values, axis=1)]
+        many = np.flatnonzero((ids < n) & (size > self.few))
+        keys = streams.bits("all", 4) if len(many) else None
+        for row in many.tolist():  # one word in n; a stream of its own for n numbers
+            assert keys is not None  # noqa: S101 - for the type checker
+            uniform = streams_for(keys[row].tobytes(), [0], [1]).uniform("gumbel", n)[0]
+            distances = self._distances(int(ids[row]))
+            order = self._order(distances, int(ids[row]))[: size[row]]
+            out[row] = order[np.argmin(distances[order] + self._noise(uniform)[: len(order)])]
+        return out
+
+    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """See :class:`Sampler`; None above 2000 words."""
+        n = self.space.n
+        if n > MATRIX_WORDS:
+            return None
+        distinct, places = np.unique(ids, return_inverse=True)
+        rows = np.full((len(distinct), n), 1 / n)
+        for row, word in enumerate(distinct.tolist()):
+            if word < n:
+                distances = self._distances(word)
+                order = self._order(distances, word)
+                rows[row, order] = self.law(distances[order])
+        return rows[places]
+
+    def law(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """P(candidate j) for ascending distances (n,), by Gauss-Legendre quadrature.
+
+        ``sum over k of P(K=k) · integral of f(x - d_j) · product over i <= k, i != j of
+        (1 - F(x - d_i)) dx``; the integrand is smooth between the points d_i - Delta.
+        """
+        n, b, delta = len(distances), self.b, self.delta
+        nodes, weights = self._nodes(distances)
+        least = math.exp(-delta / b)
+        range_ = -math.expm1(-least * math.expm1(2 * delta / b))
+        out = np.zeros(n)
+        step = max(1, (1 << 20) // n)
+        for at in range(0, len(nodes), step):
+            shifted = nodes[at : at + step] - distances[:, None]
+            inside = shifted > -delta
+            with np.errstate(over="ignore", divide="ignore"):
+                # 1 - F of the truncated law is (1 - e^-t)/range, without cancellation at Delta.
+                t = least * np.expm1((delta - shifted) / b)
+                survival = np.where(inside, np.log(-np.expm1(-t) / range_), 0.0)
+                hazard = np.where(inside, np.exp(-shifted / b) / np.expm1(t) / b, 0.0)
+            tails = self.sizes[:, None] * np.exp(np.cumsum(survival, axis=0))
+            tails = np.cumsum(tails[::-1], axis=0)[::-1]  # candidate j takes part for k >= j
+            out += (hazard * tails) @ weights[at : at + step]
+        return out
+
+    def _nodes(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], Any]:
+        """Quadrature nodes and weights on [-Delta, Delta]."""
+        delta = self.delta
+        edges = np.unique(np.concatenate([distances - delta, [-delta, delta]]))
+        edges = edges[(edges >= -delta) & (edges <= delta)]
+        widest = min(self.b, delta) / max(8, len(distances) / 4)
+        parts = np.maximum(np.ceil(np.diff(edges) / widest), 1).astype(int)
+        lows = np.concatenate(
+            [
+                np.linspace(a, c, part, endpoint=False)
+                for a, c, part in zip(edges[:-1], edges[1:], parts.tolist(), strict=True)
+            ]
+        )
+        widths = np.diff(np.append(lows, delta))
+        nodes, weights = [], []
+        for order, some in ((16, widths > widest / 4), (8, widths <= widest / 4)):
+            x, share = np.polynomial.legendre.leggauss(order)
+            nodes.append((lows[some, None] + widths[some, None] * (x + 1) / 2).ravel())
+            weights.append((widths[some, None] * share / 2).ravel())
+        return np.concatenate(nodes), np.concatenate(weights)
+
+
+@dataclass(frozen=True)
+class TGumbelPaper(Mechanism):
+    """Truncated Gumbel mechanism as published."""
+
+    name: ClassVar[str] = "tgumbel-paper"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.REFUTED
+    summary: ClassVar[str] = "truncated Gumbel noise on neighbour distances, as published"
+    epsilon_unit: ClassVar[str] = "1/distance"
+    source: ClassVar[str] = "TGumbel Algorithm 2"
+
+    def constants(self, space: MetricSpace) -> tuple[float, float]:
+        """Scale b and Delta.
+
+        Raises:
+            UsageError: outside the theorem's real domain, or Delta_0 cannot be had exactly.
+        """
+        if not space.eager(space.n):
+            raise UsageError(
+                "tgumbel-paper needs the smallest distance of all words",
+                "such as --vocab-size 50000",
+            )
+        smallest = float(space.nearest_distances()[0]) if space.n > 1 else 0.0
+        least = least_epsilon(space.n, smallest)
+        if not self.epsilon > least:
+            if math.isinf(least):
+                raise UsageError("tgumbel-paper needs words at different points (Delta_0 = 0)")
+            raise UsageError(
+                f"tgumbel-paper needs epsilon > (2(1 + ln n) + 3)/Delta_0 = {least:.6g} here "
+                f"(got {self.epsilon:g})",
+                "for small epsilon use tem or knn-response",
+            )
+        return scale(self.epsilon, space.n, smallest, space.diameter), space.diameter
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """The exactly audited loss for small vocabularies; nothing is known to hold for others."""
+        self.constants(space)
+        claim = Claim(self.epsilon, metric="euclidean")
+        why = "the proof uses the untruncated distribution function; "
+        found = self.certificate(space) if space.n <= _AUDIT_WORDS else None
+        if found is None:
+            why += f"no finite bound is known, and only up to {_AUDIT_WORDS} words are audited here"
+            return Guarantee(self.status, math.inf, claimed=claim, why=why, source=self.source)
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=found.epsilon_ldp,
+            metric="euclidean",
+            epsilon_metric=found.epsilon_metric,
+            claimed=claim,
+            why=why + "the values are an exact audit of all pairs of this vocabulary",
+            source=self.source,
+        )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Exact audit of all pairs by quadrature; O(n³) times some hundreds."""
+        if space.n > MATRIX_WORDS:
+            return None
+        claim = Claim(self.epsilon, metric="euclidean")
+
+        def build() -> dict[str, NDArray[Any]]:
+            law = self.prepare(space).probabilities(np.arange(space.n + 1))
+            distances = input_distances(space)
+            distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
+            found = matrix_certificate(np.asarray(law), claim, distances)
+            values = [found.epsilon_ldp, found.epsilon_metric, found.delta]
+            values += [found.infinite_loss_mass, found.seconds]
+            return {"values": np.array(values), "pair": np.array(found.pair)}
+
+        held = space.table(f"certificate-1-{self!r}", build)
+        ldp, per_unit, delta, mass, seconds = held["values"].tolist()
+        first, second = held["pair"].tolist()
+        return Certificate(
+            "exact law matrix by quadrature", ldp, per_unit, delta, mass, (first, second), seconds,
+            metric="euclidean",
+        )  # fmt: skip
+
+    def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
+        """The published sampler."""
+        return TruncatedGumbelSampler(space, *self.constants(space))

@@ -1,0 +1,133 @@
+"""``trlaplace-paper``: the truncated Laplacian mechanism exactly as published; its claim is false.
+
+Definition
+    Vectors longer than C are shortened to C.  Every coordinate gets independent noise with density
+    e^(-alpha|x|)/B on [-A, A], alpha = epsilon/(2 sqrt(d) C), B = 2C/delta^(1/d),
+    A = -ln(1 - epsilon/(2 delta^(1/d) sqrt d))/alpha; the output is the word nearest to the result
+    among the unclipped vectors.  Defined for epsilon < 2 delta^(1/d) sqrt d; for larger epsilon
+    dummy dimensions (zeros) are added: d becomes the smallest multiple of 100 inside the domain
+    (500 at epsilon 10, 1700 at 20 for delta = 4^-d).  Noise on dummies is dropped, not drawn.
+Guarantee
+    REFUTED: claimed (epsilon, delta)-LDP.  The proof bounds the mass outside the intersection of
+    two boxes shifted by s by a product over coordinates, but a point lies outside as soon as one
+    coordinate does.  True delta, and infinite-loss mass, at |s| = 2C:
+    max 1 - prod(1 - q(|s_i|)), q(t) = (e^(alpha t)-1)e^(-alpha A)/(2(1-e^(-alpha A))), attained
+    where all |s_i| are equal; .979 for d = 300, epsilon 1.  Inside, the ratio is at most e^epsilon.
+Source
+    [TrLap] Theorem 3; delta = 4^-d (of the padded d) as in its experiments.
+Parameters
+    delta: probability; auto is 4^-d.  clip: C, a length; auto is the largest norm.
+Cost
+    One exact search per word.
+Not to be confused with
+    ``trlaplace``, the same noise with a calibration that holds.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analytic import (
+    largest_escape,
+    padded_dimensions,
+    published_truncation,
+    truncated_laplace_std,
+)
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism, PointSampler, nearest, parameter
+from dpsan.mechanisms.clipped_laplace import clip_parameter
+from dpsan.noise import truncated_laplace
+from dpsan.rng import Streams
+from dpsan.sensitivity import clipped
+from dpsan.space import MetricSpace
+
+__all__ = ["NearestIn", "TrLaplacePaper"]
+
+
+@dataclass(frozen=True)
+class NearestIn:
+    """Projection to the nearest word of a given space: the unclipped words."""
+
+    words: MetricSpace
+
+    def __call__(
+        self, space: MetricSpace, points: NDArray[np.float64], streams: Streams
+    ) -> NDArray[np.int64]:
+        """Words for noisy points (m, d), shape (m,)."""
+        return nearest(self.words, points, streams)
+
+
+@dataclass(frozen=True)
+class TrLaplacePaper(Mechanism):
+    """Truncated Laplace noise as published."""
+
+    name: ClassVar[str] = "trlaplace-paper"
+    family: ClassVar[str] = "point"
+    status: ClassVar[Status] = Status.REFUTED
+    summary: ClassVar[str] = "truncated Laplace noise as published: its delta is false"
+    epsilon_unit: ClassVar[str] = "nats"
+    source: ClassVar[str] = "TrLap Theorem 3"
+
+    delta: float | str = parameter(
+        "auto",
+        "the paper's delta; auto is 4^-d",
+        convert=float,
+        unit="probability",
+        low=0,
+        high=0.5,
+        open_low=True,
+        words=("auto",),
+    )
+    clip: float | str = clip_parameter()
+
+    def dimensions(self, d: int) -> int:
+        """D with the paper's dummy dimensions."""
+        return padded_dimensions(self.epsilon, self._given(), d)
+
+    def truncation(self, d: int, radius: float) -> tuple[float, float]:
+        """Alpha and A for vectors of d dimensions clipped to a radius."""
+        return published_truncation(self.epsilon, self._given(), self.dimensions(d), radius)
+
+    def true_delta(self, d: int) -> float:
+        """The delta that holds (the unit of length does not matter)."""
+        return largest_escape(*self.truncation(d, 1.0), d, 2.0)
+
+    def _given(self) -> float | None:
+        return None if isinstance(self.delta, str) else self.delta
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """The claim and the truth."""
+        true = self.true_delta(space.d)
+        # 4^-d below the smallest float64 is shown as that, not as 0.
+        claimed = self._given() or max(
+            math.exp(-self.dimensions(space.d) * math.log(4)), sys.float_info.min
+        )
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=self.epsilon,
+            delta=true,
+            infinite_loss_mass=true,
+            claimed=Claim(self.epsilon, claimed),
+            why="two boxes differ where at least one coordinate is outside, a union that the "
+            f"published proof bounds as a product: the true delta is {true:.4g}",
+            source=self.source,
+        )
+
+    def noise_scale(self, space: MetricSpace) -> float:
+        """See :class:`Mechanism`."""
+        _, radius = clipped(space, self.clip)
+        return truncated_laplace_std(*self.truncation(space.d, radius))
+
+    def prepare(self, space: MetricSpace) -> PointSampler:
+        """A point sampler: clipped points in, unclipped words out."""
+        moved, radius = clipped(space, self.clip)
+        alpha, bound = self.truncation(space.d, radius)
+        noise = partial(truncated_laplace, alpha=alpha, bound=bound)
+        return PointSampler(moved, noise, NearestIn(space))

@@ -1,0 +1,73 @@
+"""``uniform``: a uniform word whatever the input is.
+
+Definition
+    P(u|w) = 1/n for every word u and every input w, ⊥ included.
+Guarantee
+    PROVED: epsilon = 0, delta = 0.  The law does not depend on the input, so every ratio of
+    probabilities is 1; the value of ``epsilon`` is not used.
+Source
+    dpsan; the floor of every comparison of utility: what is left is the text's layout.
+Parameters
+    epsilon: any number >= 0, ignored.
+Cost
+    O(1) per word, no table.
+Not to be confused with
+    deleting or masking words, which also shows nothing but is no sample of the vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpsan.certificate import Certificate
+from dpsan.errors import UsageError
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.knn_response import SetResponseSampler
+from dpsan.space import MetricSpace
+
+__all__ = ["Uniform"]
+
+
+@dataclass(frozen=True)
+class Uniform(Mechanism):
+    """A uniform word."""
+
+    name: ClassVar[str] = "uniform"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    summary: ClassVar[str] = "a uniform word whatever the input: epsilon 0, the floor of utility"
+    epsilon_unit: ClassVar[str] = "nats"
+    source: ClassVar[str] = "dpsan §uniform"
+
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Accept 0 too: it is the true value."""
+        if (
+            isinstance(self.epsilon, bool)
+            or not isinstance(self.epsilon, (int, float))
+            or not 0 <= self.epsilon < math.inf
+        ):
+            raise UsageError(f"epsilon must be >= 0 (got {self.epsilon})")
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Nothing is lost."""
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=0.0,
+            claimed=Claim(0.0),
+            why="the law does not depend on the input",
+            source=self.source,
+        )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`."""
+        return self.prepare(space).certificate()
+
+    def prepare(self, space: MetricSpace) -> SetResponseSampler:
+        """A sampler with empty sets."""
+        return SetResponseSampler(space, 0.0, 0, space.n)

@@ -1,0 +1,91 @@
+"""``vickrey``: Laplace noise, then the first or the second nearest word.
+
+Definition
+    y = phi(w) + z with z as in ``laplace``; u1, u2 are the two words nearest to y, at distances
+    d1 <= d2.  The output is u1 with probability (1-t)·d2 / (t·d1 + (1-t)·d2), else u2.
+Guarantee
+    PROVED: epsilon·d_X for the Euclidean distance; LDP epsilon·diameter, as for ``laplace``.  The
+    two words, their distances and so the coin are functions of the noisy point y alone.
+    The input is not read after the noise: post-processing.
+Source
+    [Vickrey] Algorithm 1.  Deviation: u1 may be the input word.  Leaving it out, as published code
+    does, reads the input: the output then excludes it, an infinite loss.
+Parameters
+    t: 0 ... 1; 0 is ``laplace``, 0.5 weighs by distance alone, 1 always takes the second word.
+Cost
+    One exact search per word, 2·n·d operations.
+Not to be confused with
+    the second nearest word of the input, which is no randomisation at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analytic import radial_std
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
+from dpsan.noise import multivariate_laplace
+from dpsan.rng import Streams
+from dpsan.space import MetricSpace
+
+__all__ = ["FirstOrSecond", "Vickrey"]
+
+
+@dataclass(frozen=True)
+class FirstOrSecond:
+    """Projection: one of the two nearest words, by their distances."""
+
+    t: float
+
+    def __call__(
+        self, space: MetricSpace, points: NDArray[np.float64], streams: Streams
+    ) -> NDArray[np.int64]:
+        """Words for noisy points (m, d), shape (m,)."""
+        found, distances = space.search(points, min(2, space.n))
+        first = (1 - self.t) * distances[:, -1]
+        total = self.t * distances[:, 0] + first
+        # P(first) = first / total; where both are 0 the first is taken.
+        second = streams.uniform("vickrey")[:, 0] * total > first
+        return np.where(second, found[:, -1], found[:, 0])
+
+
+@dataclass(frozen=True)
+class Vickrey(Mechanism):
+    """Multivariate Laplace noise, first or second nearest word."""
+
+    name: ClassVar[str] = "vickrey"
+    family: ClassVar[str] = "point"
+    status: ClassVar[Status] = Status.PROVED
+    summary: ClassVar[str] = "Laplace noise, then the first or second nearest word"
+    epsilon_unit: ClassVar[str] = "1/distance"
+    source: ClassVar[str] = "Vickrey Algorithm 1"
+
+    t: float = parameter(0.75, "weight of the second nearest word", convert=float, low=0, high=1)
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """epsilon·d_X and epsilon·diameter LDP."""
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=self.epsilon * space.diameter,
+            metric="euclidean",
+            epsilon_metric=self.epsilon,
+            claimed=Claim(self.epsilon, metric="euclidean"),
+            why="laplace, followed by a coin that reads only the noisy point",
+            source=self.source,
+        )
+
+    def noise_scale(self, space: MetricSpace) -> float:
+        """See :class:`Mechanism`."""
+        return radial_std(space.d, self.epsilon)
+
+    def prepare(self, space: MetricSpace) -> PointSampler:
+        """A point sampler."""
+        return PointSampler(
+            space, partial(multivariate_laplace, epsilon=self.epsilon), FirstOrSecond(self.t)
+        )

@@ -1,0 +1,190 @@
+"""``zipf-response``: a power law over the rank of the output among the neighbours of the word.
+
+Definition
+    P(u|w) proportional to (1 + rank_w(u))^-a with a = epsilon/ln n, where rank_w(u) is the place of
+    u in the order of distance from w (w itself has rank 0, ties by row number).
+    ⊥ gives a uniform word.
+Guarantee
+    PROVED: pure epsilon-LDP.  Every word's weights are the same n numbers in another order, so the
+    total cancels and two probabilities differ by at most the first weight over the last,
+    n^a = e^epsilon; uniform 1/n lies between the two.
+    Sampled from integer weights by rank, rounded up below the first, so their ratio is never more.
+Source
+    This project (mechanisms.md §3).  Any non-increasing score of the rank works the same way:
+    epsilon = score(0) - score(n-1).
+Cost
+    A rank in O(log n); the word of that rank by one row of n distances per distinct word.
+Not to be confused with
+    ``rank-softmax``, whose ranks are counted from a noisy pivot and not from the true word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.certificate import Certificate, rank_certificate
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.rng import Streams
+from dpsan.space import MetricSpace
+
+__all__ = ["RankResponseSampler", "ZipfResponse", "rank_weights"]
+
+_ORDER_BYTES: Final = 256 << 20
+"""Memory for the orders of frequent words."""
+_ROWS: Final = 32
+_OFTEN: Final = 3
+"""Draws of one word in a batch from which its whole order is made and kept."""
+
+
+def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
+    """Integer weights by rank, shape (n,), non-increasing; ln(first/last) <= epsilon, sum < 2^63.
+
+    Beyond about 60 nats the last weights are 1 and the loss stays below epsilon.
+    """
+    power = epsilon / math.log(n) if n > 1 else 0.0
+    ratios = (1.0 + np.arange(n)) ** -power
+    first = 62 - math.ceil(math.log2(float(ratios.sum()) + 1))
+    first = max(min(first, 61), 0)
+    # Rounded up, after one part in 2^40 for the power itself: never below the exact ratio.
+    weights = np.ceil(ratios * (1 + 2.0**-40) * 2.0**first).astype(np.uint64)
+    weights[0] = 1 << first
+    return np.minimum.accumulate(weights)
+
+
+class RankResponseSampler(Sampler):
+    """Integer weights by rank, the same for every word: the totals cancel.
+
+    Args:
+        space: the vocabulary.
+        weights: shape (n,), non-increasing.
+        cache_bytes: memory for the orders of words that are drawn often.
+    """
+
+    def __init__(
+        self, space: MetricSpace, weights: NDArray[np.uint64], cache_bytes: int = _ORDER_BYTES
+    ) -> None:
+        self.space = space
+        self.weights = weights
+        self._cumulative = np.cumsum(weights)
+        self._room = max(1, cache_bytes // (4 * space.n))
+        self._orders: OrderedDict[int, NDArray[np.int32]] = OrderedDict()
+
+    def _distances(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Distances of at most ``_ROWS`` words; -1 to the word itself, which comes first."""
+        # Always the same number of rows: see RowSampler.weights.
+        rows = self.space.distances(np.resize(ids, _ROWS))[: len(ids)]
+        rows[np.arange(len(ids)), ids] = -1.0
+        return rows
+
+    def order(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+        """All words by rank from each word, shape (m, n)."""
+        out = np.empty((len(ids), self.space.n), dtype=np.int32)
+        for at in range(0, len(ids), _ROWS):
+            part = slice(at, at + _ROWS)
+            out[part] = np.argsort(self._distances(ids[part]), axis=1, kind="stable")
+        return out
+
+    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+        """See :class:`Sampler`."""
+        n = self.space.n
+        bounds = np.where(ids < n, self._cumulative[-1], np.uint64(n))
+        drawn = streams.integers("rank", bounds)
+        out = drawn.astype(np.int64)  # ⊥: uniform over the words
+        known = np.flatnonzero(ids < n)
+        ranks = np.searchsorted(self._cumulative, drawn[known], side="right")
+        out[known] = ids[known]
+        far = known[ranks > 0]
+        if len(far):
+            self._at_rank(ids[far], ranks[ranks > 0], out, far)
+        return out
+
+    def _at_rank(
+        self,
+        ids: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+        out: NDArray[np.int64],
+        places: NDArray[np.int64],
+    ) -> None:
+        """Write the words of these ranks (> 0) from these words to ``out``."""
+        sorting = np.argsort(ids, kind="stable")
+        distinct, starts = np.unique(ids[sorting], return_index=True)
+        groups = np.split(sorting, starts[1:])
+        unseen = []
+        for key, group in zip(distinct.tolist(), groups, strict=True):
+            held = self._orders.get(key)
+            if held is None:
+                unseen.append((key, group))
+                continue
+            self._orders.move_to_end(key)
+            out[places[group]] = held[ranks[group]]
+        for at in range(0, len(unseen), _ROWS):
+            part = unseen[at : at + _ROWS]
+            rows = self._distances(np.array([key for key, _ in part]))
+            for row, (key, group) in zip(rows, part, strict=True):
+                if len(group) >= _OFTEN:
+                    held = np.argsort(row, kind="stable").astype(np.int32)
+                    self._orders[key] = held
+                    out[places[group]] = held[ranks[group]]
+                else:
+                    for each in group.tolist():
+                        out[places[each]] = _select(row, int(ranks[each]))
+            while len(self._orders) > self._room:
+                self._orders.popitem(last=False)
+
+    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See :class:`Sampler`."""
+        out = np.full((len(ids), self.space.n), 1 / self.space.n)
+        known = np.flatnonzero(ids < self.space.n)
+        law = self.weights / self._cumulative[-1]
+        out[known[:, None], self.order(ids[known])] = law
+        return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_orders": OrderedDict()}
+
+
+def _select(row: NDArray[np.float64], rank: int) -> int:
+    """Place of the value of this rank in the stable order of a row, without sorting it."""
+    value = np.partition(row, rank)[rank]
+    below = int(np.count_nonzero(row < value))
+    return int(np.flatnonzero(row == value)[rank - below])
+
+
+@dataclass(frozen=True)
+class ZipfResponse(Mechanism):
+    """Power law over neighbour ranks."""
+
+    name: ClassVar[str] = "zipf-response"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    summary: ClassVar[str] = "power law over the neighbour rank: pure LDP, near words, long tail"
+    epsilon_unit: ClassVar[str] = "nats"
+    source: ClassVar[str] = "dpsan §zipf-response"
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP; no metric needed."""
+        weights = rank_weights(self.epsilon, space.n)
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=min(self.epsilon, rank_certificate(weights, (0, 0)).epsilon_ldp),
+            claimed=Claim(self.epsilon),
+            why="the same n weights for every word, in another order: the total cancels",
+            source=self.source,
+        )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`."""
+        sampler = self.prepare(space)
+        farthest = int(sampler.order(np.zeros(1, dtype=np.int64))[0, -1])
+        return rank_certificate(sampler.weights, (farthest, 0))
+
+    def prepare(self, space: MetricSpace) -> RankResponseSampler:
+        """A sampler by rank."""
+        return RankResponseSampler(space, rank_weights(self.epsilon, space.n))

@@ -1,0 +1,266 @@
+"""Refuting a claim: lower bounds of the privacy loss from draws.
+
+Knows guarantees and strings that go in and come out.  Must not know how words are drawn: it sees
+what a reader of the output sees, through the same code as ``rewrite``.
+
+Phase 1 draws from many inputs and chooses pairs and events that look worst; phase 2 draws afresh
+from those and bounds the loss from below:
+
+    epsilon_lower = ln((p_low - delta) / q_high),
+
+with one-sided Clopper-Pearson bounds p_low and q_high for the probability of the event under the
+two inputs.  All of phase 2 together errs with probability at most 1 - confidence (Bonferroni over
+pairs and both bounds).  Such a test can only refute; that a guarantee is kept must come from a
+certificate or a proof.  Source: mechanisms.md §4.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Finding",
+    "Question",
+    "clopper_pearson",
+    "epsilon_lower",
+    "search",
+]
+
+Draw = Callable[[str, int, int], Sequence[str]]
+"""(input string, how many, phase) -> outputs, independent and fresh in every call."""
+
+_TELLING: Final = 8
+"""Inputs that are looked at more closely."""
+_FINALISTS: Final = 3
+"""Pairs and events that go from phase 1 to phase 2."""
+_FEWEST: Final = 50
+"""Draws of an input, whatever the budget."""
+_CAUTION: Final = 2.5
+"""Standard errors taken off what phase 1 sees."""
+
+
+def clopper_pearson(hits: int, draws: int, alpha: float) -> tuple[float, float]:
+    """One-sided lower and upper bounds of a probability, each at level 1 - alpha.
+
+    Args:
+        hits: how often the event occurred.
+        draws: number of independent draws.
+        alpha: error probability of each bound.
+    """
+    from scipy.special import betaincinv  # heavy import
+
+    low = float(betaincinv(hits, draws - hits + 1, alpha)) if hits else 0.0
+    high = float(betaincinv(hits + 1, draws - hits, 1 - alpha)) if hits < draws else 1.0
+    return low, high
+
+
+def epsilon_lower(p: tuple[int, int], q: tuple[int, int], delta: float, alpha: float) -> float:
+    """Lower bound of the loss from (hits, draws) under two inputs; wrong with probability alpha.
+
+    Args:
+        delta: of the claim; the bound is -inf where the event is no more likely than that.
+    """
+    low = clopper_pearson(*p, alpha / 2)[0]
+    high = clopper_pearson(*q, alpha / 2)[1]
+    return math.log((low - delta) / high) if low > delta else -math.inf
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be refuted.
+
+    Args:
+        inputs: strings whose outputs are compared in pairs.
+        allowed: (x, x') positions -> the largest loss that the claim permits.
+        delta: of the claim.
+    """
+
+    inputs: Sequence[str]
+    allowed: Callable[[int, int], float]
+    delta: float = 0.0
+    direction: Callable[[int, int, Sequence[str]], NDArray[np.float64]] | None = None
+    """(x, x', outputs) -> how much each output points from x' to x, for mechanisms that add noise
+    to points; few draws say little about single outputs of a large vocabulary, a half space does.
+    """
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The worst pair and event of phase 2."""
+
+    epsilon_lower: float
+    allowed: float
+    confidence: float
+    draws: int
+    """Of both phases together."""
+    pair: tuple[str, str]
+    event: tuple[str, ...] = field(repr=False)
+    seconds: float = 0.0
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.epsilon_lower > self.allowed
+
+
+def search(
+    draw: Draw,
+    question: Question,
+    *,
+    draws: int,
+    confidence: float,
+    progress: Callable[[int], None] | None = None,
+) -> Finding:
+    """Look for a violation.
+
+    Args:
+        draw: the program under test.
+        question: inputs and claim.
+        draws: budget of both phases together.
+        confidence: that no claim which holds is called violated.
+        progress: told the number of draws made since the last call.
+    """
+    started = time.perf_counter()
+    spent = 0
+
+    def sample(positions: Sequence[int], budget: int, phase: int) -> dict[int, list[str]]:
+        nonlocal spent
+        out = {}
+        count = max(_FEWEST, budget // len(positions))
+        for each in positions:
+            out[each] = list(draw(question.inputs[each], count, phase))
+            spent += count
+            if progress:
+                progress(count)
+        return out
+
+    # Phase 1: all inputs with few draws, then the telling ones with many.
+    wide = _halves(sample(range(len(question.inputs)), int(0.3 * draws), 1))
+    telling = _inputs_of(_rank(*wide, question))
+    deep = _halves(sample(telling, int(0.3 * draws), 1))
+    earlier = {each: wide[0][each] + wide[1][each] + deep[0][each] for each in telling}
+    finalists = _rank(earlier, deep[1], question)[:_FINALISTS]
+    # Phase 2: fresh draws for those alone.
+    alpha = (1 - confidence) / len(finalists)
+    budget = (draws - spent) // len(finalists)
+    findings = []
+    for _, x, y, event in finalists:
+        fresh = sample((x, y), budget, 2)
+        hits = [(sum(output in event for output in fresh[at]), len(fresh[at])) for at in (x, y)]
+        findings.append(
+            Finding(
+                epsilon_lower(hits[0], hits[1], question.delta, alpha),
+                question.allowed(x, y),
+                confidence,
+                0,
+                (question.inputs[x], question.inputs[y]),
+                tuple(sorted(event)),
+            )
+        )
+    best = max(findings, key=_margin)
+    return replace(best, draws=spent, seconds=time.perf_counter() - started)
+
+
+def _margin(found: Finding) -> float:
+    return found.epsilon_lower - found.allowed
+
+
+Samples = dict[int, list[str]]
+Candidate = tuple[float, int, int, frozenset[str]]
+"""Score, x, x', event."""
+
+
+def _halves(samples: Samples) -> tuple[Samples, Samples]:
+    """Each sample in two."""
+    return (
+        {at: each[: len(each) // 2] for at, each in samples.items()},
+        {at: each[len(each) // 2 :] for at, each in samples.items()},
+    )
+
+
+def _inputs_of(candidates: list[Candidate]) -> list[int]:
+    """The inputs of the best candidates, not many of them."""
+    out: dict[int, None] = {}
+    for _, x, y, _ in candidates:
+        if len(out | {x: None, y: None}) > _TELLING:
+            break
+        out |= {x: None, y: None}
+    return list(out)
+
+
+def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candidate]:
+    """The worst-looking event of every pair of inputs, by what phase 2 could show of it.
+
+    One sample puts the outputs in order, another judges the events: an event that was chosen by
+    the draws that judge it would look worse than it is.
+    """
+    inputs = list(ordering)
+    drawn = [*ordering.values(), *judging.values()]
+    outputs = sorted({output for sample in drawn for output in sample})
+    number = {output: at for at, output in enumerate(outputs)}
+
+    def count(samples: Samples) -> dict[int, NDArray[np.float64]]:
+        return {
+            at: np.bincount([number[each] for each in sample], minlength=len(outputs)).astype(float)
+            for at, sample in samples.items()
+        }
+
+    first, second = count(ordering), count(judging)
+    out: list[Candidate] = []
+    for x in inputs:
+        for y in inputs:
+            if x == y:
+                continue
+            seen = np.flatnonzero(first[x])
+            scale = len(ordering[x]) / len(ordering[y])
+            ratio = (first[x][seen] + 0.25) / (scale * first[y][seen] + 0.5)
+            orders = [seen[np.argsort(-ratio, kind="stable")]]
+            if question.direction is not None:
+                orders.append(np.argsort(-question.direction(x, y, outputs), kind="stable"))
+            best: tuple[float, NDArray[np.int64]] = (-math.inf, orders[0][:1])
+            for order in orders:
+                score, event = _worst_prefix(
+                    second[x][order],
+                    second[y][order],
+                    (len(judging[x]), len(judging[y])),
+                    question.delta,
+                )
+                if score > best[0]:
+                    best = (score, order[:event])
+            event_outputs = frozenset(outputs[at] for at in best[1])
+            out.append((best[0] - question.allowed(x, y), x, y, event_outputs))
+    out.sort(key=lambda each: -each[0])
+    return out
+
+
+def _worst_prefix(
+    p: NDArray[np.float64], q: NDArray[np.float64], draws: tuple[int, int], delta: float
+) -> tuple[float, int]:
+    """The prefix of ordered outputs whose loss is largest at a cautious guess.
+
+    Every event that a likelihood-ratio test would use is a prefix in the order of that ratio
+    (Neyman-Pearson); some standard errors and counts are taken off, so that noise is not taken for
+    loss.
+
+    Args:
+        p: counts of the first input, in order.
+        q: counts of the second.
+        draws: of each input.
+        delta: of the claim.
+    """
+    hits_p, hits_q = np.cumsum(p), np.cumsum(q)
+    # The spread of a count is that of a binomial: none left where nearly all draws are hits.
+    spread_p = _CAUTION * np.sqrt(np.maximum(hits_p * (1 - hits_p / draws[0]), 0))
+    spread_q = _CAUTION * np.sqrt(np.maximum(hits_q * (1 - hits_q / draws[1]), 0))
+    cautious_p = np.maximum(hits_p - spread_p, 0.01) / draws[0] - delta
+    cautious_q = (hits_q + spread_q + 2) / draws[1]
+    scores = np.log(np.maximum(cautious_p, 1e-300) / cautious_q)
+    best = int(np.argmax(scores))
+    return float(scores[best]), best + 1

@@ -1,0 +1,146 @@
+"""Clipping, and how far two inputs can be apart: the constants that noise is scaled by.
+
+Knows vectors.  Must not know distributions or mechanisms.
+
+A norm is convex, so the largest distance between words is also the largest between any points of
+their convex hull: ⊥, the centroid, is covered by every constant here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.space import Arrays, MetricSpace
+
+__all__ = ["clipped", "l1_diameter", "l2_diameter", "largest_norm", "largest_stretch"]
+
+_UP: Final = 1 + 1e-9
+_WORK: Final = 2e10
+"""Coordinate differences up to which all pairs are compared; about 20 s on one core."""
+_BLOCK: Final = 256
+_PAIRS: Final = 512
+_NEAR: Final = 1e-6
+"""Pairs nearer than this share of the largest squared norm are compared by differences."""
+_MANY: Final = 5_000_000
+
+
+def largest_norm(vectors: NDArray[np.float32]) -> float:
+    """The largest Euclidean norm of a row, rounded up."""
+    return max(float(part.max()) for part in _norms(vectors)) * _UP
+
+
+def _norms(vectors: NDArray[np.float32]) -> list[NDArray[np.float64]]:
+    return [
+        np.linalg.norm(vectors[at : at + 65536].astype(np.float64), axis=1)
+        for at in range(0, len(vectors), 65536)
+    ]
+
+
+def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
+    """The words moved onto the ball of a radius where they lie outside, and that radius.
+
+    Clipping projects onto a convex set, which never moves two points apart (Lipschitz 1).
+
+    Args:
+        clip: the radius, or "auto": the largest norm, so that nothing moves.
+    """
+    largest = largest_norm(space.vectors)
+    if isinstance(clip, str):
+        return space, largest
+    if largest <= clip:
+        return space, float(clip)
+    norms = np.concatenate(_norms(space.vectors))
+    # Rounded down by more than float32 rounding can add.
+    factors = np.where(norms > clip, clip * (1 - 2.0**-22) / norms, 1.0).astype(np.float32)
+    moved = np.ascontiguousarray(space.vectors * factors[:, None])
+    return space.transformed(f"clip-{float(clip)!r}", moved, lipschitz=1.0), float(clip)
+
+
+def l2_diameter(space: MetricSpace, radius: float) -> float:
+    """Largest Euclidean distance of two inputs: exact or bounded, never above 2·radius."""
+    return min(space.diameter, 2 * radius)
+
+
+def l1_diameter(space: MetricSpace, radius: float) -> float:
+    """Largest L1 distance of two inputs: exact where cheap, else the smallest of four bounds."""
+    held = space.table("l1-diameter", lambda: _l1(space.vectors))
+    root = float(np.sqrt(space.d)) * _UP
+    return min(float(held["bound"][0]), root * l2_diameter(space, radius))
+
+
+def _l1(vectors: NDArray[np.float32]) -> Arrays:
+    """Exact L1 diameter, or an upper bound; rounded up.
+
+    Rows i, j farther apart than L have radii (L1 distances from the centroid) that sum to at least
+    L, so with rows in descending order of radius each meets only a prefix of the others.
+    """
+    from scipy.spatial.distance import cdist  # heavy import
+
+    centroid = vectors.mean(axis=0, dtype=np.float64)
+    radii = np.concatenate(
+        [
+            np.abs(vectors[at : at + 65536] - centroid).sum(axis=1)
+            for at in range(0, len(vectors), 65536)
+        ]
+    )
+    best, here = 0.0, int(np.argmax(radii))
+    for _ in range(8):  # each step goes to the row farthest from the present one
+        far = np.abs(vectors - vectors[here]).sum(axis=1, dtype=np.float64)
+        there = int(np.argmax(far))
+        reached = float(np.abs(vectors[here].astype(np.float64) - vectors[there]).sum())
+        if reached <= best:
+            break
+        best, here = reached, there
+    order = np.argsort(-radii, kind="stable")
+    radii = radii[order]
+    # How many rows each row has to meet: those of radius >= best - own radius.
+    ends = np.searchsorted(-radii, -(best - radii) * (1 - 1e-6), side="right")
+    work = float(np.maximum(ends - np.arange(len(radii)), 0).sum()) * vectors.shape[1]
+    if work > _WORK:
+        ranges = (vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)).sum()
+        return {"bound": np.array([min(2 * radii[0], ranges) * _UP]), "exact": np.array([False])}
+    for at in range(0, len(radii), _BLOCK):
+        end = int(ends[at])  # the largest of the block
+        if end <= at:
+            break
+        rows = vectors[order[at : at + _BLOCK]].astype(np.float64)
+        for other in range(at, end, 4096):
+            part = vectors[order[other : min(other + 4096, end)]].astype(np.float64)
+            best = max(best, float(cdist(rows, part, "cityblock").max()))
+    return {"bound": np.array([best * _UP]), "exact": np.array([True])}
+
+
+def largest_stretch(points: NDArray[np.float64], phi: NDArray[np.float64]) -> float:
+    """Max |Phi s|/|s| over all differences s of rows, rounded up; inf where too many are near.
+
+    Args:
+        points: shape (n, d); phi: shape (d, m).
+    """
+    images = points @ phi
+    squares = np.einsum("nd,nd->n", points, points)
+    lengths = np.einsum("nm,nm->n", images, images)
+    limit = _NEAR * float(squares.max())
+    best, near = 0.0, 0
+    for at in range(0, len(points), _PAIRS):
+        block = slice(at, at + _PAIRS)
+        far = squares[block, None] + squares[at:] - 2 * points[block] @ points[at:].T
+        image = lengths[block, None] + lengths[at:] - 2 * images[block] @ images[at:].T
+        close = far <= limit  # cancellation: the formula is good to 1e-13 of the largest square
+        rows, columns = np.nonzero(close)
+        far[close] = np.inf
+        best = max(best, float((image / far).max()))
+        distinct = rows != columns
+        near += int(distinct.sum())
+        if near > _MANY:
+            return float("inf")
+        for part in range(0, len(rows), 8192):
+            pair = slice(part, part + 8192)
+            s = points[at + rows[pair]] - points[at + columns[pair]]
+            size = np.einsum("nd,nd->n", s, s)
+            moved = s[size > 0] @ phi
+            ratios = np.einsum("nm,nm->n", moved, moved) / size[size > 0]
+            best = max(best, float(ratios.max(initial=0.0)))
+    return float(np.sqrt(best)) * (1 + 1e-6)

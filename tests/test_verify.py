@@ -1,0 +1,228 @@
+"""The verifier is tested on mechanisms broken on purpose, and on sound ones for false alarms.
+
+Inputs are few and far apart so that the figures below hold with little work; the real thing runs on
+the user's vocabulary with --draws.
+"""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from conftest import make_embeddings
+from scipy import stats
+
+from dpsan import rng
+from dpsan.embeddings.base import Embeddings
+from dpsan.mechanisms.base import PointSampler, RowSampler, Sampler
+from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.laplace import Laplace
+from dpsan.refute import Question, clopper_pearson, epsilon_lower, search
+from dpsan.sanitizer import Sanitizer
+from dpsan.verify import Verdict, probe_words, verify
+
+DRAWS = 60_000
+"""Draws at which every planted defect below is found in at least 99 of 100 runs (-m slow)."""
+RUNS = 2
+WORDS = [f"word{row}" for row in range(12)]
+
+
+def line_space():
+    """Twelve words on a line, two units apart, with a little height."""
+    vectors = np.stack([np.arange(12) * 2.0, np.tile([0.1, 0.3], 6)], axis=1).astype(np.float32)
+    return Embeddings(WORDS, vectors, "line", "line")
+
+
+def make(mechanism, epsilon, parameters=None, **options):
+    return Sanitizer(
+        mechanism, epsilon=epsilon, embeddings=line_space(), parameters=parameters, **options
+    )
+
+
+class SkipsTheTrueWord(PointSampler):
+    def sample(self, ids, streams):
+        points = self.space.points(ids) + self.noise(streams, self.space.d)
+        found = self.space.search(points, 2)[0]
+        return np.where(found[:, 0] == ids, found[:, 1], found[:, 0])
+
+
+class OneSeed(Sampler):
+    def __init__(self, inner):
+        self.inner = inner
+
+    def sample(self, ids, streams):
+        same = rng.streams_for(b"s" * 32, [0] * len(ids), [1] * len(ids))
+        return self.inner.sample(ids, same)
+
+
+class TopK(RowSampler):
+    def weights(self, ids):
+        full = super().weights(ids)
+        keep = np.argsort(np.argsort(-full.astype(float), axis=1), axis=1) < 4
+        return np.where(keep, full, 0).astype(np.uint64)
+
+
+class Squared:
+    def __init__(self, space, factor):
+        self.space, self.factor = space, factor
+
+    def __call__(self, ids):
+        return self.space.distances(ids) ** 2 * self.factor
+
+
+def halved(s):
+    s._sampler = Laplace(2 * s.mechanism.epsilon).prepare(s.space)
+
+
+def squared(s):
+    s._sampler = RowSampler(s.space, Squared(s.space, 0.5 * s.mechanism.epsilon))
+
+
+def skipping(s):
+    s._sampler = SkipsTheTrueWord(s.space, s._sampler.noise)
+
+
+def one_seed(s):
+    s._sampler = OneSeed(s._sampler)
+
+
+def top_k(s):
+    s._sampler = TopK(s.space, s._sampler.scores)
+
+
+def too_small(s):
+    s._sampler = Exponential(2.4 * s.mechanism.epsilon).prepare(s.space)
+
+
+BROKEN = {
+    "noise halved": ("laplace", 0.8, {}, halved),
+    "squared distance": ("exponential", 0.5, {}, squared),
+    "true word skipped": ("laplace", 1.0, {}, skipping),
+    "one seed for all words": ("laplace", 0.3, {}, one_seed),
+    "top-k support": ("exponential", 0.2, {}, top_k),
+    "no half in the exponent": ("exponential", 0.5, {}, too_small),
+    "unknown word copied": ("laplace", 0.3, {"unknown": "keep"}, None),
+    "word of the keep-list": ("laplace", 0.3, {"keep": ["word3"]}, None),
+    "letter case kept": ("laplace", 0.3, {"case": "input"}, None),
+    "unknown word masked": ("laplace", 0.3, {"unknown": "mask"}, None),
+}
+
+
+def violations(defect, runs):
+    name, epsilon, options, breaking = BROKEN[defect]
+    sanitizer = make(name, epsilon, **options)
+    if breaking:
+        breaking(sanitizer)
+    found = [verify(sanitizer, words=12, draws=DRAWS) for _ in range(runs)]
+    assert all((each.verdict is Verdict.VIOLATED) >= each.empirical.violated for each in found)
+    return sum(each.empirical.violated for each in found)
+
+
+@pytest.mark.parametrize("defect", BROKEN)
+def test_broken_mechanisms_are_violated(defect):
+    assert violations(defect, RUNS) == RUNS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", BROKEN)
+def test_power_is_99_percent(defect):
+    assert violations(defect, 100) >= 99
+
+
+SOUND = {
+    "laplace": 0.8,
+    "exponential": 0.7,
+    "knn-response": 2.0,
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_mechanisms_are_kept(name):
+    parameters = {"k": 3, "outputs": "all"} if name == "knn-response" else None
+    sanitizer = make(name, SOUND[name], parameters)
+    for _ in range(RUNS):
+        found = verify(sanitizer, words=12, draws=DRAWS)
+        assert not found.empirical.violated
+        assert found.verdict is Verdict.KEPT
+        assert found.certified is not None
+
+
+def test_a_thousand_sound_runs_without_a_false_alarm(capsys):
+    """Randomized response at exactly its epsilon: the hardest sound case for the test."""
+    generator = np.random.default_rng(5)
+    n, epsilon = 6, 1.0
+    law = np.ones((n, n)) + np.eye(n) * (math.exp(epsilon) - 1)
+    law /= law.sum(axis=1, keepdims=True)
+
+    def draw(text, count, phase):
+        return [str(u) for u in generator.choice(n, count, p=law[int(text)])]
+
+    question = Question([str(w) for w in range(n)], lambda x, y: epsilon)
+    alarms = sum(search(draw, question, draws=3000, confidence=0.999).violated for _ in range(1000))
+    print(f"{alarms} false alarms in 1000 runs at confidence 99.9 %")
+    assert alarms == 0
+    # The twin: the same runs against a claim of 0.4 raise the alarm nearly always.
+    wrong = Question(question.inputs, lambda x, y: 0.3)
+    assert (
+        sum(search(draw, wrong, draws=40_000, confidence=0.999).violated for _ in range(20)) == 20
+    )
+
+
+def test_clopper_pearson():
+    for hits, draws in ((0, 100), (3, 100), (100, 100), (500, 1000)):
+        low, high = clopper_pearson(hits, draws, 0.01)
+        if hits:
+            assert stats.binom.sf(hits - 1, draws, low) == pytest.approx(0.01, rel=1e-6)
+        else:
+            assert low == 0
+        if hits < draws:
+            assert stats.binom.cdf(hits, draws, high) == pytest.approx(0.01, rel=1e-6)
+        else:
+            assert high == 1
+
+
+@pytest.mark.parametrize(
+    ("draws", "largest"), [(1_000, 5.6), (10_000, 7.9), (100_000, 10.2), (1_000_000, 12.5)]
+)
+def test_largest_value_that_draws_can_show(draws, largest):
+    """mechanisms.md §4, at confidence 99 %."""
+    found = epsilon_lower((draws, draws), (0, draws), 0.0, 0.05)
+    assert found == pytest.approx(largest, abs=0.1)
+
+
+def test_delta_is_taken_off():
+    assert epsilon_lower((500, 1000), (500, 1000), 0.6, 0.01) == -math.inf
+    assert epsilon_lower((500, 1000), (0, 1000), 0.1, 0.01) < epsilon_lower(
+        (500, 1000), (0, 1000), 0.0, 0.01
+    )
+
+
+def test_probe_words():
+    from dpsan.space import MetricSpace
+
+    embeddings = make_embeddings(n=200, d=3)
+    embeddings.vectors[150] = 40.0  # isolated, and at the end of the diameter
+    space = MetricSpace(embeddings)
+    ids = probe_words(space, 20)
+    assert len(set(ids.tolist())) == 20
+    assert 150 in ids
+    near = space.search(space.points(np.arange(200)), 2)[1][:, 1]
+    assert int(np.argmin(near)) in ids
+
+
+def test_command(dpsan, tmp_path):
+    (tmp_path / "v.txt").write_text("".join(f"w{i} {i} {i % 3}\n" for i in range(30)))
+    done = dpsan(
+        *("verify", "-e", "3", "-m", "exponential", "-E", "v.txt", "--json", "--draws", "20000"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"verdict", "method", "claimed", "certified", "empirical", "seconds"} <= set(found)
+    assert {"epsilon_lower", "confidence", "draws", "pair", "event"} <= set(found["empirical"])
+    assert found["verdict"] == "kept"
+    done = dpsan(
+        *("verify", "-e", "1", "-m", "laplace", "-E", "v.txt", "--unknown", "keep"), cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert b"VIOLATED" in done.stdout
