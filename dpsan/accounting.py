@@ -123,7 +123,7 @@ class Accountant:
         ]
         out += self._loss(mechanism, copies)
         if guarantee.status is not Status.PROVED:
-            out.append(f"NOT GUARANTEED: {guarantee.why}")
+            out.append(f"NOT GUARANTEED: {guarantee.summary()}; {guarantee.why}")
         if seeded:
             out.append("NOT PRIVATE: --seed makes the random numbers public")
         if counts[Action.PASSED]:

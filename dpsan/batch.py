@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +21,9 @@ from dpsan.audit import AuditWriter
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.base import Format, ReadOptions, Record
+from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
-from dpsan.formats.source import FileSource, GzipSource
+from dpsan.formats.source import FileSource, decompressed
 from dpsan.runspec import Sanitized
 from dpsan.sanitizer import Sanitizer
 from dpsan.workers import Inline, Workers
@@ -34,12 +35,14 @@ __all__ = [
     "open_input",
     "plan_outputs",
     "refuse_same",
+    "refuse_stdout",
     "rewrite_file",
     "rewrite_stream",
 ]
 
 _BATCH_CHARACTERS: Final = 1 << 18
-_BATCH_RECORDS: Final = 1 << 14
+_RENDERED: Final = 1 << 20
+"""Output bytes that are collected before they are written."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Plan:
     copies: int = 1
     line_buffered: bool = False
     force: bool = False
+    batch: int = 1 << 14
+    """Most records sanitized at once; no result depends on it."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class Outcome:
     totals: Accountant
     sha256: tuple[str, str]
     """Of input and output."""
+    bare: int = 0
+    """Structured records without any of the chosen fields, written unchanged."""
 
 
 def rewrite_stream(
@@ -99,82 +106,127 @@ def rewrite_stream(
         OutputError: the output cannot be written.
     """
     kind: Format = format_for(plan.format, source.name)
-    keys = [rng.derive_key(key, "file", file - 1, "copy", copy) for copy in range(plan.copies)]
     totals = Accountant(sanitizer.guarantee, sanitizer.mechanism.epsilon)
     if started:
         started(totals)
-    cells = 0
-    seen = 0
-    workers = workers or Inline(sanitizer)
-    # Batches that workers have in hand, oldest first: output keeps the order of input.
-    waiting: deque[tuple[list[Record], list[Future[Sanitized]]]] = deque()
+    keys = [rng.derive_key(key, "file", file - 1, "copy", copy) for copy in range(plan.copies)]
+    flow = _Flow(source, sink, workers or Inline(sanitizer), keys, file, totals, audit, progress)
+    try:
+        for batch, urgent in _batches(kind.read(decompressed(source), plan.options), plan):
+            if batch:
+                flow.submit(batch)
+            flow.finish(everything=urgent)
+    except InputError:
+        flow.finish(everything=True)
+        raise
+    flow.finish(everything=True)
+    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare)
 
-    def submit(batch: list[Record]) -> None:
-        nonlocal cells
+
+@dataclass
+class _Flow:
+    """Batches on their way: sanitized in any order, written in the order of the input."""
+
+    source: FileSource
+    sink: Sink
+    workers: Workers
+    keys: list[bytes]
+    file: int
+    totals: Accountant
+    audit: AuditWriter | None
+    progress: Callable[[int], None] | None
+    bare: int = 0
+    _cells: int = 0
+    """Texts so far: the number of a text under the key does not depend on batches."""
+    _seen: int = 0
+    _waiting: deque[tuple[list[Record], list[Future[Sanitized]]]] = field(default_factory=deque)
+
+    def submit(self, batch: list[Record]) -> None:
+        """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
+        for record in batch:
+            if record.part == "header" and self.sink.header not in (None, record.render([])):
+                raise InputError(
+                    self.source.name,
+                    "other columns than the first file",
+                    "-O DIR writes one output for each",
+                    line=record.line,
+                )
         texts = [text for record in batch for text in record.texts]
-        numbers = range(cells, cells + len(texts))
-        cells += len(texts)
-        waiting.append(
-            (batch, [workers.submit(texts, each, numbers, audit is not None) for each in keys])
-        )
+        numbers = range(self._cells, self._cells + len(texts))
+        self._cells += len(texts)
+        audited = self.audit is not None
+        futures = [self.workers.submit(texts, key, numbers, audited) for key in self.keys]
+        self._waiting.append((batch, futures))
 
-    def finish() -> None:
-        nonlocal seen
-        batch, futures = waiting.popleft()
-        results = [future.result() for future in futures]
-        lines = [record.line for record in batch for _ in record.texts]
-        for copy, done in enumerate(results, start=1):
-            totals.add(done)
-            if audit and done.records is not None:
-                audit.words(file, lines, done.records, copy)
-        out = []
-        at = 0
+    def finish(self, *, everything: bool) -> None:
+        """Write the oldest batches: all, or as many as are too many to be in hand."""
+        while self._waiting and (everything or len(self._waiting) > self.workers.window):
+            batch, futures = self._waiting.popleft()
+            results = [future.result() for future in futures]
+            lines = [record.line for record in batch for _ in record.texts]
+            for copy, done in enumerate(results, start=1):
+                self.totals.add(done)
+                if self.audit and done.records is not None:
+                    self.audit.words(self.file, lines, done.records, copy)
+            self._write(batch, results)
+            if self.progress:
+                self.progress(self.source.bytes_read - self._seen)
+                self._seen = self.source.bytes_read
+
+    def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
+        sink = self.sink
+        out: list[bytes] = []
+        at = held = 0
         for record in batch:
             end = at + len(record.texts)
-            out += [record.render(done.lines[at:end]) for done in results]
+            for done in results if record.part == "record" else results[:1]:
+                if not self._wanted(record, begun=sink.begun or bool(out)):
+                    continue
+                piece = record.render(done.lines[at:end])
+                if piece and sink.owed:
+                    out.append(sink.owed)
+                    sink.owed = b""
+                out.append(piece)
+                sink.owed = record.owes or sink.owed
+                held += len(piece)
             at = end
+            if record.part == "record":
+                self.totals.records += 1
+                self.totals.invalid += record.invalid
+                self.bare += record.bare
+            if held > _RENDERED:
+                sink.write(b"".join(out))
+                out, held = [], 0
         sink.write(b"".join(out))
-        totals.records += len(batch)
-        totals.invalid += sum(record.invalid for record in batch)
-        if progress:
-            progress(source.bytes_read - seen)
-            seen = source.bytes_read
 
-    opened = GzipSource(source) if source.name.endswith(".gz") else source
-    try:
-        for batch, urgent in _batches(kind.read(opened, plan.options), plan.line_buffered):
-            if batch:
-                submit(batch)
-            while waiting and (urgent or len(waiting) > workers.window):
-                finish()
-    except InputError:
-        while waiting:
-            finish()
-        raise
-    while waiting:
-        finish()
-    return Outcome(source.name, totals, (source.sha256, sink.sha256))
+    def _wanted(self, record: Record, *, begun: bool) -> bool:
+        """Whether a piece is written here: some are not, in an output of several inputs."""
+        if record.part == "mark":
+            return not begun
+        if record.part == "header":
+            if self.sink.header is not None:
+                return False
+            self.sink.header = record.render([])
+        return True
 
 
-def _batches(
-    records: Iterator[Record | None], line_buffered: bool
-) -> Iterator[tuple[list[Record], bool]]:
+def _batches(records: Iterator[Record | None], plan: Plan) -> Iterator[tuple[list[Record], bool]]:
     """Records in groups, and whether somebody is waiting for the result.
 
     Whatever is held when the source is idle, ends or fails comes before that.
     """
     batch: list[Record] = []
-    characters = 0
+    size = 0
     try:
         for record in records:
             if record is not None:
                 batch.append(record)
-                characters += sum(len(text) for text in record.texts)
-            full = characters >= _BATCH_CHARACTERS or len(batch) >= _BATCH_RECORDS
-            urgent = record is None or line_buffered
+                size += record.size + sum(len(text) for text in record.texts)
+            full = size >= _BATCH_CHARACTERS or len(batch) >= plan.batch
+            urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:
                 yield batch, urgent
-                batch, characters = [], 0
+                batch, size = [], 0
     except InputError:
         if batch:
             yield batch, True
@@ -218,11 +270,11 @@ def rewrite_file(
     descriptor = open_input(path)
     try:
         if isinstance(target, Inplace):
-            sink = AtomicFile(path, force=True, like=path)
+            sink = AtomicFile(path, force=True, like=path, packer=packer_for(path.name))
         else:
             refuse_same(path, target)
             target.parent.mkdir(parents=True, exist_ok=True)
-            sink = AtomicFile(target, force=plan.force)
+            sink = AtomicFile(target, force=plan.force, packer=packer_for(target.name))
         try:
             outcome = rewrite_stream(
                 FileSource(str(path), descriptor),
@@ -238,14 +290,25 @@ def rewrite_file(
             if isinstance(target, Inplace) and target.backup:
                 _back_up(path, target.backup, force=plan.force)
             sink.commit()
+            outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
         except BaseException:
             sink.discard()
             raise
         return outcome
     except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from None
+        # The system's own words for the number: nothing that a library may have put in.
+        raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None
     finally:
         os.close(descriptor)
+
+
+def refuse_stdout(name: str, descriptor: int) -> None:
+    """Raise InputError if standard output is the file that is read: it would never end."""
+    with suppress(OSError):
+        mine, out = os.fstat(descriptor), os.fstat(1)
+        same = stat.S_ISREG(mine.st_mode) and os.path.samestat(mine, out)
+        if same and mine.st_size > os.lseek(descriptor, 0, os.SEEK_CUR):
+            raise InputError(name, "input and output are the same file", "-i does that")
 
 
 def refuse_same(path: Path, target: Path) -> None:

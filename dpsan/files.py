@@ -10,12 +10,13 @@ import hashlib
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from dpsan.errors import OutputError
 
-__all__ = ["AtomicFile", "Sink", "StreamSink", "create_private", "discard_unfinished"]
+__all__ = ["AtomicFile", "Packer", "Sink", "create_private", "discard_unfinished"]
 
 _UNFINISHED: Final[set[Path]] = set()
 
@@ -23,20 +24,40 @@ _UNFINISHED: Final[set[Path]] = set()
 def discard_unfinished() -> None:
     """Remove every temporary file of this process: after a signal or an error."""
     for path in list(_UNFINISHED):
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
         _UNFINISHED.discard(path)
 
 
+class Packer(Protocol):
+    """A compressor."""
+
+    def pack(self, data: bytes) -> bytes:
+        """The packed bytes that are ready."""
+        ...
+
+    def finish(self) -> bytes:
+        """The rest of them."""
+        ...
+
+
 class Sink:
-    """Where output bytes go; counts and hashes them."""
+    """Where output bytes go; counts and hashes what arrives there."""
 
     name: str
 
-    def __init__(self, name: str, descriptor: int) -> None:
+    def __init__(self, name: str, descriptor: int, packer: Packer | None = None) -> None:
         self.name = name
         self.descriptor = descriptor
+        self._packer = packer
         self._hash = hashlib.sha256()
         self.bytes_written = 0
+        self.begun = False
+        """Whether anything was written, packed or not."""
+        self.owed = b""
+        """The ending that the last record lacks: written before anything else is."""
+        self.header: bytes | None = None
+        """The header of inputs that are joined."""
 
     @property
     def sha256(self) -> str:
@@ -50,6 +71,16 @@ class Sink:
             OutputError: the device is full or failed.
             BrokenPipeError: the reader has gone.
         """
+        if data:
+            self.begun = True
+            self._send(self._packer.pack(data) if self._packer else data)
+
+    def finish(self) -> None:
+        """Write what the compressor holds.  Raises as :meth:`write`."""
+        if self._packer:
+            self._send(self._packer.finish())
+
+    def _send(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
             try:
@@ -63,10 +94,6 @@ class Sink:
         self.bytes_written += len(data)
 
 
-class StreamSink(Sink):
-    """Standard output."""
-
-
 class AtomicFile(Sink):
     """A new file that appears under its name only when :meth:`commit` is called.
 
@@ -74,37 +101,48 @@ class AtomicFile(Sink):
         target: final name.
         force: replace an existing file.
         like: copy permissions from this file instead of using the umask.
+        packer: compresses what is written.
 
     Raises:
         OutputError: it exists, or cannot be created.
     """
 
-    def __init__(self, target: Path, *, force: bool = False, like: Path | None = None) -> None:
+    def __init__(
+        self,
+        target: Path,
+        *,
+        force: bool = False,
+        like: Path | None = None,
+        packer: Packer | None = None,
+    ) -> None:
         if not force and os.path.lexists(target):
             raise OutputError(f"{target}: exists", "--force replaces it")
         self.target = target
         self._temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        # Remembered first: a signal may come as soon as the file is there.
+        _UNFINISHED.add(self._temporary)
         try:
             descriptor = os.open(self._temporary, flags, 0o600)
         except OSError as error:
+            _UNFINISHED.discard(self._temporary)
             raise OutputError(f"{target}: cannot create: {error.strerror}") from None
-        _UNFINISHED.add(self._temporary)
         if like is None:
             umask = os.umask(0)
             os.umask(umask)
             self._mode = 0o666 & ~umask
         else:
             self._mode = stat.S_IMODE(like.stat().st_mode)
-        super().__init__(str(target), descriptor)
+        super().__init__(str(target), descriptor, packer)
 
     def commit(self) -> None:
         """Sync and rename into place.  Raises OutputError; then nothing is left behind."""
         try:
+            self.finish()
             os.fchmod(self.descriptor, self._mode)
             os.fsync(self.descriptor)
-            os.close(self.descriptor)
-            self.descriptor = -1
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)
             self._temporary.rename(self.target)
             _UNFINISHED.discard(self._temporary)
             directory = os.open(self.target.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -115,14 +153,19 @@ class AtomicFile(Sink):
         except OSError as error:
             self.discard()
             raise OutputError(f"{self.name}: cannot write: {error.strerror}") from None
+        except OutputError:
+            self.discard()
+            raise
 
     def discard(self) -> None:
         """Remove what was written."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
-        self._temporary.unlink(missing_ok=True)
-        _UNFINISHED.discard(self._temporary)
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.close(descriptor)
+        with suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
+            _UNFINISHED.discard(self._temporary)
 
 
 def create_private(path: Path, *, force: bool) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,11 +21,14 @@ from dpsan.batch import (
     open_input,
     plan_outputs,
     refuse_same,
+    refuse_stdout,
     rewrite_file,
     rewrite_stream,
 )
-from dpsan.errors import DpsanError, OutputError
+from dpsan.errors import DpsanError, OutputError, UsageError
 from dpsan.files import AtomicFile, Sink
+from dpsan.formats.compression import packer_for
+from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
 from dpsan.sanitizer import Sanitizer
 from dpsan.workers import Workers
@@ -41,6 +44,8 @@ class Result:
 
     totals: Accountant
     outcomes: list[Outcome] = field(default_factory=list)
+    each: list[tuple[str, Outcome | str]] = field(default_factory=list)
+    """Every input in order, with its outcome, ``failed`` or ``skipped``."""
     failed: list[str] = field(default_factory=list)
     """One line for each input that failed."""
     skipped: int = 0
@@ -94,11 +99,13 @@ class Run:
 
     def _record(self, result: Result, file: int, outcome: Outcome) -> None:
         result.outcomes.append(outcome)
+        result.each.append((outcome.name, outcome))
         result.totals.merge(outcome.totals)
         if self.audit:
             self.audit.file(file, outcome.name, outcome.totals, outcome.sha256)
 
-    def _fail(self, result: Result, error: DpsanError) -> None:
+    def _fail(self, result: Result, path: Path, error: DpsanError) -> None:
+        result.each.append((str(path), "failed"))
         result.failed.append(str(error))
         self.complain(str(error))
 
@@ -111,6 +118,7 @@ class Run:
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             if self.resume and isinstance(target, Path) and target.exists():
                 result.skipped += 1
+                result.each.append((str(path), "skipped"))
                 if self.progress:
                     self.progress(path.stat().st_size if path.exists() else 0)
                 continue
@@ -127,32 +135,63 @@ class Run:
                     progress=self.progress,
                 )
             except DpsanError as error:
-                self._fail(result, error)
+                self._fail(result, path, error)
             else:
                 self._record(result, file, outcome)
 
     def _together(self, result: Result) -> None:
         """All inputs one after the other into one output."""
         with ExitStack() as stack:
-            if self.output is None:
-                sink = Sink("standard output", 1)
-            else:
-                assert isinstance(self.output, Path)  # noqa: S101 - narrowed by execute()
-                for path in self.inputs:
-                    refuse_same(path, self.output)
-                sink = AtomicFile(self.output, force=self.plan.force)
-                stack.callback(sink.discard)  # nothing to discard after a commit
+            self._check_joinable()
+            sink = self._common(stack)
             for file, path in enumerate(self.inputs, start=1):
                 try:
                     outcome = self._stream(path, sink, file)
                 except OutputError:
                     raise
                 except DpsanError as error:
-                    self._fail(result, error)
+                    self._fail(result, path, error)
                 else:
+                    if file == len(self.inputs) and not result.failed:
+                        self._close(sink)
+                        outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))
                     self._record(result, file, outcome)
-            if isinstance(sink, AtomicFile) and not result.failed:
-                sink.commit()  # a file under its final name is complete
+
+    @staticmethod
+    def _close(sink: Sink) -> None:
+        if isinstance(sink, AtomicFile):
+            sink.commit()  # a file under its final name is complete
+        else:
+            sink.finish()
+
+    def _check_joinable(self) -> None:
+        """Raise UsageError if some input cannot be one of several in an output."""
+        for path in self.inputs if len(self.inputs) > 1 else ():
+            kind = format_for(self.plan.format, str(path))
+            if not kind.joinable:
+                raise UsageError(
+                    f"{kind.name} files cannot be joined", "-O DIR writes one output for each"
+                )
+
+    def _common(self, stack: ExitStack) -> Sink:
+        """The output of all inputs together."""
+        if self.output is None:
+            return Sink("standard output", 1)
+        assert isinstance(self.output, Path)  # noqa: S101 - narrowed by execute()
+        packer = packer_for(self.output.name)
+        if self.output.exists() and not self.output.is_file() and not self.output.is_dir():
+            # A device or a pipe: there is nothing to replace.
+            try:
+                descriptor = os.open(self.output, os.O_WRONLY | os.O_CLOEXEC)
+            except OSError as error:
+                raise OutputError(f"{self.output}: cannot write: {error.strerror}") from None
+            stack.callback(os.close, descriptor)
+            return Sink(str(self.output), descriptor, packer)
+        for path in self.inputs:
+            refuse_same(path, self.output)
+        sink = AtomicFile(self.output, force=self.plan.force, packer=packer)
+        stack.callback(sink.discard)  # nothing to discard after a commit
+        return sink
 
     def _stream(self, path: Path, sink: Sink, file: int) -> Outcome:
         with ExitStack() as stack:
@@ -162,6 +201,8 @@ class Run:
                 descriptor = open_input(path)
                 stack.callback(os.close, descriptor)
                 source = FileSource(str(path), descriptor)
+            if self.output is None:
+                refuse_stdout(source.name, 0 if path == STDIN else descriptor)
             return rewrite_stream(
                 source,
                 sink,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from dpsan.errors import unknown_name
+from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.mechanisms.base import Mechanism
 from dpsan.text import TOKENIZERS
@@ -64,7 +64,8 @@ class Sanitized:
 class RunSpec:
     """Everything that decides what a run does to text; picklable, without secrets."""
 
-    epsilon: float
+    epsilon: float | None
+    """None where it is still to be found for ``epsilon_ldp``."""
     mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = field(default_factory=dict)
     embeddings: Path | None = None
@@ -74,18 +75,26 @@ class RunSpec:
     keep: frozenset[str] = frozenset()
     case: str = "vocabulary"
     allow_unproved: bool = False
+    epsilon_ldp: float | None = None
+    """The certified LDP epsilon that ``epsilon`` is to be, or was, found for."""
 
-    def build(self) -> Mechanism:
-        """The mechanism.
-
-        Raises:
-            UsageError: unknown name, parameter outside its domain.
-            UnprovedError: its status is not PROVED and that was not allowed.
-        """
+    def kind(self) -> type[Mechanism]:
+        """The kind of mechanism.  Raises UsageError for unknown names."""
         if self.mechanism not in MECHANISMS:
             raise unknown_name("mechanism", self.mechanism, MECHANISMS)
         if self.tokenizer not in TOKENIZERS:
             raise unknown_name("tokenizer", self.tokenizer, TOKENIZERS)
         if self.case not in ("vocabulary", "input"):
             raise unknown_name("case", self.case, ["vocabulary", "input"])
-        return MECHANISMS[self.mechanism].build(self.epsilon, self.parameters)
+        return MECHANISMS[self.mechanism]
+
+    def build(self) -> Mechanism:
+        """The mechanism.
+
+        Raises:
+            UsageError: unknown name, parameter outside its domain, no epsilon.
+        """
+        kind = self.kind()
+        if self.epsilon is None:
+            raise UsageError("epsilon is required: it is your decision")
+        return kind.build(self.epsilon, self.parameters)

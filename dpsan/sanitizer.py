@@ -116,12 +116,6 @@ class Sanitizer:
         kind = spec.kind()  # before the slow part: usage errors come at once
         if spec.epsilon is not None or spec.epsilon_ldp is None:
             self.mechanism = spec.build()
-        if kind.status is not Status.PROVED and not spec.allow_unproved:
-            raise UnprovedError(
-                f"{spec.mechanism} is {kind.status}: its published guarantee is not "
-                "something dpsan can vouch for",
-                "--allow-unproved runs it all the same",
-            )
         self._loaded, self._store, self._seed = loaded, store, seed
         embeddings, space = (
             (loaded, space_of(loaded, store))
@@ -141,11 +135,17 @@ class Sanitizer:
 
     def _set_up(self, embeddings: Embeddings, space: MetricSpace, certified: float) -> None:
         self.embeddings, self.space = embeddings, space
-        self.mechanism = self.mechanism.with_vocabulary(embeddings.key_to_index)
+        self.mechanism = self.mechanism.with_vocabulary(embeddings.key_to_index).resolved(space)
         guarantee = self.mechanism.guarantee(space)
         if certified < guarantee.epsilon_ldp:
             why = f"{guarantee.why}; the LDP epsilon by an exact certificate"
             guarantee = replace(guarantee, epsilon_ldp=certified, why=why)
+        if guarantee.status is not Status.PROVED and not self.spec.allow_unproved:
+            raise UnprovedError(
+                f"{self.mechanism.name} is {guarantee.status}: {guarantee.summary()}; "
+                f"{guarantee.why}",
+                "--allow-unproved runs it all the same",
+            )
         self.guarantee: Guarantee = guarantee
         self._sampler = self.mechanism.prepare(space)
         self._split = TOKENIZERS[self.spec.tokenizer].split

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -25,6 +27,8 @@ from dpsan.sanitizer import Sanitizer
 __all__ = ["Inline", "Pool", "Workers"]
 
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+_PARENTS: Final = (signal.SIGINT, signal.SIGHUP)
 
 _sanitizer: Sanitizer | None = None
 
@@ -93,6 +97,9 @@ class Pool:
         # Inherited by the workers: one thread per process, whatever the libraries prefer.
         kept = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
         os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+        # Inherited too: signals for the whole process group are the parent's to answer, also while
+        # a worker is still starting.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _PARENTS)
         try:
             self._executor = ProcessPoolExecutor(
                 jobs, mp_context=get_context("spawn"), initializer=_start, initargs=(spec, root)
@@ -100,6 +107,7 @@ class Pool:
             # Processes start with the first tasks: start them while the environment is set.
             self._first = [self._executor.submit(_ready) for _ in range(jobs)]
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             for name, value in kept.items():
                 if value is None:
                     del os.environ[name]
@@ -132,9 +140,18 @@ class Pool:
 
 def _start(spec: RunSpec, root: Path) -> None:
     global _sanitizer
-    for number in (signal.SIGINT, signal.SIGHUP):
+    for number in _PARENTS:
         signal.signal(number, signal.SIG_IGN)  # the parent decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _sanitizer = Sanitizer.from_spec(spec, Store(root))
+
+
+def _end_with_parent() -> None:
+    """End when the parent was killed: a worker holds both ends of its queue and would wait."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _ready() -> None:

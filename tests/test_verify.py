@@ -14,6 +14,7 @@ from scipy import stats
 
 from dpsan import rng
 from dpsan.embeddings.base import Embeddings
+from dpsan.errors import UsageError
 from dpsan.mechanisms.base import PointSampler, RowSampler, Sampler
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.laplace import Laplace
@@ -127,6 +128,62 @@ def test_broken_mechanisms_are_violated(defect):
 @pytest.mark.parametrize("defect", BROKEN)
 def test_power_is_99_percent(defect):
     assert violations(defect, 100) >= 99
+
+
+PUBLISHED = {
+    "trlaplace-paper": (0.05, {}),
+    "tldp-paper-l": (1.0, {}),
+    "tldp-paper-g": (1.0, {}),
+    "tldp-paper-l-weighted": (1.0, {"weights": "frequency"}),
+    "tldp-paper-g-weighted": (1.0, {"weights": "frequency"}),
+}
+
+
+def published(name, runs):
+    epsilon, parameters = PUBLISHED[name]
+    sanitizer = make(name, epsilon, parameters, allow_unproved=True)
+    found = [verify(sanitizer, words=12, draws=DRAWS) for _ in range(runs)]
+    return sum(each.verdict is Verdict.VIOLATED for each in found)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_mechanisms_are_violated(name):
+    assert published(name, 1) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_power_on_published_mechanisms_is_99_percent(name):
+    assert published(name, 100) >= 99
+
+
+def test_tgumbel_is_violated_near_its_bound():
+    """Issue 5: 200 words, 199 on a simplex and an outlier, just above the real domain bound."""
+    n = 200
+    vectors = np.zeros((n, n), dtype=np.float32)
+    vectors[np.arange(n - 1), np.arange(n - 1)] = 1 / math.sqrt(2)  # pairwise distance 1
+    vectors[n - 1, n - 1] = math.sqrt(3.5)  # distance 2 from the others
+    words = [f"word{row}" for row in range(n)]
+    bound = 2 * (1 + math.log(n)) + 3
+    sanitizer = Sanitizer(
+        "tgumbel-paper",
+        epsilon=bound * 1.01,
+        embeddings=Embeddings(words, vectors, "simplex", "simplex"),
+        allow_unproved=True,
+    )
+    found = verify(sanitizer, words=20, draws=20_000)
+    assert found.verdict is Verdict.VIOLATED
+
+
+def test_classical_gaussian_at_epsilon_20():
+    """The exact delta is two orders of magnitude above the claim; draws cannot see 1e-6."""
+    from dpsan.analytic import gaussian_delta
+
+    claim = 1e-6
+    mu = 20 / math.sqrt(2 * math.log(1.25 / claim))
+    assert gaussian_delta(20, mu) > 100 * claim
+    with pytest.raises(UsageError):
+        make("gaussian-classical", 20.0, {"delta": claim})
 
 
 SOUND = {

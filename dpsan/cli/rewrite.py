@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,6 +31,17 @@ def rewrite(
         list[Path] | None, typer.Argument(metavar="[FILE]...", help="Default or -: stdin.")
     ] = None,
     epsilon: options.Epsilon = None,
+    epsilon_ldp: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Instead of --epsilon: find the epsilon whose certified LDP epsilon is X, the "
+            "same meaning for every mechanism.",
+            envvar="DPSAN_EPSILON_LDP",
+            rich_help_panel=options.PRIVACY,
+            show_default=False,
+        ),
+    ] = None,
     mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
     param: options.Parameters = None,
     embeddings: options.Embeddings = None,
@@ -79,18 +91,45 @@ def rewrite(
         typer.Option(
             "--format",
             "-f",
-            metavar="auto|text",
+            metavar="auto|text|jsonl|csv|tsv|parquet",
             help="Container of the text; auto goes by the file's suffix.",
             envvar="DPSAN_FORMAT",
             rich_help_panel=_INPUT,
         ),
     ] = "auto",
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            "-k",
+            metavar="NAME",
+            help="What to sanitize in jsonl, csv, tsv and parquet, repeatable: a column's name or "
+            "number; a path such as user.name or messages[].content, with ? at the end if no "
+            "record need have it. Everything else passes unchanged.",
+            rich_help_panel=_INPUT,
+            show_default=False,
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool,
+        typer.Option(
+            "--no-header",
+            help="The first row of csv and tsv is data: choose columns by number.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = False,
     null_data: Annotated[
         bool,
         typer.Option("--null-data", "-z", help="Records end with NUL.", rich_help_panel=_INPUT),
     ] = False,
     encoding: Annotated[
-        str, typer.Option(metavar="NAME", envvar="DPSAN_ENCODING", rich_help_panel=_INPUT)
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Encoding of input and output.",
+            envvar="DPSAN_ENCODING",
+            rich_help_panel=_INPUT,
+        ),
     ] = "utf-8",
     invalid: Annotated[
         str,
@@ -192,7 +231,12 @@ def rewrite(
     ] = False,
     progress: Annotated[
         str,
-        typer.Option(metavar="auto|on|off", envvar="DPSAN_PROGRESS", rich_help_panel=_RUNNING),
+        typer.Option(
+            metavar="auto|on|off",
+            help="A progress bar on stderr; auto: only on a terminal.",
+            envvar="DPSAN_PROGRESS",
+            rich_help_panel=_RUNNING,
+        ),
     ] = "auto",
     quiet: options.Quiet = False,
     verbose: Annotated[
@@ -204,9 +248,10 @@ def rewrite(
 
     dpsan rewrite -e 8 < letter.txt > safe.txt
     """
-    value = options.check_epsilon(epsilon)
+    value = options.epsilon_or_ldp(epsilon, epsilon_ldp)
     inputs = files or [Path("-")]
     _check(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
+    _check_fields(inputs, format_, field, no_header=no_header, null_data=null_data)
     for name, given, allowed in (
         ("--invalid", invalid, ("replace", "error")),
         ("--progress", progress, ("auto", "on", "off")),
@@ -239,6 +284,7 @@ def rewrite(
         keep=frozenset(read_word_list(keep)) if keep else frozenset(),
         case=case,
         allow_unproved=allow_unproved,
+        epsilon_ldp=epsilon_ldp,
     )
     plan = Plan(
         format=format_,
@@ -247,6 +293,8 @@ def rewrite(
             invalid=invalid,
             max_record=options.size(max_record),
             null_data=null_data,
+            fields=tuple(field or ()),
+            header=not no_header,
         ),
         copies=copies,
         line_buffered=line_buffered,
@@ -258,32 +306,35 @@ def rewrite(
         say(f"{sanitizer.embeddings.n} words of {sanitizer.embeddings.d} dimensions ready")
     if inputs == [Path("-")] and sys.stdin.isatty() and not quiet:
         say("reading from the terminal; end with Ctrl-D")
-    with ExitStack() as stack:
-        run = Run(
-            sanitizer,
-            plan,
-            run_key(seed),
-            inputs,
-            output=Inplace(backup) if in_place else output_dir or output,
-            tree=output_dir is not None,
-            resume=resume,
-            complain=say,
-        )
-        if jobs > 1:
-            run.workers = stack.enter_context(_pool(spec, store, jobs))
-        if audit:
-            run.audit = stack.enter_context(
-                AuditWriter(
-                    audit,
-                    sanitizer,
-                    originals=audit_originals,
-                    force=force,
-                    seeded=seed is not None,
-                    copies=copies,
-                )
+    try:
+        with ExitStack() as stack:
+            run = Run(
+                sanitizer,
+                plan,
+                run_key(seed),
+                inputs,
+                output=Inplace(backup) if in_place else output_dir or output,
+                tree=output_dir is not None,
+                resume=resume,
+                complain=say,
             )
-        run.progress = stack.enter_context(byte_progress(progress, quiet, inputs))
-        result = run.execute()
+            if jobs > 1:
+                run.workers = stack.enter_context(_pool(sanitizer.spec, store, jobs))
+            if audit:
+                run.audit = stack.enter_context(
+                    AuditWriter(
+                        audit,
+                        sanitizer,
+                        originals=audit_originals,
+                        force=force,
+                        seeded=seed is not None,
+                        copies=copies,
+                    )
+                )
+            run.progress = stack.enter_context(byte_progress(progress, quiet, inputs))
+            result = run.execute()
+    except BrokenPipeError:
+        return 128 + signal.SIGPIPE  # the parser's own answer would be 1
     return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
 
 
@@ -297,6 +348,8 @@ def _conclude(
     result: Result, sanitizer: Sanitizer, inputs: int, seed: str | None, copies: int, quiet: bool
 ) -> int:
     if not quiet:
+        if inputs > 1:
+            _table(result)
         spec = sanitizer.spec
         for line in result.totals.statement(
             sanitizer.mechanism,
@@ -308,9 +361,69 @@ def _conclude(
             say(line)
         if result.skipped:
             say(f"{result.skipped} finished files skipped")
+        bare = sum(outcome.bare for outcome in result.outcomes)
+        if bare:
+            say(f"{bare} records without the field were written unchanged")
     if result.failed and inputs > 1:
         say(f"{len(result.failed)} of {inputs} files failed")
     return 1 if result.failed else 0
+
+
+def _table(result: Result) -> None:
+    """One line for each file, in columns, on stderr."""
+    rows = [("records", "words", "replaced", "unknown", "kept", "epsilon", "file")]
+    for name, outcome in result.each:
+        if isinstance(outcome, str):
+            rows.append((outcome, "", "", "", "", "", name))
+            continue
+        totals = outcome.totals
+        counts = {str(action): count for action, count in totals.counts.items()}
+        rows.append(
+            (
+                str(totals.records),
+                str(totals.words),
+                str(counts["replaced"]),
+                str(counts["unknown"]),
+                str(counts["kept"] + counts["passed"]),
+                f"{totals.epsilon_sum:.6g}",
+                name,
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
+        say("  ".join((*cells, row[6])))
+
+
+def _check_fields(
+    inputs: list[Path],
+    format_: str,
+    fields: list[str] | None,
+    *,
+    no_header: bool,
+    null_data: bool,
+) -> None:
+    """Formats and fields that cannot go together, told before anything is read."""
+    from dpsan.formats.fields import parse_field
+    from dpsan.formats.registry import format_name
+
+    formats = {format_name(format_, str(path)) for path in inputs}
+    stdin = Path("-") in inputs and format_ == "auto"
+    if fields:
+        if formats == {"text"}:
+            hint = "-f jsonl, csv, tsv or parquet has"
+            raise UsageError(
+                "standard input does not tell its format" if stdin else "text has no --field", hint
+            )
+        if formats <= {"jsonl"}:
+            for each in fields:
+                parse_field(each)
+    elif formats == {"jsonl"}:
+        raise UsageError("jsonl needs --field", "such as --field text")
+    if no_header and not formats & {"csv", "tsv"}:
+        raise UsageError("--no-header is for csv and tsv")
+    if null_data and formats & {"csv", "tsv", "parquet"}:
+        raise UsageError("-z is for text and jsonl")
 
 
 def _check(

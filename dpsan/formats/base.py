@@ -8,15 +8,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
-__all__ = ["Format", "ReadOptions", "Record", "Source"]
+__all__ = ["Format", "Part", "ReadOptions", "Record", "Source"]
+
+Part: TypeAlias = Literal["record", "mark", "header", "frame"]
+"""What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very
+start of an output; a ``header``, written once for inputs joined into one output; a ``frame`` that
+holds records together.  Copies are made of records alone."""
 
 
 class Source(Protocol):
     """Bytes that arrive: a file, a pipe, a decompressed stream."""
 
     name: str
+
+    def descriptor(self) -> int | None:
+        """The file itself where it can be read at any position, else None."""
+        ...
 
     def read(self) -> bytes:
         """The next bytes, at least one; ``b""`` at the end.  Blocks."""
@@ -54,13 +63,21 @@ class Record:
     render: Callable[[list[str]], bytes] = field(repr=False)
     invalid: int = 0
     """Undecodable byte sequences that were replaced."""
+    part: Part = "record"
+    owes: bytes = b""
+    """The ending it lacks: written before whatever follows it, if anything does."""
+    size: int = 0
+    """Bytes that it holds besides its texts, about."""
+    bare: bool = False
+    """A structured record that has none of the chosen fields; it is written unchanged."""
 
 
 class Format(ABC):
     """A container format."""
 
     name: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]] = ()
+    joinable: ClassVar[bool] = True
+    """Whether several inputs can be written one after the other into one output."""
 
     @abstractmethod
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

@@ -1,21 +1,42 @@
-"""The formats by name, and which one a file name suggests."""
+"""The formats by name, and which one a file name suggests.
+
+Knows names and suffixes.  Must not import a format before it is used: pyarrow is large and an
+extra.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import PurePath
-from typing import Final
+from typing import Final, NamedTuple
 
 from dpsan.errors import unknown_name
 from dpsan.formats.base import Format
-from dpsan.formats.text import TextFormat
 
-__all__ = ["FORMATS", "format_for"]
+__all__ = ["COMPRESSED", "FORMATS", "format_for", "format_name"]
 
-FORMATS: Final[dict[str, Format]] = {each.name: each for each in (TextFormat(),)}
+COMPRESSED: Final = (".gz", ".zst")
 
 
-def format_for(name: str, path: str) -> Format:
-    """The format of a name, or with ``auto`` of a file's suffix; text where nothing is known.
+class _Home(NamedTuple):
+    """Where a format lives and the suffixes that suggest it."""
+
+    kind: str
+    suffixes: tuple[str, ...]
+
+
+FORMATS: Final[dict[str, _Home]] = {
+    "text": _Home("TextFormat", (".txt", ".log", ".text", ".md")),
+    "jsonl": _Home("JsonlFormat", (".jsonl", ".ndjson")),
+    "csv": _Home("CsvFormat", (".csv",)),
+    "tsv": _Home("TsvFormat", (".tsv", ".tab")),
+    "parquet": _Home("ParquetFormat", (".parquet", ".pq")),
+}
+_MODULES: Final = {"tsv": "csv"}
+
+
+def format_name(name: str, path: str) -> str:
+    """The name itself, or with ``auto`` what a file's suffix suggests; text where nothing does.
 
     Raises:
         UsageError: unknown name.
@@ -23,11 +44,19 @@ def format_for(name: str, path: str) -> Format:
     if name != "auto":
         if name not in FORMATS:
             raise unknown_name("format", name, ["auto", *FORMATS])
-        return FORMATS[name]
+        return name
     suffixes = [each.lower() for each in PurePath(path).suffixes]
-    if suffixes and suffixes[-1] == ".gz":
+    if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    for each in FORMATS.values():
-        if suffixes and suffixes[-1] in each.suffixes:
+    for each, home in FORMATS.items():
+        if suffixes and suffixes[-1] in home.suffixes:
             return each
-    return FORMATS["text"]
+    return "text"
+
+
+def format_for(name: str, path: str) -> Format:
+    """The format of a name and path, see :func:`format_name`.  Raises UsageError."""
+    chosen = format_name(name, path)
+    module = import_module(f"dpsan.formats.{_MODULES.get(chosen, chosen)}")
+    made: Format = getattr(module, FORMATS[chosen].kind)()
+    return made

@@ -8,15 +8,19 @@ from __future__ import annotations
 import hashlib
 import os
 import select
+import stat
 import zlib
-from typing import Final
+from typing import Any, Final
 
-from dpsan.errors import InputError
+from dpsan.errors import ExtraMissingError, InputError
 from dpsan.formats.base import Source
 
-__all__ = ["FileSource", "GzipSource"]
+__all__ = ["FileSource", "GzipSource", "ZstdSource", "decompressed"]
 
 _CHUNK: Final = 1 << 18
+_ZSTD_CHUNK: Final = 1 << 10
+_ZSTD_WINDOW: Final = 1 << 27
+"""Largest window accepted, as the zstd program does: what a file may make us allocate."""
 
 
 class FileSource:
@@ -32,6 +36,14 @@ class FileSource:
         self._descriptor = descriptor
         self._hash = hashlib.sha256()
         self.bytes_read = 0
+
+    def descriptor(self) -> int | None:
+        """See :class:`Source`."""
+        try:
+            regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
+        except OSError as error:
+            raise InputError(self.name, f"cannot read: {error.strerror}") from None
+        return self._descriptor if regular else None
 
     def read(self) -> bytes:
         """See :class:`Source`."""
@@ -66,6 +78,9 @@ class GzipSource:
         self._waiting = b""
         self._started = False
 
+    def descriptor(self) -> None:
+        """See :class:`Source`."""
+
     def read(self) -> bytes:
         """See :class:`Source`.  Raises InputError on damaged data."""
         while True:
@@ -97,3 +112,59 @@ class GzipSource:
         """See :class:`Source`."""
         ready = self._member.unconsumed_tail or self._waiting
         return not ready and self._inner.idle()
+
+
+class ZstdSource:
+    """The decompressed bytes of a Zstandard source, all frames; needs an extra."""
+
+    def __init__(self, inner: Source) -> None:
+        try:
+            import zstandard  # an extra
+        except ImportError:
+            raise ExtraMissingError("reading .zst", "zst") from None
+        self.name = inner.name
+        self._inner = inner
+        self._error: type[Exception] = zstandard.ZstdError
+        self._maker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+        self._frame: Any = None
+        self._waiting = b""
+        self._at = 0
+
+    def descriptor(self) -> None:
+        """See :class:`Source`."""
+
+    def read(self) -> bytes:
+        """See :class:`Source`.  Raises InputError on damaged data."""
+        while True:
+            if self._at >= len(self._waiting):
+                self._waiting, self._at = self._inner.read(), 0
+                if not self._waiting:
+                    if self._frame is not None:
+                        raise InputError(self.name, "zstd data ends too early")
+                    return b""
+            # A little at a time: a kilobyte of input gives at most some 30 MB of output.
+            data = self._waiting[self._at : self._at + _ZSTD_CHUNK]
+            self._at += len(data)
+            if self._frame is None:
+                self._frame = self._maker.decompressobj()
+            try:
+                out: bytes = self._frame.decompress(data)
+            except (self._error, MemoryError):
+                raise InputError(self.name, "damaged zstd data") from None
+            if self._frame.eof:
+                self._at -= len(self._frame.unused_data)
+                self._frame = None
+            if out:
+                return out
+
+    def idle(self) -> bool:
+        """See :class:`Source`."""
+        return self._at >= len(self._waiting) and self._inner.idle()
+
+
+def decompressed(source: Source) -> Source:
+    """The source, decompressed if its name ends in .gz or .zst.  Raises ExtraMissingError."""
+    name = source.name.lower()
+    if name.endswith(".gz"):
+        return GzipSource(source)
+    return ZstdSource(source) if name.endswith(".zst") else source

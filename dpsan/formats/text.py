@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 
-__all__ = ["TextFormat", "decode", "raw_records"]
+__all__ = ["TextFormat", "byte_order_mark", "decode", "raw_records", "text_encoding", "too_long"]
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE: Final = ("utf-16", "utf-32")
@@ -41,7 +41,7 @@ def raw_records(
         for piece in pieces[:-1]:
             line += 1
             if held + len(piece) > max_record:
-                raise _too_long(source, line, max_record)
+                raise too_long(source, line, max_record)
             if parts:
                 parts.append(piece)
                 piece = b"".join(parts)  # noqa: PLW2901
@@ -51,12 +51,13 @@ def raw_records(
             parts.append(pieces[-1])
             held += len(pieces[-1])
             if held > max_record:
-                raise _too_long(source, line + 1, max_record)
+                raise too_long(source, line + 1, max_record)
     if parts:
         yield line + 1, b"".join(parts), b""
 
 
-def _too_long(source: Source, line: int, limit: int) -> InputError:
+def too_long(source: Source, line: int, limit: int) -> InputError:
+    """The error for a record over the limit."""
     return InputError(
         source.name, f"record longer than {limit} bytes", "raise --max-record", line=line
     )
@@ -79,69 +80,106 @@ def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple
                 line=line,
             ) from None
         text = raw.decode(options.encoding, errors="replace")
-        return text, text.count("\ufffd")
+        return text, max(1, text.count("\ufffd") - raw.count(b"\xef\xbf\xbd"))
+
+
+def text_encoding(name: str) -> str:
+    """Python's name of an encoding.
+
+    Raises:
+        UsageError: unknown, or one in which lines cannot be told from bytes.
+    """
+    try:
+        encoding = codecs.lookup(name).name
+        newline = "\n".encode(encoding)
+    except (LookupError, UnicodeError, ValueError):
+        raise UsageError(f"unknown encoding '{name}'") from None
+    if encoding == "utf-8-sig":
+        return "utf-8"  # a byte order mark is kept anyway
+    if newline != b"\n" and not encoding.startswith(_WIDE):
+        raise UsageError(f"encoding '{name}' is not supported", "convert the file to UTF-8")
+    return encoding
+
+
+def byte_order_mark(source: Source, raw: bytes) -> bytes:
+    """The UTF-8 byte order mark that a file begins with, or nothing.
+
+    Raises:
+        InputError: that of UTF-16.
+    """
+    if raw.startswith(_UTF16):
+        raise InputError(source.name, "looks like UTF-16", "--encoding utf-16", line=1)
+    return codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
 
 
 class TextFormat(Format):
     """Lines of text."""
 
     name: ClassVar[str] = "text"
-    suffixes: ClassVar[tuple[str, ...]] = (".txt", ".log", ".text", ".md")
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
-        try:
-            encoding = codecs.lookup(options.encoding).name
-        except LookupError:
-            raise UsageError(f"unknown encoding '{options.encoding}'") from None
+        if options.fields:
+            raise InputError(
+                source.name, "text has no fields", "--format jsonl, csv, tsv or parquet has"
+            )
+        encoding = text_encoding(options.encoding)
         if encoding.startswith(_WIDE):
-            yield from self._wide(source, options, encoding)
-            return
+            return self._wide(source, options, encoding)
+        return self._lines(source, options, encoding)
+
+    @staticmethod
+    def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         separator = b"\0" if options.null_data else b"\n"
         for item in raw_records(source, separator, options.max_record):
             if item is None:
                 yield None
                 continue
             line, raw, ending = item
-            mark = b""
-            if line == 1 and encoding == "utf-8":
-                if raw.startswith(_UTF16):
-                    raise InputError(source.name, "looks like UTF-16", "--encoding utf-16", line=1)
-                if raw.startswith(codecs.BOM_UTF8):
-                    mark, raw = codecs.BOM_UTF8, raw[3:]
+            if line == 1 and encoding == "utf-8" and (mark := byte_order_mark(source, raw)):
+                raw = raw[len(mark) :]
+                yield Record(1, [], _Mark(mark), part="mark")
+                if not raw and not ending:
+                    continue
             text, invalid = decode(source, line, raw, options)
-            yield Record(line, [text], _Render(mark, ending, encoding), invalid)
+            owes = b"" if ending else separator
+            yield Record(line, [text], _Render(ending, encoding), invalid, owes=owes)
 
-    def _wide(self, source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
+    @staticmethod
+    def _wide(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         """Encodings in which a newline is not one byte: decoded as a stream, then split."""
         decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
         separator = "\0" if options.null_data else "\n"
-        first = source.read()
-        mark, out_encoding = _byte_order(first, encoding)
-        text, line, data = "", 0, first
+        data = source.read()
+        while data and len(data) < 4 and (more := source.read()):  # a mark has up to four bytes
+            data += more
+        mark, out_encoding = _byte_order(data, encoding)
+        ending = separator.encode(out_encoding)
+        if mark:
+            yield Record(1, [], _Mark(mark), part="mark")
+        text, line = "", 0
         while True:
             try:
                 text += decoder.decode(data, final=not data)
-            except UnicodeDecodeError:
-                if options.invalid == "error" or not data:
-                    raise InputError(source.name, f"invalid {encoding}", line=line + 1) from None
+            except UnicodeError:
                 raise InputError(
                     source.name, f"invalid {encoding}", "convert the file first", line=line + 1
                 ) from None
             *whole, text = text.split(separator)
             for each in whole:
                 line += 1
-                yield Record(line, [each], _Render(mark, separator.encode(), out_encoding))
-                mark = b""
+                if len(each) > options.max_record:
+                    raise too_long(source, line, options.max_record)
+                yield Record(line, [each], _Render(ending, out_encoding))
             if len(text) > options.max_record:
-                raise _too_long(source, line + 1, options.max_record)
+                raise too_long(source, line + 1, options.max_record)
             if not data:
                 break
             if source.idle():
                 yield None
             data = source.read()
         if text:
-            yield Record(line + 1, [text], _Render(mark, b"", out_encoding))
+            yield Record(line + 1, [text], _Render(b"", out_encoding), owes=ending)
 
 
 def _byte_order(first: bytes, encoding: str) -> tuple[bytes, str]:
@@ -156,18 +194,26 @@ def _byte_order(first: bytes, encoding: str) -> tuple[bytes, str]:
     return b"", encoding
 
 
-class _Render:
-    """A line with another text: byte order mark, text, the same ending."""
+class _Mark:
+    """A byte order mark."""
 
-    __slots__ = ("encoding", "ending", "mark")
+    __slots__ = ("mark",)
 
-    def __init__(self, mark: bytes, ending: bytes, encoding: str) -> None:
-        self.mark, self.ending, self.encoding = mark, ending, encoding
+    def __init__(self, mark: bytes) -> None:
+        self.mark = mark
 
     def __call__(self, texts: list[str]) -> bytes:
-        # A word that the output encoding lacks becomes "?"; lone surrogates cannot occur.
-        body = texts[0].encode(self.encoding, errors="replace")
-        ending = self.ending
-        if ending and len("\n".encode(self.encoding)) > 1:
-            ending = ending.decode("ascii").encode(self.encoding)
-        return self.mark + body + ending
+        return self.mark
+
+
+class _Render:
+    """A line with another text and the same ending."""
+
+    __slots__ = ("encoding", "ending")
+
+    def __init__(self, ending: bytes, encoding: str) -> None:
+        self.ending, self.encoding = ending, encoding
+
+    def __call__(self, texts: list[str]) -> bytes:
+        # A character that the output encoding lacks becomes "?"; lone surrogates cannot occur.
+        return texts[0].encode(self.encoding, errors="replace") + self.ending

@@ -198,6 +198,10 @@ class Mechanism(ABC):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """The true guarantee for these parameters on this vocabulary."""
 
+    def resolved(self, space: MetricSpace) -> Mechanism:
+        """The same mechanism with what ``auto`` stands for on a vocabulary, for the record."""
+        return self
+
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""
         return None

@@ -25,7 +25,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -46,7 +46,7 @@ __all__ = [
     "mean_cosines",
 ]
 
-_OUTPUTS: Final = (500, 1000, 2000, 5000, 10_000)
+_OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""
 _SIZES: Final = (5, 10, 20, 50)
 """Values of K that ``auto`` tries: below 5 the true word is too often kept."""
@@ -216,6 +216,11 @@ class KnnResponse(Mechanism):
             return float((gain * k * near[i, j] + m * every[i]) / (gain * k + m))
 
         return max(pairs, key=cosine)
+
+    def resolved(self, space: MetricSpace) -> KnnResponse:
+        """With the K and M that ``auto`` stands for."""
+        k, m = self.sizes(space)
+        return replace(self, k=k, outputs=m)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""

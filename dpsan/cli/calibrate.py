@@ -1,0 +1,188 @@
+"""``dpsan calibrate``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.guard import say
+from dpsan.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from dpsan.calibrate import Calibration
+
+__all__ = ["calibrate"]
+
+_TARGETS = "Targets"
+
+
+def calibrate(
+    mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
+    unchanged: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Share of the vocabulary's words that stay the same.",
+            rich_help_panel=_TARGETS,
+        ),
+    ] = None,
+    close: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Share of outputs among the 100 words nearest to the true one, itself apart.",
+            rich_help_panel=_TARGETS,
+        ),
+    ] = None,
+    epsilon_ldp: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Certified LDP epsilon: the fair way to compare mechanisms.",
+            rich_help_panel=_TARGETS,
+        ),
+    ] = None,
+    epsilon_metric: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Certified epsilon per unit of distance.",
+            rich_help_panel=_TARGETS,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            metavar="E",
+            help="With --maximize: the epsilon at which to choose.",
+            rich_help_panel=_TARGETS,
+        ),
+    ] = None,
+    maximize: Annotated[
+        str | None,
+        typer.Option(
+            metavar="similarity|split",
+            help="Choose the free parameters (those not given with -p) for the highest mean cosine "
+            "of word and output, or the most even split of unchanged, close and distant outputs.",
+            rich_help_panel=_TARGETS,
+        ),
+    ] = None,
+    param: options.Parameters = None,
+    embeddings: options.Embeddings = None,
+    vocab_size: options.VocabSize = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the epsilon, or the parameters, that do what you want on your vocabulary.
+
+    What is achieved stays on the private side of what is wanted.
+
+    dpsan calibrate -m laplace --unchanged 0.3
+    """
+    wanted = {
+        "unchanged": unchanged,
+        "close": close,
+        "epsilon-ldp": epsilon_ldp,
+        "epsilon-metric": epsilon_metric,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    if len(given) + (maximize is not None) != 1:
+        raise UsageError(
+            "give one of --unchanged, --close, --epsilon-ldp, --epsilon-metric, --maximize"
+        )
+    if maximize is not None:
+        options.one_of("--maximize", maximize, ("similarity", "split"))
+        epsilon = options.check_epsilon(epsilon)
+    elif epsilon is not None:
+        raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
+
+    from dpsan.cache import Store
+    from dpsan.calibrate import Aim, Draft, Target
+    from dpsan.calibrate import calibrate as find
+    from dpsan.calibrate import maximize as choose
+    from dpsan.library import open_space
+    from dpsan.mechanisms import MECHANISMS
+
+    for name, value in given.items():
+        Target(name).check(value)
+    if mechanism not in MECHANISMS:
+        raise unknown_name("mechanism", mechanism, MECHANISMS)
+    values = options.parameters(param)
+    MECHANISMS[mechanism].build(1.0 if epsilon is None else epsilon, dict(values))
+    words, space = open_space(embeddings, vocab_size, Store(note=None if quiet else say))
+    draft = Draft(MECHANISMS[mechanism], values, words.key_to_index)
+    if maximize is not None:
+        found = choose(draft, space, options.check_epsilon(epsilon), Aim(maximize))
+    else:
+        ((name, value),) = given.items()
+        found = find(draft, space, Target(name), value)
+    command = _command(found, values, embeddings, vocab_size)
+    if as_json:
+        _print_json(found, command)
+    else:
+        _print(found, command)
+
+
+def _command(
+    found: Calibration, values: dict[str, str], embeddings: Path | None, vocab_size: int | None
+) -> str:
+    """The ``rewrite`` command with what was found, as a shell takes it."""
+    mechanism = found.mechanism
+    words = ["dpsan", "rewrite", "-m", mechanism.name, "-e", _number(mechanism.epsilon)]
+    for name, value in {**values, **found.chosen}.items():
+        words += ["-p", f"{name}={value}"]
+    if embeddings is not None:
+        words += ["-E", str(embeddings)]
+    if vocab_size is not None:
+        words += ["--vocab-size", str(vocab_size)]
+    if mechanism.status != "PROVED":
+        words.append("--allow-unproved")
+    return shlex.join(words)
+
+
+def _number(value: float) -> str:
+    """As short as it can be without changing the value."""
+    short = f"{value:.6g}"
+    return short if float(short) == value else repr(value)
+
+
+def _print(found: Calibration, command: str) -> None:
+    mechanism = found.mechanism
+    chosen = "".join(f", {name} {value}" for name, value in found.chosen.items())
+    typer.echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}{chosen}")
+    wanted = "" if found.wanted is None else f", {found.wanted:g} wanted"
+    low, high = found.interval
+    how = "exact" if found.exact else "from the guarantee"
+    if low != high:
+        how = f"99 % confidence: {low:.4f} to {high:.4f}"
+    typer.echo(f"  {found.target} {found.achieved:.6g}{wanted} ({how})")
+    if found.shares:
+        unchanged, close, distant = found.shares
+        typer.echo(f"  unchanged {unchanged:.4f}, close {close:.4f}, distant {distant:.4f}")
+    typer.echo(f"  {command}")
+
+
+def _print_json(found: Calibration, command: str) -> None:
+    import orjson
+
+    mechanism = found.mechanism
+    value: dict[str, Any] = {
+        "mechanism": mechanism.name,
+        "epsilon": mechanism.epsilon,
+        "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
+        "target": {"name": str(found.target), "value": found.wanted},
+        "achieved": found.achieved,
+        "interval": list(found.interval),
+        "exact": found.exact,
+        "command": command,
+        "seconds": found.seconds,
+    }
+    if found.shares:
+        value["shares"] = dict(zip(("unchanged", "close", "distant"), found.shares, strict=True))
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

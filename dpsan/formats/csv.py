@@ -1,0 +1,256 @@
+"""``csv`` and ``tsv``: rows of cells between commas or tabs.
+
+Grammar (RFC 4180, with the liberties that spreadsheets take)::
+
+    row    = cell *(delimiter cell) (LF / CRLF)     all rows have as many cells as the first
+    cell   = DQUOTE *(any but DQUOTE / 2DQUOTE) DQUOTE / *(any but delimiter, CR before LF, LF)
+
+A quote inside a cell that does not begin with one is an ordinary character; anything between a
+closing quote and the next delimiter is an error, because programs disagree about it.  Empty lines
+pass.  The standard library's reader hands out values, from which the bytes cannot be had back, so
+rows are cut here: the cells that are not chosen, and their quotes, stay as they are.  A chosen cell
+is quoted again if it was or if it has to be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar, Final, NamedTuple
+
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, too_long
+
+__all__ = ["CsvFormat", "TsvFormat"]
+
+_QUOTED: Final = re.compile(rb'(?:[^"]++|"")*+')
+_NAMES_SHOWN: Final = 20
+_NAME_LENGTH: Final = 40
+
+
+class _Row(NamedTuple):
+    """The bytes of a row; delimiters between the cells and the ending make it whole again."""
+
+    line: int
+    cells: list[bytes]
+    ending: bytes
+    owes: bytes
+
+
+class _Rows:
+    """Cuts lines into rows; holds the state of a row that goes over several lines."""
+
+    def __init__(self, source: Source, delimiter: bytes, max_record: int) -> None:
+        self._source, self._delimiter, self._max = source, delimiter, max_record
+        self._first = 0
+        self._held = 0
+        self._cells: list[bytes] = []
+        self._open: list[bytes] = []
+        """Pieces of a quoted cell that has not ended."""
+
+    def __iter__(self) -> Iterator[_Row | bytes | None]:
+        """Rows; a byte order mark as bytes; None when idle.  Raises InputError."""
+        for item in raw_records(self._source, b"\n", self._max):
+            if item is None:
+                yield None
+                continue
+            line, raw, ending = item
+            if line == 1 and (mark := byte_order_mark(self._source, raw)):
+                raw = raw[len(mark) :]
+                yield mark
+                if not raw and not ending:
+                    continue
+            row = self._line(line, raw, ending)
+            if row is not None:
+                yield row
+        if self._open:
+            raise InputError(self._source.name, "a quoted cell does not end", line=self._first)
+
+    def _line(self, line: int, raw: bytes, ending: bytes) -> _Row | None:
+        owes = b"" if ending else b"\n"
+        if not self._open:
+            if b'"' not in raw:
+                if raw.endswith(b"\r"):
+                    raw, ending = raw[:-1], b"\r" + ending
+                return _Row(line, raw.split(self._delimiter), ending, owes)
+            self._first, self._held, self._cells = line, 0, []
+        self._held += len(raw) + len(ending)
+        if self._held > self._max:
+            raise too_long(self._source, self._first, self._max)
+        at = 0
+        while True:
+            if self._open or raw[at : at + 1] == b'"':
+                inside = _QUOTED.match(raw, at if self._open else at + 1)
+                assert inside is not None  # noqa: S101 - it matches nothing at all, too
+                end = inside.end() + 1
+                if end > len(raw):
+                    self._open.append(raw[at:] + ending)
+                    return None
+                self._cells.append(b"".join((*self._open, raw[at:end])))
+                self._open = []
+                if raw[end : end + 1] == self._delimiter:
+                    at = end + 1
+                    continue
+                if raw[end:] not in (b"", b"\r"):
+                    raise InputError(
+                        self._source.name,
+                        f"column {len(self._cells)}: text behind a closing quote",
+                        line=line,
+                    )
+                return _Row(self._first, self._cells, raw[end:] + ending, owes)
+            end = raw.find(self._delimiter, at)
+            if end < 0:
+                if raw.endswith(b"\r"):
+                    raw, ending = raw[:-1], b"\r" + ending
+                self._cells.append(raw[at:])
+                return _Row(self._first, self._cells, ending, owes)
+            self._cells.append(raw[at:end])
+            at = end + 1
+
+
+def _value(cell: bytes) -> bytes:
+    return cell[1:-1].replace(b'""', b'"') if cell[:1] == b'"' else cell
+
+
+class CsvFormat(Format):
+    """Comma-separated values."""
+
+    name: ClassVar[str] = "csv"
+    delimiter: ClassVar[bytes] = b","
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        """See :class:`Format`."""
+        if options.null_data:
+            raise UsageError(f"{self.name} has no records that end with NUL", "leave out -z")
+        encoding = text_encoding(options.encoding)
+        if encoding.startswith(("utf-16", "utf-32")):
+            raise InputError(source.name, f"{self.name} cannot be {encoding}", "convert it first")
+        return self._records(source, options, encoding)
+
+    def _records(
+        self, source: Source, options: ReadOptions, encoding: str
+    ) -> Iterator[Record | None]:
+        columns: list[int] | None = None
+        width = 0
+        for row in _Rows(source, self.delimiter, options.max_record):
+            if row is None:
+                yield None
+                continue
+            if isinstance(row, bytes):
+                yield Record(1, [], _Same(row), part="mark")
+                continue
+            if row.cells == [b""]:
+                yield Record(row.line, [], _Same(row.ending), owes=row.owes)
+                continue
+            if columns is None:
+                width = len(row.cells)
+                columns = self._columns(source, row, options)
+                if options.header:
+                    raw = self.delimiter.join(row.cells) + row.ending
+                    yield Record(row.line, [], _Same(raw), part="header", owes=row.owes)
+                    continue
+            if len(row.cells) != width:
+                raise InputError(
+                    source.name,
+                    f"{len(row.cells)} columns, expected {width}",
+                    "check quotes and --format",
+                    line=row.line,
+                )
+            texts, invalid = [], 0
+            for column in columns:
+                text, bad = decode(source, row.line, _value(row.cells[column]), options)
+                texts.append(text)
+                invalid += bad
+            render = _Render(row, columns, [] if invalid else texts, self.delimiter, encoding)
+            size = sum(map(len, row.cells))
+            yield Record(row.line, texts, render, invalid, owes=row.owes, size=size)
+
+    def _columns(self, source: Source, row: _Row, options: ReadOptions) -> list[int]:
+        """Which columns are chosen, from 0, in order."""
+        width = len(row.cells)
+        lenient = ReadOptions(encoding=options.encoding)
+        names = (
+            [decode(source, 1, _value(cell), lenient)[0] for cell in row.cells]
+            if options.header
+            else []
+        )
+        there = f"columns: {_listed(names)}" if names else f"columns: 1 to {width}"
+        if not options.fields:
+            raise InputError(
+                source.name, f"{self.name} needs --field", f"{there}; choose with --field"
+            )
+        chosen: set[int] = set()
+        for field in options.fields:
+            if names.count(field) > 1:
+                raise InputError(
+                    source.name,
+                    f"{names.count(field)} columns are named '{field}'",
+                    f"choose by number, such as --field {names.index(field) + 1}",
+                )
+            if field in names:
+                chosen.add(names.index(field))
+            elif field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= width:
+                chosen.add(int(field[:9]) - 1)
+            else:
+                raise InputError(
+                    source.name, f"no column '{field}'", f"{there}; choose with --field"
+                )
+        return sorted(chosen)
+
+
+class TsvFormat(CsvFormat):
+    """Tab-separated values, with the quotes of CSV."""
+
+    name: ClassVar[str] = "tsv"
+    delimiter: ClassVar[bytes] = b"\t"
+
+
+def _listed(names: list[str]) -> str:
+    """Names of a header; what does not look like one may be data of a file without a header."""
+    shown = [
+        name if len(name) <= _NAME_LENGTH and name.isprintable() else "..."
+        for name in names[:_NAMES_SHOWN]
+    ]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+class _Same:
+    """Bytes that stay as they are."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+    def __call__(self, texts: list[str]) -> bytes:
+        return self.raw
+
+
+class _Render:
+    """A row with other texts in the chosen cells."""
+
+    __slots__ = ("columns", "delimiter", "encoding", "row", "texts")
+
+    def __init__(
+        self, row: _Row, columns: list[int], texts: list[str], delimiter: bytes, encoding: str
+    ) -> None:
+        self.row, self.columns, self.texts = row, columns, texts
+        self.delimiter, self.encoding = delimiter, encoding
+
+    def __call__(self, texts: list[str]) -> bytes:
+        # The same text keeps its bytes: a quoted empty cell, needless quotes.
+        if texts == self.texts:
+            return self.delimiter.join(self.row.cells) + self.row.ending
+        cells = self.row.cells.copy()
+        for at, column in enumerate(self.columns):
+            if not self.texts or texts[at] != self.texts[at]:
+                cells[column] = self._cell(texts[at], quoted=cells[column][:1] == b'"')
+        return self.delimiter.join(cells) + self.row.ending
+
+    def _cell(self, text: str, *, quoted: bool) -> bytes:
+        body = text.encode(self.encoding, errors="replace")
+        if quoted or any(each in body for each in (self.delimiter, b'"', b"\n", b"\r")):
+            return b'"' + body.replace(b'"', b'""') + b'"'
+        return body

@@ -1,0 +1,62 @@
+r"""What ``--field`` says: a path to strings inside a record.
+
+Grammar::
+
+    field = path ["?"]                     "?": the field may be absent from every record
+    path  = step *("." step)
+    step  = name *"[]" / 1*"[]"            "[]": every item of a list
+    name  = any characters; a backslash before . [ ] ? or another takes it literally
+
+Knows paths.  Must not know containers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from dpsan.errors import UsageError
+
+__all__ = ["Field", "parse_field"]
+
+_STEP: Final = re.compile(r"((?:[^.\\?\[\]]|\\.)*)((?:\[\])*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One ``--field``."""
+
+    name: str
+    """As given, for messages."""
+    steps: tuple[str | None, ...]
+    """Names from the outside in; None stands for every item of a list."""
+    optional: bool = False
+
+
+def parse_field(text: str) -> Field:
+    """The path a user wrote.  Raises UsageError."""
+    steps: list[str | None] = []
+    at = 0
+    while True:
+        match = _STEP.match(text, at)
+        if match is None or match.end() == at:
+            raise _bad(text)
+        name, lists = match.groups()
+        if name:
+            steps.append(re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL))
+        elif steps:
+            raise _bad(text)
+        steps += [None] * (len(lists) // 2)
+        at = match.end()
+        if at == len(text):
+            return Field(text, tuple(steps))
+        if text[at:] == "?":
+            return Field(text[:-1], tuple(steps), optional=True)
+        if text[at] != ".":
+            raise _bad(text)
+        at += 1
+
+
+def _bad(text: str) -> UsageError:
+    return UsageError(f"--field: not a path: {text}", "such as text, a.b or messages[].content")

@@ -1,0 +1,340 @@
+"""``parquet``: columns of strings, one row group at a time; needs an extra.
+
+A row is a record; its texts are the strings of the chosen columns, through structs (``a.b``) and
+lists (``a[]``); a column whose whole name is the field comes first.  Null stays null.  The schema,
+its metadata and each column's compression are kept; statistics are those of the new text.  A row
+group is in memory as a whole, on input and on output, as the format wants it.
+
+Parquet is read from its end, so it needs a file: a pipe would have to be copied to disk, where
+private text does not belong.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
+
+from dpsan.errors import ExtraMissingError, InputError
+from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.fields import parse_field
+from dpsan.formats.text import decode, too_long
+
+__all__ = ["ParquetFormat"]
+
+_BATCH: Final = 1024
+"""Rows whose strings are Python objects at once."""
+
+
+class ParquetFormat(Format):
+    """Apache Parquet."""
+
+    name: ClassVar[str] = "parquet"
+    joinable: ClassVar[bool] = False
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        """See :class:`Format`."""
+        try:
+            import pyarrow as pa  # an extra
+        except ImportError:
+            raise ExtraMissingError("parquet", "parquet") from None
+        descriptor = source.descriptor()
+        if descriptor is None:
+            raise InputError(source.name, "parquet needs a file, not a pipe or compressed file")
+        try:
+            yield from _records(source, options, descriptor)
+        except pa.ArrowException:  # its message could quote data
+            raise InputError(source.name, "not a Parquet file, or damaged") from None
+        except OSError as error:
+            reason = (
+                f"cannot read: {error.strerror}"
+                if error.errno
+                else "not a Parquet file, or damaged"
+            )
+            raise InputError(source.name, reason) from None
+
+
+def _records(source: Source, options: ReadOptions, descriptor: int) -> Iterator[Record | None]:
+    import pyarrow.parquet as pq
+
+    size = os.fstat(descriptor).st_size
+    if not size:
+        raise InputError(source.name, "not a Parquet file: empty")
+    done = 0
+    with pq.ParquetFile(_Positioned(descriptor)) as file:
+        schema = file.schema_arrow
+        paths = [_Path(source, schema, each) for each in _chosen(source, schema, options)]
+        output = _Output(schema, file)
+        groups = file.num_row_groups
+        for number in range(groups):
+            group = _Group(source, options, file.read_row_group(number), paths, output)
+            yield from group.records(file.metadata, number)
+            # Hash and count the input's bytes as its groups are done.
+            while done < size * (number + 1) // groups and (data := source.read()):
+                done += len(data)
+        yield Record(0, [], output.finish, part="frame")
+    while source.read():
+        pass
+
+
+def _chosen(source: Source, schema: Any, options: ReadOptions) -> tuple[str, ...]:
+    if not options.fields:
+        raise InputError(source.name, "parquet needs --field", _there(schema))
+    return tuple(dict.fromkeys(options.fields))
+
+
+def _there(schema: Any) -> str:
+    names = list(schema.names)
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return f"columns: {', '.join(names[:20])}{more}; choose with --field"
+
+
+class _Positioned(io.RawIOBase):
+    """Reads a descriptor at positions of its own, without moving the descriptor's."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor, self._at = descriptor, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
+        self._at = offset + (os.fstat(self._descriptor).st_size if base is None else base)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        data = os.pread(self._descriptor, len(buffer), self._at)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+class _Written(io.RawIOBase):
+    """Takes bytes until they are fetched; remembers only how many there were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[bytes] = []
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        self._at += len(self._parts[-1])
+        return len(self._parts[-1])
+
+    def fetch(self) -> bytes:
+        """All bytes since the last time."""
+        data = b"".join(self._parts)
+        self._parts.clear()
+        return data
+
+
+class _Output:
+    """A Parquet file in the making; its bytes are taken away as they come."""
+
+    def __init__(self, schema: Any, file: Any) -> None:
+        import pyarrow.parquet as pq
+
+        self._written = _Written()
+        metadata = file.metadata
+        codecs: dict[str, str] = {}
+        if metadata.num_row_groups:
+            first = metadata.row_group(0)
+            for number in range(first.num_columns):
+                column = first.column(number)
+                codec = column.compression
+                # LZO and the old LZ4 cannot be written.
+                codecs[column.path_in_schema] = (
+                    codec.lower() if codec in ("SNAPPY", "GZIP", "BROTLI", "ZSTD") else "none"
+                )
+        self._writer = pq.ParquetWriter(
+            self._written,
+            schema,
+            compression=codecs or "snappy",
+            version="2.6" if metadata.format_version != "1.0" else "1.0",
+            use_compliant_nested_type=not any(".list.item" in path for path in codecs),
+            store_schema=b"ARROW:schema" in (metadata.metadata or {}),
+        )
+
+    def write(self, table: Any) -> bytes:
+        """The bytes that a row group adds."""
+        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        return self._written.fetch()
+
+    def finish(self, _: list[str]) -> bytes:
+        """The bytes of the footer."""
+        self._writer.close()
+        return self._written.fetch()
+
+
+class _Path:
+    """The way to the strings of one field through a column's type."""
+
+    def __init__(self, source: Source, schema: Any, field: str) -> None:
+        import pyarrow as pa
+
+        steps = (field,) if field in schema.names else parse_field(field).steps
+        column = steps[0]
+        if column not in schema.names:
+            raise InputError(source.name, f"no column '{column}'", _there(schema))
+        if schema.names.count(column) > 1:
+            raise InputError(source.name, f"two columns are named '{column}'")
+        self.column: int = schema.names.index(column)
+        self.steps = steps[1:]
+        kind = schema.field(self.column).type
+        for step in self.steps:
+            if step is None and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+                kind = kind.value_type
+            elif step is not None and pa.types.is_struct(kind) and kind.get_field_index(step) >= 0:
+                kind = kind.field(step).type
+            else:
+                raise InputError(source.name, f"no field '{field}' in column '{column}' ({kind})")
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise InputError(source.name, f"field '{field}' is {kind}, not a string")
+
+
+class _Group:
+    """One row group: its texts out, the new ones in."""
+
+    def __init__(
+        self, source: Source, options: ReadOptions, table: Any, paths: list[_Path], output: _Output
+    ) -> None:
+        self._source, self._options = source, options
+        self._table, self._paths, self._output = table.combine_chunks(), paths, output
+        self._rows: list[int] = []
+        """The row each output row is made of: every row once, or as often as there are copies."""
+        self._texts: list[list[str]] = [[] for _ in paths]
+
+    def records(self, metadata: Any, number: int) -> Iterator[Record]:
+        """A record for each row, and a frame that writes the group."""
+        first = sum(metadata.row_group(before).num_rows for before in range(number))
+        for start in range(0, self._table.num_rows, _BATCH):
+            yield from self._some(self._table.slice(start, _BATCH), first + start, start)
+        yield Record(first, [], self._write, part="frame")
+
+    def _some(self, table: Any, first: int, start: int) -> Iterator[Record]:
+        rows: list[list[list[str]]] = [[[] for _ in self._paths] for _ in range(table.num_rows)]
+        invalid = [0] * table.num_rows
+        for at, path in enumerate(self._paths):
+            values, of_row = _leaves(_whole(table.column(path.column)), path.steps)
+            for raw, row in zip(values, of_row, strict=True):
+                line = first + row + 1
+                if len(raw) > self._options.max_record:
+                    raise too_long(self._source, line, self._options.max_record)
+                text, bad = decode(self._source, line, raw, self._utf8)
+                rows[row][at].append(text)
+                invalid[row] += bad
+        for row, texts in enumerate(rows):
+            counts = [len(each) for each in texts]
+            render = _Row(self, start + row, counts)
+            yield Record(first + row + 1, [t for each in texts for t in each], render, invalid[row])
+
+    @property
+    def _utf8(self) -> ReadOptions:
+        return ReadOptions(invalid=self._options.invalid)
+
+    def add(self, row: int, counts: list[int], texts: list[str]) -> None:
+        """Take the new texts of a row."""
+        self._rows.append(row)
+        at = 0
+        for new, count in zip(self._texts, counts, strict=True):
+            new.extend(texts[at : at + count])
+            at += count
+
+    def _write(self, _: list[str]) -> bytes:
+        import pyarrow as pa
+
+        table = self._table
+        if self._rows != list(range(table.num_rows)):
+            table = table.take(pa.array(self._rows, type=pa.int64())).combine_chunks()
+        for path, texts in zip(self._paths, self._texts, strict=True):
+            old = _whole(table.column(path.column))
+            new = _rebuilt(old, path.steps, iter(texts))
+            table = table.set_column(path.column, table.schema.field(path.column), new)
+        return self._output.write(table)
+
+
+class _Row:
+    """Gives the new texts of one row to its group; the bytes come with the group."""
+
+    __slots__ = ("counts", "group", "row")
+
+    def __init__(self, group: _Group, row: int, counts: list[int]) -> None:
+        self.group, self.row, self.counts = group, row, counts
+
+    def __call__(self, texts: list[str]) -> bytes:
+        self.group.add(self.row, self.counts, texts)
+        return b""
+
+
+def _whole(column: Any) -> Any:
+    """A column as one array."""
+    import pyarrow as pa
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _leaves(array: Any, steps: tuple[str | None, ...]) -> tuple[list[bytes], list[int]]:
+    """The strings at the end of a path that are not null, as bytes, and the row of each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = pa.array(range(len(array)), type=pa.int64())
+    for step in steps:
+        if step is None:
+            rows = rows.take(pc.list_parent_indices(array))
+            array = pc.list_flatten(array)
+        else:
+            array = pc.struct_field(array, step)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    there = array.is_valid()
+    # As bytes: a damaged file may hold strings that are not UTF-8.
+    values = array.filter(there).cast(pa.large_binary()).to_pylist()
+    return values, rows.filter(there).to_pylist()
+
+
+def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str]) -> Any:
+    """The array with other strings at the end of a path."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if not steps:
+        values = [next(texts) if valid else None for valid in array.is_valid().to_pylist()]
+        if pa.types.is_dictionary(kind):
+            # Its dictionary is made anew: the old one holds the old texts.
+            return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
+        return pa.array(values, kind)
+    nulls = array.is_null()
+    step = steps[0]
+    if step is None:
+        items = _rebuilt(pc.list_flatten(array), steps[1:], texts)
+        ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0))
+        offset = pa.int64() if pa.types.is_large_list(kind) else pa.int32()
+        offsets = pa.concat_arrays([pa.array([0], offset), ends.cast(offset)])
+        made = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
+        return made.from_arrays(offsets, items, type=kind, mask=nulls)
+    children = array.flatten()
+    place = kind.get_field_index(step)
+    children[place] = _rebuilt(children[place], steps[1:], texts)
+    return pa.StructArray.from_arrays(children, fields=list(kind), mask=nulls)

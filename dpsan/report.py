@@ -1,0 +1,513 @@
+"""Audits added up: what can be shown of them, which is never a word of text.
+
+Knows audit rows and charts.  Must not know texts or mechanisms.  An audit is read once, row by row;
+what is kept is bounded: counters by number of words in a line (there are at most some square root
+of the words in the audit), and a fixed number of stretches of lines.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from dpsan.errors import InputError
+from dpsan.formats.base import Source
+from dpsan.formats.source import FileSource, decompressed
+from dpsan.formats.text import raw_records
+
+__all__ = ["FileReport", "Report", "page", "read_audit"]
+
+ACTIONS: Final = ("replaced", "unknown", "kept", "passed")
+QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
+_STRETCHES: Final = 240
+_ROW: Final = 16 << 20
+_SCHEMAS: Final = (1,)
+
+
+@dataclass
+class Timeline:
+    """Words drawn and lines seen, in at most :data:`_STRETCHES` stretches of equal length."""
+
+    width: int = 1
+    drawn: list[int] = field(default_factory=list)
+    lines: int = 0
+
+    def add(self, drawn: int) -> None:
+        """The next line."""
+        at = self.lines // self.width
+        if at == _STRETCHES:
+            self.width *= 2
+            self.drawn = [sum(self.drawn[i : i + 2]) for i in range(0, _STRETCHES, 2)]
+            at //= 2
+        if at == len(self.drawn):
+            self.drawn.append(0)
+        self.drawn[at] += drawn
+        self.lines += 1
+
+    def means(self) -> list[float]:
+        """Words drawn in a line, on average, for each stretch."""
+        return [
+            drawn / min(self.width, self.lines - at * self.width)
+            for at, drawn in enumerate(self.drawn)
+        ]
+
+
+@dataclass
+class FileReport:
+    """One input of a run."""
+
+    name: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    drawn: int = 0
+    records: int | None = None
+    """None if the input failed or the run ended before it did."""
+    hashes: tuple[str | None, str | None] = (None, None)
+    invalid: int = 0
+
+
+@dataclass
+class Report:
+    """One audit file: one run."""
+
+    path: str
+    header: dict[str, Any]
+    files: dict[int, FileReport] = field(default_factory=dict)
+    per_line: Counter[int] = field(default_factory=Counter)
+    """How many lines have so many words drawn; lines without words are not in an audit."""
+    timeline: Timeline = field(default_factory=Timeline)
+    complete: bool = False
+    totals: dict[str, Any] | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """Of one word, in the mechanism's unit."""
+        return float(self.header["epsilon"])
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Words by action, over all files."""
+        return sum((each.counts for each in self.files.values()), Counter())
+
+    @property
+    def drawn(self) -> int:
+        """Words drawn, over all files."""
+        return sum(each.drawn for each in self.files.values())
+
+    def quantile(self, share: float) -> float:
+        """Epsilon that so large a share of the lines with words do not exceed."""
+        lines = sum(self.per_line.values())
+        if not lines:
+            return 0.0
+        seen = 0
+        for drawn in sorted(self.per_line):
+            seen += self.per_line[drawn]
+            if seen >= share * lines:
+                break
+        return drawn * self.epsilon
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        header = self.header
+        guarantee = header["guarantee"]
+        return {
+            "audit": self.path,
+            "complete": self.complete,
+            "created": header.get("created"),
+            "dpsan": header.get("dpsan"),
+            "mechanism": header["mechanism"],
+            "status": guarantee.get("status"),
+            "epsilon": self.epsilon,
+            "epsilon_unit": header.get("epsilon_unit"),
+            "epsilon_ldp": guarantee.get("epsilon_ldp"),
+            "delta": guarantee.get("delta"),
+            "embeddings": header.get("embeddings"),
+            "unknown": header.get("unknown"),
+            "copies": header.get("copies"),
+            "seeded": header.get("seeded"),
+            "private": header.get("private"),
+            "words": sum(self.counts.values()),
+            **{action: self.counts[action] for action in ACTIONS},
+            "drawn": self.drawn,
+            "epsilon_sum": self.drawn * self.epsilon,
+            "lines_with_words": sum(self.per_line.values()),
+            "epsilon_per_line": {name: self.quantile(share) for name, share in QUANTILES.items()},
+            "files": [
+                {
+                    "file": number,
+                    "name": each.name,
+                    "finished": each.records is not None,
+                    "records": each.records,
+                    "words": sum(each.counts.values()),
+                    **{action: each.counts[action] for action in ACTIONS},
+                    "drawn": each.drawn,
+                    "epsilon_sum": each.drawn * self.epsilon,
+                    "invalid": each.invalid,
+                    "input_sha256": each.hashes[0],
+                    "output_sha256": each.hashes[1],
+                }
+                for number, each in sorted(self.files.items())
+            ],
+        }
+
+
+def read_audit(path: Path) -> Report:
+    """Add up one audit file.
+
+    Raises:
+        InputError: it cannot be read, a row is damaged, or its rows do not add up.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise InputError(path, str(reason)) from None
+    try:
+        return _Reading(decompressed(FileSource(str(path), descriptor))).report()
+    finally:
+        os.close(descriptor)
+
+
+class _DamagedError(Exception):
+    """What is wrong with a row."""
+
+
+class _Reading:
+    """One pass over the rows of an audit."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._report: Report | None = None
+        self._line: tuple[int, int, int] | None = None
+        self._words = 0
+
+    def report(self) -> Report:
+        """Read everything."""
+        number = 0
+        for item in raw_records(self._source, b"\n", _ROW):
+            if item is None:
+                continue
+            number, raw, _ = item
+            try:
+                self._row(orjson.loads(raw))
+            except orjson.JSONDecodeError:
+                raise InputError(
+                    self._source.name, "damaged audit row: not JSON", line=number
+                ) from None
+            except _DamagedError as error:
+                raise InputError(
+                    self._source.name, f"damaged audit row: {error}", line=number
+                ) from None
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise InputError(self._source.name, "damaged audit row", line=number) from None
+        if self._report is None:
+            raise InputError(self._source.name, "not an audit: empty")
+        self._end_line()
+        return self._report
+
+    def _row(self, row: dict[str, Any]) -> None:
+        kind = row["type"]
+        if self._report is None:
+            if kind != "header" or row["schema"] not in _SCHEMAS:
+                raise _DamagedError("no header that this version knows")
+            float(row["epsilon"])
+            row["guarantee"].get("status")
+            self._report = Report(self._source.name, row)
+        elif kind == "word":
+            self._word(self._report, row)
+        elif kind == "file":
+            self._file(self._report, row)
+        elif kind == "totals":
+            self._totals(self._report, row)
+        else:
+            raise _DamagedError("unknown type")
+
+    def _word(self, report: Report, row: dict[str, Any]) -> None:
+        if report.totals is not None:
+            raise _DamagedError("a word behind the totals")
+        file, line, action, epsilon = row["file"], row["line"], row["action"], row["epsilon"]
+        if action not in ACTIONS or type(file) is not int or type(line) is not int:
+            raise _DamagedError("not a word")
+        if epsilon not in (None, 0, report.epsilon):
+            raise _DamagedError("another epsilon than the header's")
+        where = (file, row.get("copy", 1), line)
+        if where != self._line:
+            self._end_line()
+            self._line = where
+        each = report.files.get(file)
+        if each is None:
+            each = report.files[file] = FileReport()
+        each.counts[action] += 1
+        if epsilon:
+            each.drawn += 1
+            self._words += 1
+
+    def _end_line(self) -> None:
+        if self._report is not None and self._line is not None:
+            self._report.per_line[self._words] += 1
+            self._report.timeline.add(self._words)
+        self._line, self._words = None, 0
+
+    def _file(self, report: Report, row: dict[str, Any]) -> None:
+        self._end_line()
+        each = report.files.setdefault(row["file"], FileReport())
+        self._same(each.counts, each.drawn, row)
+        each.name, each.records, each.invalid = (
+            str(row["name"]),
+            int(row["records"]),
+            row["invalid"],
+        )
+        each.hashes = row["input_sha256"], row["output_sha256"]
+
+    def _totals(self, report: Report, row: dict[str, Any]) -> None:
+        self._end_line()
+        finished = [each for each in report.files.values() if each.records is not None]
+        counts: Counter[str] = sum((each.counts for each in finished), Counter())
+        self._same(counts, sum(each.drawn for each in finished), row)
+        report.totals, report.complete = row, bool(row["complete"])
+
+    @staticmethod
+    def _same(counts: Counter[str], drawn: int, row: dict[str, Any]) -> None:
+        told = {action: row[action] for action in ACTIONS}
+        # Masked words are unknown and not drawn; the count of draws tells them apart.
+        if told != {action: counts[action] for action in ACTIONS} or row["drawn"] != drawn:
+            raise _DamagedError("the words before it do not add up")
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+_STYLE: Final = """
+:root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--line:#d7dde5;--paper:#fff;
+--card:#f6f8fa;--a:#2f6fb3;--b:#c77f1a;--c:#7a5aa8;--d:#b3382f;--ok:#1d7a46}
+@media(prefers-color-scheme:dark){:root{--ink:#e4e8ee;--soft:#9aa5b4;--line:#343c48;--paper:#14181e;
+--card:#1c222a;--a:#6aa9ea;--b:#e0a550;--c:#ae93dc;--d:#ef7d72;--ok:#62c48e}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:1.2rem;max-width:70rem;background:var(--paper);color:var(--ink);
+font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.15rem;margin:2.2rem 0 .3rem}
+h3{font-size:.95rem;margin:0 0 .4rem}p{margin:.3rem 0}.soft{color:var(--soft)}
+.warn{color:var(--d);font-weight:600}.ok{color:var(--ok);font-weight:600}
+.cards{display:grid;gap:.7rem;margin:.9rem 0;
+grid-template-columns:repeat(auto-fit,minmax(8.6rem,1fr))}
+.card,figure{background:var(--card);border:1px solid var(--line);border-radius:.5rem;
+padding:.7rem .8rem}
+.card b{display:block;font-size:1.25rem;font-variant-numeric:tabular-nums}
+.card span{color:var(--soft);font-size:.82rem}
+.charts{display:grid;gap:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
+figure{margin:0}figure.wide{grid-column:1/-1}svg{display:block;width:100%;height:auto}
+svg text{fill:var(--soft);font:14px system-ui,sans-serif}
+svg.broad{display:none}@media(min-width:48rem){svg.broad{display:block}svg.narrow{display:none}}
+.scroll{overflow-x:auto;margin:.8rem 0}table{border-collapse:collapse;width:100%;font-size:.88rem}
+th,td{text-align:right;padding:.3rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap;
+font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:600}
+th:first-child,td:first-child{text-align:left;white-space:normal;min-width:9rem}
+code{font:.82em ui-monospace,monospace}details{margin:.6rem 0}
+"""
+_COLOURS: Final = {"replaced": "--a", "unknown": "--b", "kept": "--c", "passed": "--d"}
+_MEANING: Final = {
+    "replaced": "replaced",
+    "unknown": "unknown",
+    "kept": "kept (not protected)",
+    "passed": "passed (NOT PRIVATE)",
+}
+
+
+def page(reports: list[Report]) -> str:
+    """One self-contained HTML page: no script, nothing loaded from elsewhere."""
+    body = "".join(_section(each) for each in reports)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>dpsan report</title><style>{_STYLE}</style></head><body>"
+        "<h1>dpsan report</h1>"
+        '<p class="soft">What was done to the words of a text, without any of its words. '
+        "Line counts and file names are shown.</p>"
+        f"{body}</body></html>\n"
+    )
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "∞"
+    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15):
+        return f"{int(value):,}"
+    return f"{value:,.4g}"
+
+
+def _section(report: Report) -> str:
+    told = report.as_json()
+    status = str(told["status"])
+    proved = status == "PROVED"
+    unit = html.escape(str(told["epsilon_unit"] or ""))
+    warnings = []
+    if not report.complete:
+        warnings.append("The run did not finish: some inputs are missing or incomplete.")
+    if told["seeded"]:
+        warnings.append("NOT PRIVATE: the random numbers come from a public seed.")
+    if report.counts["passed"]:
+        warnings.append("NOT PRIVATE: unknown words were passed through.")
+    if report.counts["kept"]:
+        warnings.append("The words of a keep-list were written unchanged.")
+    if not proved:
+        warnings.append(f"The mechanism's guarantee is {html.escape(status)}.")
+    cards = [
+        ("words", _number(told["words"])),
+        ("mechanism", html.escape(str(told["mechanism"]))),
+        (f"epsilon per word ({unit})" if unit else "epsilon per word", _number(told["epsilon"])),
+        ("LDP epsilon per word", _number(told["epsilon_ldp"])),
+        ("epsilon, all draws", _number(told["epsilon_sum"])),
+        ("epsilon per line, median", _number(told["epsilon_per_line"]["p50"])),
+        ("epsilon per line, largest", _number(told["epsilon_per_line"]["max"])),
+    ]
+    return (
+        f"<section><h2>{html.escape(Path(report.path).name)}</h2>"
+        f'<p><span class="{"ok" if proved else "warn"}">{html.escape(status)}</span> '
+        f'<span class="soft">{html.escape(str(told["created"] or ""))}, dpsan '
+        f"{html.escape(str(told['dpsan'] or ''))}</span></p>"
+        + "".join(f'<p class="warn">{each}</p>' for each in warnings)
+        + '<div class="cards">'
+        + "".join(f'<div class="card"><b>{b}</b><span>{a}</span></div>' for a, b in cards)
+        + '</div><div class="charts">'
+        + _actions(report)
+        + _histogram(report)
+        + _line_chart(report)
+        + "</div>"
+        + _files(told)
+        + "</section>"
+    )
+
+
+def _figure(title: str, label: str, *charts: tuple[str, int, int, str], wide: bool = False) -> str:
+    """A figure of one chart, or of a narrow and a broad one: (class, width, height, inner)."""
+    drawn = "".join(
+        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{html.escape(label)}">{inner}</svg>'
+        for kind, width, height, inner in charts
+    )
+    return f'<figure class="{"wide" if wide else ""}"><h3>{title}</h3>{drawn}</figure>'
+
+
+def _actions(report: Report) -> str:
+    counts, total = report.counts, max(sum(report.counts.values()), 1)
+    parts = []
+    for at, action in enumerate(ACTIONS):
+        y = 14 + at * 46
+        share = counts[action] / total
+        long = max(share * 440, 2 if counts[action] else 0)
+        parts.append(
+            f'<text x="8" y="{y}">{_MEANING[action]}</text>'
+            f'<text x="452" y="{y}" text-anchor="end">{_number(counts[action])} '
+            f"({100 * share:.1f} %)</text>"
+            f'<rect x="8" y="{y + 6}" width="444" height="14" rx="3" fill="var(--line)"/>'
+            f'<rect x="8" y="{y + 6}" width="{long:.1f}" height="14" rx="3" '
+            f'fill="var({_COLOURS[action]})"/>'
+        )
+    told = ", ".join(f"{counts[action]} {action}" for action in ACTIONS)
+    return _figure("Words by action", told, ("", 460, 186, "".join(parts)))
+
+
+def _histogram(report: Report) -> str:
+    most = max(report.per_line, default=0)
+    wide = max(1, -(-(most + 1) // 24))
+    bins = [0] * (most // wide + 1)
+    for drawn, lines in report.per_line.items():
+        bins[drawn // wide] += lines
+    top = max(*bins, 1)
+    step = 412 / len(bins)
+    bars = "".join(
+        f'<rect x="{40 + at * step:.1f}" y="{150 - 132 * lines / top:.1f}" '
+        f'width="{max(step - 1, 0.8):.1f}" height="{132 * lines / top:.1f}" fill="var(--a)">'
+        f"<title>epsilon {_number(at * wide * report.epsilon)} to "
+        f"{_number(((at + 1) * wide - 1) * report.epsilon)}: {lines} lines</title></rect>"
+        for at, lines in enumerate(bins)
+    )
+    inner = (
+        f'{bars}<path d="M40 150H452" stroke="var(--line)"/>'
+        f'<text x="34" y="22" text-anchor="end">{_short(top)}</text>'
+        '<text x="34" y="154" text-anchor="end">0</text>'
+        f'<text x="40" y="168">0</text>'
+        f'<text x="452" y="168" text-anchor="end">{_number(most * report.epsilon)}</text>'
+        '<text x="246" y="182" text-anchor="middle">epsilon of a line (lines with words)</text>'
+    )
+    label = "Histogram of epsilon per line; " + ", ".join(
+        f"{name} {_number(report.quantile(share))}" for name, share in QUANTILES.items()
+    )
+    return _figure("Lines by epsilon", label, ("", 460, 192, inner))
+
+
+def _line_chart(report: Report) -> str:
+    timeline = report.timeline
+    title = "Epsilon of a line, in order"
+    if timeline.width > 1:
+        title += f" (means of {timeline.width})"
+    return _figure(
+        title,
+        f"Mean epsilon per line over {timeline.lines} lines",
+        ("narrow", 460, 180, _line(report, 460)),
+        ("broad", 960, 180, _line(report, 960)),
+        wide=True,
+    )
+
+
+def _line(report: Report, width: int) -> str:
+    means = [each * report.epsilon for each in report.timeline.means()]
+    top = max([*means, 1e-9])
+    lines = report.timeline.lines
+    left, right = 48, width - 12
+    scale = (right - left) * report.timeline.width / max(lines, 1)
+    points = []
+    for at, mean in enumerate(means):
+        y = 150 - 132 * mean / top
+        points.append(
+            f"{left + at * scale:.1f},{y:.1f} {min(left + (at + 1) * scale, right):.1f},{y:.1f}"
+        )
+    shape = " ".join(points)
+    return (
+        f'<polygon points="{left},150 {shape} {right},150" fill="var(--a)" fill-opacity=".25"/>'
+        f'<polyline points="{shape}" fill="none" stroke="var(--a)" stroke-width="1.5"/>'
+        f'<path d="M{left} 150H{right}" stroke="var(--line)"/>'
+        f'<text x="42" y="22" text-anchor="end">{_short(top)}</text>'
+        '<text x="42" y="154" text-anchor="end">0</text>'
+        f'<text x="{left}" y="172">line 1</text><text x="{right}" y="172" text-anchor="end">'
+        f"{_number(lines)} lines with words</text>"
+    )
+
+
+def _short(value: float) -> str:
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= limit:
+            return f"{value / (1e3 if unit == 'k' else limit):.3g}{unit}"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _files(told: dict[str, Any]) -> str:
+    heads = ("file", "records", "words", *ACTIONS, "epsilon")
+    rows = []
+    for each in told["files"]:
+        records = _number(each["records"]) if each["finished"] else "not finished"
+        cells = [
+            html.escape(each["name"] or f"input {each['file']}"),
+            records,
+            _number(each["words"]),
+            *(_number(each[action]) for action in ACTIONS),
+            _number(each["epsilon_sum"]),
+        ]
+        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    hashes = "".join(
+        f"<p>{html.escape(each['name'] or str(each['file']))}<br><span class=soft>input "
+        f"<code>{html.escape(str(each['input_sha256']))}</code><br>output "
+        f"<code>{html.escape(str(each['output_sha256']))}</code></span></p>"
+        for each in told["files"]
+        if each["finished"]
+    )
+    return (
+        '<div class="scroll"><table><tr>'
+        + "".join(f"<th>{head}</th>" for head in heads)
+        + f"</tr>{''.join(rows)}</table></div>"
+        + (f"<details><summary>SHA-256 of inputs and outputs</summary>{hashes}</details>")
+    )

@@ -1,0 +1,94 @@
+"""An identity for tests: every word is unknown and passed through, so bytes must come out as they
+went in, through the whole real path."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from dpsan.batch import Plan, rewrite_stream
+from dpsan.embeddings.base import Embeddings
+from dpsan.files import Sink
+from dpsan.formats.base import ReadOptions
+from dpsan.formats.source import FileSource
+from dpsan.sanitizer import Sanitizer
+
+WORDS = ["qqxzvjkwqzxj", "zzqxjvkqwjxz"]
+
+
+def identity() -> Sanitizer:
+    vectors = np.array([[0, 9], [9, 0]], dtype=np.float32)
+    embeddings = Embeddings(WORDS, vectors, "identity", "identity")
+    return Sanitizer(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown="keep")
+
+
+def marker() -> Sanitizer:
+    """Every word becomes <unk>."""
+    vectors = np.array([[0, 9], [9, 0]], dtype=np.float32)
+    embeddings = Embeddings(WORDS, vectors, "identity", "identity")
+    return Sanitizer(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown="mask")
+
+
+class Pieces:
+    """A source that hands out bytes in given pieces, idle between them now and then."""
+
+    def __init__(self, data: bytes, size: int, name: str = "test") -> None:
+        self.name, self._data, self._size, self._at = name, data, size, 0
+        self.bytes_read = 0
+        self.sha256 = ""
+
+    def descriptor(self):
+        return None
+
+    def read(self) -> bytes:
+        out = self._data[self._at : self._at + self._size]
+        self._at += len(out)
+        self.bytes_read = self._at
+        return out
+
+    def idle(self) -> bool:
+        return self._at % 3 == 1
+
+
+class Collected(Sink):
+    """A sink in memory."""
+
+    def __init__(self) -> None:
+        super().__init__("collected", -1)
+        self.data = b""
+
+    def _send(self, data: bytes) -> None:
+        self.data += data
+
+
+def through(
+    sanitizer: Sanitizer,
+    data: bytes,
+    kind: str,
+    *,
+    size: int = 1 << 18,
+    key: bytes = b"k" * 32,
+    batch: int = 1 << 14,
+    copies: int = 1,
+    sink: Collected | None = None,
+    **options,
+):
+    """What comes out of a container, and the outcome."""
+    sink = sink or Collected()
+    plan = Plan(kind, ReadOptions(**options), batch=batch, copies=copies)
+    outcome = rewrite_stream(Pieces(data, size), sink, sanitizer, plan, key)
+    return sink.data, outcome
+
+
+def through_file(sanitizer: Sanitizer, path: Path, kind: str = "auto", **options):
+    """The same from a real file, for formats that need one."""
+    sink = Collected()
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        source = FileSource(str(path), descriptor)
+        outcome = rewrite_stream(
+            source, sink, sanitizer, Plan(kind, ReadOptions(**options)), b"k" * 32
+        )
+    finally:
+        os.close(descriptor)
+    return sink.data, outcome

@@ -1,0 +1,161 @@
+import csv
+import io
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from identity import Collected, identity, marker, through
+
+from dpsan.errors import InputError
+
+SAME, MASK = identity(), marker()
+
+
+@st.composite
+def tables(draw):
+    """Cells, and the same in any legal style of quoting."""
+    width = draw(st.integers(1, 4))
+    delimiter = draw(st.sampled_from([",", "\t"]))
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    cells = st.text(st.characters(codec="utf-8", exclude_characters="\ufeff"), max_size=8)
+    table = draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=5))
+    out = []
+    for row in table:
+        parts = []
+        for cell in row:
+            needs = any(each in cell for each in (delimiter, "\n", "\r")) or cell[:1] == '"'
+            if needs or not cell or draw(st.booleans()):
+                parts.append('"' + cell.replace('"', '""') + '"')
+            else:
+                parts.append(cell)
+        out.append(delimiter.join(parts))
+    last = draw(st.booleans())
+    return table, delimiter, (end.join(out) + (end if last else "")).encode()
+
+
+@given(made=tables(), size=st.integers(1, 30), column=st.integers(0, 3))
+def test_identity_and_other_cells(made, size, column):
+    table, delimiter, data = made
+    column %= len(table[0])
+    kind = "csv" if delimiter == "," else "tsv"
+    options = {"fields": (str(column + 1),), "header": False, "size": size}
+    assert through(SAME, data, kind, **options)[0] == data
+    out, outcome = through(MASK, data, kind, **options)
+    assert outcome.totals.records == len(table)
+    read = list(csv.reader(io.StringIO(out.decode(), newline=""), delimiter=delimiter))
+    expected = [list(row) for row in table]
+    (masked, _) = (
+        through(
+            MASK, "\0".join(row[column] for row in table).encode() + b"\0", "text", null_data=True
+        )
+        if not any("\0" in row[column] for row in table)
+        else (None, None)
+    )
+    assume(masked is not None)
+    for row, new in zip(expected, masked.decode().split("\0"), strict=False):
+        row[column] = new
+    assert read == expected
+
+
+@given(data=st.binary(max_size=60) | st.text('a,"\n\r\t', max_size=40).map(str.encode))
+def test_any_bytes(data):
+    try:
+        out, _ = through(SAME, data, "csv", fields=("1",), header=False, size=3)
+    except InputError as error:
+        assert str(error).startswith("test:")  # noqa: PT017
+        return
+    if b'"' not in data:
+        assert out == data.decode("utf-8", "replace").encode() or b"\xff" not in out
+    try:
+        assert out == data or data.decode() != out.decode()
+    except UnicodeDecodeError:
+        return
+    assert out == data
+
+
+def run(data, *fields, sanitizer=MASK, kind="csv", **options):
+    return through(sanitizer, data, kind, fields=fields, **options)[0]
+
+
+def test_styles_of_quoting():
+    data = b'\xef\xbb\xbf"id",text,n\r\n1,"a ""b""\r\nc",""\r\n2,d,5" x\r\n3,"",\r\n\r\n4,"e",x'
+    assert run(data, "text") == (
+        b'\xef\xbb\xbf"id",text,n\r\n1,"<unk> ""<unk>""\r\n<unk>",""\r\n2,<unk>,5" x\r\n'
+        b'3,"",\r\n\r\n4,"<unk>",x'
+    )
+    # A cell that needs no quotes keeps none; one whose new text needs them gets them.
+    assert run(b'a"b,c\n', "1", header=False) == b'"<unk>""<unk>",c\n'
+
+
+def test_columns():
+    data = b"id,text,2\na,b,c\n"
+    assert run(data, "text") == b"id,text,2\na,<unk>,c\n"
+    assert run(data, "2") == b"id,text,2\na,b,<unk>\n"  # the name comes before the number
+    assert run(data, "1", "text") == b"id,text,2\n<unk>,<unk>,c\n"
+    assert run(data, "3", header=False) == b"id,text,<unk>\na,b,<unk>\n"
+    assert run(b"a\tb,c\n", "2", header=False, kind="tsv") == b"a\t<unk>,<unk>\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "fields", "message"),
+    [
+        (
+            b"id,text\n",
+            ("body",),
+            "test: no column 'body' (columns: id, text; choose with --field)",
+        ),
+        (b"id,text\n", (), "test: csv needs --field (columns: id, text; choose with --field)"),
+        (b"id,text\n", ("0",), "test: no column '0' (columns: id, text; choose with --field)"),
+        (
+            b"t,t\n",
+            ("t",),
+            "test: 2 columns are named 't' (choose by number, such as --field 1)",
+        ),
+        (
+            b"a,b\n1,2\n\n1,2,3\n",
+            ("a",),
+            "test:4: 3 columns, expected 2 (check quotes and --format)",
+        ),
+        (
+            b'a,b\n1,"2\n3"\n4\n',
+            ("a",),
+            "test:4: 1 columns, expected 2 (check quotes and --format)",
+        ),
+        (b'a,b\n1,"2\n3', ("a",), "test:2: a quoted cell does not end"),
+        (b'a,b\n1,"2"x\n', ("a",), "test:2: column 2: text behind a closing quote"),
+    ],
+)
+def test_messages(data, fields, message):
+    with pytest.raises(InputError) as caught:
+        run(data, *fields)
+    assert str(caught.value) == message
+
+
+def test_a_file_without_header_is_not_quoted_at_length():
+    data = b"my private life and what I think about it all,x\n"
+    with pytest.raises(InputError, match=r"columns: \.\.\., x;"):
+        run(data, "text")
+
+
+def test_big_cells():
+    big = b'id,text\n1,"' + b'x ""y""\n' * 200_000 + b'"\n'
+    assert run(big, "text", sanitizer=SAME) == big
+    with pytest.raises(InputError, match="test:2: record longer than 1000 bytes"):
+        run(big, "text", max_record=1000)
+
+
+def test_joined_files_have_one_header():
+    sink = Collected()
+    for data in (b"\xef\xbb\xbfid,text\n1,a", b"\xef\xbb\xbfid,text\n2,b\n"):
+        through(SAME, data, "csv", fields=("text",), sink=sink)
+    assert sink.data == b"\xef\xbb\xbfid,text\n1,a\n2,b\n"
+    with pytest.raises(InputError, match="other columns than the first file"):
+        through(SAME, b"text,id\n2,b\n", "csv", fields=("text",), sink=sink)
+    assert sink.data == b"\xef\xbb\xbfid,text\n1,a\n2,b\n"
+
+
+def test_copies_and_encodings():
+    assert through(SAME, b"h\na\nb", "csv", fields=("h",), copies=2)[0] == b"h\na\na\nb\nb"
+    data = "h,é\nà,ü\n".encode("latin-1")
+    assert run(data, "é", sanitizer=SAME, encoding="latin-1") == data
+    assert run(data, "é", encoding="latin-1") == "h,é\nà,<unk>\n".encode("latin-1")

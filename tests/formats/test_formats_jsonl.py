@@ -1,0 +1,192 @@
+import json
+import string
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from identity import identity, marker, through
+
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.fields import parse_field
+
+SAME, MASK = identity(), marker()
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+rows = st.dictionaries(st.text(string.ascii_lowercase, max_size=3), values, max_size=4)
+
+
+@st.composite
+def written(draw):
+    """A row with a text in it, in any style of writing."""
+    row = draw(rows) | {"text": draw(st.text() | st.none())}
+    style = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", "\t: ")]))
+    out = json.dumps(row, ensure_ascii=draw(st.booleans()), separators=style)
+    if not draw(st.booleans()):
+        out = out.replace("/", r"\/")
+    try:
+        return out.encode()
+    except UnicodeEncodeError:
+        return json.dumps(row).encode()
+
+
+@given(
+    lines=st.lists(written(), max_size=5),
+    ending=st.sampled_from([b"\n", b"\r\n"]),
+    last=st.booleans(),
+    size=st.integers(1, 40),
+)
+def test_identity(lines, ending, last, size):
+    data = ending.join(lines) + (ending if last else b"")
+    assert through(SAME, data, "jsonl", size=size, fields=("text",))[0] == data
+    out, _ = through(MASK, data, "jsonl", size=size, fields=("text",))
+    for before, after in zip(data.splitlines(), out.splitlines(), strict=True):
+        if before.strip():
+            old, new = json.loads(before), json.loads(after)
+            assert list(old) == list(new)
+            assert {**old, "text": 0} == {**new, "text": 0}
+
+
+@given(line=written(), at=st.integers(0, 400), data=st.binary(max_size=3))
+@example(line=b'{"text":"a"}', at=11, data=b",")
+@example(line=b'{"text":"a"}', at=8, data=b"\x00")
+@example(line=b'{"text":"a"}', at=0, data=b"[")
+def test_damaged_rows_are_refused_or_right(line, at, data):
+    """What Python's strict reader refuses is refused; what passes, passes whole."""
+    damaged = (line[:at] + data + line[at:]).replace(b"\n", b"")
+    try:
+        out, _ = through(SAME, damaged, "jsonl", fields=("text",))
+    except InputError as error:
+        assert str(error).startswith("test:")  # noqa: PT017
+        return
+    text = damaged.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    if text.strip(" \t\r"):
+        json.loads(text)
+    if "\ufffd" in text:  # a string that was not UTF-8 is written anew
+        assert len(out) >= len(damaged) // 12
+    else:
+        assert out == damaged
+
+
+@given(data=st.binary(max_size=60))
+def test_any_bytes(data):
+    try:
+        through(SAME, data, "jsonl", fields=("text?",))
+    except InputError as error:
+        assert str(error).startswith("test:")  # noqa: PT017
+
+
+def run(data, *fields, sanitizer=MASK, **options):
+    return through(sanitizer, data, "jsonl", fields=fields, **options)[0]
+
+
+def test_other_fields_keep_their_bytes():
+    data = (
+        b'{ "id":123456789012345678901234567890,"a" : 1.10, "b":1E5,"text":"hi \\u00e9\\/",'
+        b'"c":"\\u0041\\/","a":[{}, [ ],"\\ud800"] }\r\n'
+    )
+    assert run(data, "text") == data.replace(b"hi \\u00e9\\/", b"<unk> <unk>\\/")
+    assert run(data, "text", sanitizer=SAME) == data
+
+
+def test_paths():
+    data = (
+        b'{"messages":[{"role":"user","content":"one two"},{"role":"x","content":null}],'
+        b'"a":{"b":"three","c":"kept"},"a.b":"four","l":[["five"],[]]}\n'
+    )
+    out = run(data, "messages[].content", "a.b", r"a\.b", "l[][]")
+    assert out == (
+        b'{"messages":[{"role":"user","content":"<unk> <unk>"},{"role":"x","content":null}],'
+        b'"a":{"b":"<unk>","c":"kept"},"a.b":"<unk>","l":[["<unk>"],[]]}\n'
+    )
+    assert run(b'[{"t":"a"}]\n', "[].t") == b'[{"t":"<unk>"}]\n'
+    mixed = b'{"c":"a"}\n{"c":[{"t":"b"},{"u":1}]}\n'
+    assert run(mixed, "c", "c[].t?") == b'{"c":"<unk>"}\n{"c":[{"t":"<unk>"},{"u":1}]}\n'
+
+
+def test_disguised_and_repeated_keys():
+    data = b'{"te\\u0078t":"a","text":"b","text":"c"}\n'
+    assert run(data, "text") == b'{"te\\u0078t":"<unk>","text":"<unk>","text":"<unk>"}\n'
+
+
+def test_surrogates():
+    data = rb'{"text":"a \ud83d\ude00 \ud800 \udc00x"}' + b"\n"
+    assert run(data, "text", sanitizer=SAME) == data
+    assert json.loads(run(data, "text"))["text"] == "<unk> <unk> <unk> <unk>"
+    assert run('{"text":"é \\ud800-\\n"}\n'.encode(), "text") == b'{"text":"<unk> <unk>-\\n"}\n'
+
+
+def test_what_is_not_text():
+    for value, kind in (
+        ("17", "a number"),
+        ("true", "true"),
+        ("{}", "an object"),
+        ('["secret"]', "a list"),
+    ):
+        data = b'{"text":"a"}\n{"text":%s}\n' % value.encode()
+        with pytest.raises(InputError) as caught:
+            run(data, "text")
+        assert str(caught.value) == f"test:2: field 'text' is {kind}, not a string"
+    with pytest.raises(InputError, match="field 'a' is a string, not an object"):
+        run(b'{"a":"secret"}\n', "a.b")
+    with pytest.raises(InputError, match="record is a string, not an object"):
+        run(b'"secret"\n', "a.b")
+    assert run(b'{"text":null}\nnull\n', "text") == b'{"text":null}\nnull\n'
+
+
+def test_a_misspelt_field_writes_nothing():
+    for data in (b'{"text":"secret"}\n' * 3, b'{"text":"secret"}\n' * 5000):
+        with pytest.raises(InputError, match=r"no record up to line (3|1024) has the field 'txet'"):
+            run(data, "txet")
+        with pytest.raises(InputError, match="has the field 'txet'"):
+            run(data, "text", "txet")
+    rare = b'{"a":"b"}\n' * 900 + b'{"text":"c"}\n'
+    out, outcome = through(MASK, rare, "jsonl", fields=("text",))
+    assert out == b'{"a":"b"}\n' * 900 + b'{"text":"<unk>"}\n'
+    assert outcome.bare == 900
+    assert run(b'{"text":"secret"}\n', "x?") == b'{"text":"secret"}\n'
+    assert run(b"", "text") == b""
+    assert run(b"\n \n", "text") == b"\n \n"
+
+
+def test_malformed_tells_place_and_no_content():
+    for bad in (b"{'text':1}", b'{"text":"secret}', b'{"text":"secret"', b"nul", b'{"text":01}'):
+        with pytest.raises(InputError) as caught:
+            run(b'{"text":"a"}\n' + bad + b"\n", "text")
+        assert str(caught.value).startswith("test:2: invalid JSON at byte ")
+        assert "secret" not in str(caught.value)
+    deep = b'{"text":"a","d":' + b"[" * 200_000 + b"]" * 200_000 + b"}\n"
+    assert run(deep, "text", sanitizer=SAME) == deep
+    with pytest.raises(UsageError, match="UTF-8"):
+        run(b"{}", "text", encoding="latin-1")
+
+
+def test_invalid_bytes():
+    data = b'{"text":"a \xff","n":"\xff"}\n'
+    assert run(data, "text", sanitizer=SAME) == '{"text":"a \ufffd","n":"'.encode() + b'\xff"}\n'
+    with pytest.raises(InputError, match="invalid utf-8 at byte"):
+        run(data, "text", invalid="error")
+
+
+def test_copies_mark_and_null_data():
+    data = b'\xef\xbb\xbf{"text":"a"}\n{"text":"b"}'
+    assert through(SAME, data, "jsonl", fields=("text",), copies=2)[0] == (
+        b'\xef\xbb\xbf{"text":"a"}\n{"text":"a"}\n{"text":"b"}\n{"text":"b"}'
+    )
+    assert run(b'{"text":"a"}\0{"text":"b\\n"}\0', "text", null_data=True) == (
+        b'{"text":"<unk>"}\0{"text":"<unk>\\n"}\0'
+    )
+
+
+def test_grammar_of_fields():
+    assert parse_field("a.b").steps == ("a", "b")
+    assert parse_field("a[].b?").steps == ("a", None, "b")
+    assert parse_field("a[].b?").optional
+    assert parse_field(r"a\.b\[\]\?").steps == ("a.b[]?",)
+    assert parse_field("[][]").steps == (None, None)
+    for bad in ("", ".", "a.", ".a", "a..b", "a[0]", "a]", "a[", "a?b", "?", "\\"):
+        with pytest.raises(UsageError, match="not a path"):
+            parse_field(bad)

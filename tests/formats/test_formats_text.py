@@ -1,0 +1,99 @@
+import codecs
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from identity import Collected, identity, marker, through
+
+from dpsan.errors import InputError, UsageError
+
+SAME, MASK = identity(), marker()
+NASTY = [
+    "\x85\u2028\u2029\x0b\x0c\x1c",
+    "a\rb",
+    "👩‍👩‍👧 👍🏽",
+    "e\u0301\u0300\u0302" * 50,
+    "\u202eabc\u202c \u2066x\u2069",
+    "\u1112\u1161\u11ab 한",
+    "é e\u0301",
+    "x" * 100_000,
+    "a " * 50_000,
+    "nul \0 inside",
+    "\ufeffinner mark",
+]
+
+
+@given(data=st.binary(), size=st.integers(1, 9), batch=st.integers(1, 3))
+@example(data=b"\xef\xbb\xbf", size=1, batch=1)
+@example(data=b"\xef\xbb\xbfa", size=1, batch=1)
+@example(data=b"\n\r\n\r", size=1, batch=1)
+def test_any_bytes(data, size, batch):
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return
+    out, outcome = through(SAME, data, "text", size=size, batch=batch)
+    assert out.count(b"\n") == data.count(b"\n")
+    body = data.removeprefix(codecs.BOM_UTF8)
+    assert outcome.totals.records == body.count(b"\n") + bool(body and not body.endswith(b"\n"))
+    assert out == data.decode("utf-8", "replace").encode()
+    lines, kept = data.split(b"\n"), out.split(b"\n")
+    assert [each.endswith(b"\r") for each in lines] == [each.endswith(b"\r") for each in kept]
+    assert [not each for each in lines] == [not each for each in kept]
+
+
+@given(text=st.text(), size=st.integers(1, 5), encoding=st.sampled_from(["utf-16", "utf-32-be"]))
+def test_wide_encodings(text, size, encoding):
+    data = text.encode(encoding)
+    out, _ = through(SAME, data, "text", size=size, encoding=encoding)
+    assert out == data
+
+
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+@pytest.mark.parametrize("kind", ["text", "null"])
+def test_nasty(text, kind):
+    end = "\0" if kind == "null" else "\n"
+    if end in text:
+        text = text.replace(end, "")
+    data = (text + end + end + text).encode()
+    out, outcome = through(SAME, data, "text", size=7777, null_data=kind == "null")
+    assert out == data
+    assert outcome.totals.records == 3
+
+
+def test_one_long_token_and_a_million_short_ones():
+    data = b"x" * 10_000_000 + b"\n" + b"y " * 1_000_000 + b"\n"
+    assert through(SAME, data, "text")[0] == data
+
+
+def test_copies_of_a_last_line_without_newline():
+    out, _ = through(SAME, b"\xef\xbb\xbfone\ntwo", "text", copies=2)
+    assert out == b"\xef\xbb\xbfone\none\ntwo\ntwo"
+
+
+def test_joined_files_keep_their_records():
+    sink = Collected()
+    through(SAME, b"\xef\xbb\xbfa", "text", sink=sink)
+    out, _ = through(SAME, b"\xef\xbb\xbfb\r\n", "text", sink=sink)
+    assert out == b"\xef\xbb\xbfa\nb\r\n"
+
+
+def test_limits_and_invalid_bytes():
+    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes"):
+        through(SAME, b"abc\nabcde\n", "text", max_record=4)
+    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes"):
+        through(SAME, "abc\nabcde\n".encode("utf-16"), "text", max_record=4, encoding="utf-16")
+    with pytest.raises(InputError, match=r"^test:2: invalid utf-8 at byte 2"):
+        through(SAME, b"a\nb\xff\n", "text", invalid="error")
+    out, outcome = through(SAME, b"a\xff \xef\xbf\xbd\n", "text")
+    assert out == "a\ufffd \ufffd\n".encode()
+    assert outcome.totals.invalid == 1
+    with pytest.raises(InputError, match="looks like UTF-16"):
+        through(SAME, "a".encode("utf-16"), "text")
+    for bad in ("rot13", "nope", "cp500", "undefined"):
+        with pytest.raises(UsageError, match="encoding"):
+            through(SAME, b"a\n", "text", encoding=bad)
+    with pytest.raises(InputError, match="text has no fields"):
+        through(SAME, b"a\n", "text", fields=("a",))
+
+
+def test_words_are_replaced():
+    assert through(MASK, b"one, two\r\n", "text")[0] == b"<unk>, <unk>\r\n"
