@@ -29,7 +29,7 @@ LAYERS = [
         "files",
         "description",
     },
-    {"analysis", "formats", "batch", "run", "report"},
+    {"analysis", "formats", "batch", "run", "report", "report_page"},
     {"plot", "cluster", "cli"},
     {"__main__", "__init__"},
 ]
@@ -114,3 +114,54 @@ def test_help_is_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_adding_a_mechanism_touches_four_places():
+    """Its file, the registry line, its test, the bibliography: no other module knows a name.
+
+    The default mechanism is named once more, beside the option it is the default of.
+    """
+    from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
+
+    for name in MECHANISMS:
+        own = f"{name.replace('-', '_')}.py"
+        knows = {
+            str(path.relative_to(PACKAGE))
+            for path in FILES
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Constant) and node.value == name
+        }
+        knows -= {f"mechanisms/{own}", "noise.py"}  # noise laws label their draws
+        if name == DEFAULT_MECHANISM:
+            knows -= {"cli/options.py", "mechanisms/__init__.py"}
+        if name == "uniform":
+            continue  # an English word, and the name of a draw in rng.py
+        assert not knows, f"{name} is named in {knows}"
+        registry = (PACKAGE / "mechanisms" / "__init__.py").read_text()
+        assert registry.count(f"import {MECHANISMS[name].__name__}\n") == 1
+        assert registry.count(f"        {MECHANISMS[name].__name__},\n") == 1
+        tests = Path(__file__).parent.rglob("*.py")
+        assert any(name in path.read_text() for path in tests), f"{name} has no test"
+
+
+def test_a_new_mechanism_needs_nothing_else(monkeypatch):
+    """Register one at run time: it runs, is described and is certified."""
+    import dataclasses
+
+    from conftest import make_embeddings
+
+    from dpsan.certificate import certify
+    from dpsan.description import numbers
+    from dpsan.mechanisms import MECHANISMS
+    from dpsan.mechanisms.krr import KRR
+    from dpsan.sanitizer import Sanitizer
+
+    @dataclasses.dataclass(frozen=True)
+    class Toy(KRR):
+        name = "toy"
+
+    monkeypatch.setitem(MECHANISMS, "toy", Toy)
+    sanitizer = Sanitizer("toy", epsilon=2, embeddings=make_embeddings())
+    assert sanitizer.rewrite(["word3 word4"])[0].startswith("word")
+    assert numbers(sanitizer.mechanism, sanitizer.space)["name"] == "toy"
+    assert certify(sanitizer.mechanism, sanitizer.space).epsilon_ldp <= 2

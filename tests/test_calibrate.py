@@ -1,6 +1,7 @@
 """Calibration: on the private side, near what is wanted, and told plainly where it cannot be."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -352,6 +353,8 @@ def test_sanitizer_at_an_ldp_epsilon(tmp_path):
     assert sanitizer.guarantee.epsilon_ldp == 4.0
     certificate = certify(sanitizer.mechanism, sanitizer.space)
     assert 0.995 * 4 <= certificate.epsilon_ldp <= 4
+    # What workers get: the epsilon that was found, not the search.
+    assert pickle.loads(pickle.dumps(sanitizer)).mechanism == sanitizer.mechanism
     copy = Sanitizer(
         "exponential",
         epsilon=sanitizer.spec.epsilon,

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsan.errors import InputError
-from dpsan.report import Timeline, page, read_audit
+from dpsan.report import Timeline, read_audit
+from dpsan.report.page import page
 
 VOCABULARY = "two.txt"
 SECRET = "Zanzibarquux"  # noqa: S105

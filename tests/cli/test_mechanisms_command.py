@@ -1,0 +1,90 @@
+import json
+
+import pytest
+
+from dpsan.mechanisms import MECHANISMS
+
+KEYS = {"name", "status", "epsilon", "delta", "claimed", "true", "source", "parameters"}
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    (tmp_path / "v.txt").write_text("".join(f"w{i} {i % 5} {i % 3} {i}\n" for i in range(40)))
+    return tmp_path
+
+
+def test_list(dpsan):
+    rows = json.loads(dpsan("mechanisms", "--json").stdout)
+    assert [row["name"] for row in rows] == list(MECHANISMS)
+    assert all({"name", "status", "family", "summary"} <= set(row) for row in rows)
+    table = dpsan("mechanisms").stdout.decode()
+    assert all(name in table for name in MECHANISMS)
+
+
+def test_statuses_are_those_of_the_specification():
+    """Issue 4, part 1."""
+    refuted = {name for name, kind in MECHANISMS.items() if kind.status == "REFUTED"}
+    assert {
+        "trlaplace-paper",
+        "tldp-paper-l",
+        "tldp-paper-g",
+        "tldp-paper-l-weighted",
+        "tldp-paper-g-weighted",
+        "tgumbel-paper",
+    } <= refuted
+    proved = {name for name, kind in MECHANISMS.items() if kind.status == "PROVED"}
+    assert proved == {
+        *("laplace", "rank-softmax", "vickrey", "mahalanobis", "pte", "clipped-laplace"),
+        *("gaussian", "gaussian-classical", "trlaplace", "tldp", "exponential", "tem", "krr"),
+        *("knn-response", "zipf-response", "geodesic", "uniform"),
+    }
+    assert {MECHANISMS[name].status for name in ("santext-plus", "custext")} <= {"NONE", "REFUTED"}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_one(name, dpsan, vectors):
+    required = [
+        word
+        for key, about in MECHANISMS[name].parameters().items()
+        if about.required
+        for word in ("-p", f"{key}={about.example}")
+    ]
+    extra = ["-p", "k=3", "-p", "outputs=all"] if name == "knn-response" else []
+    epsilon = {"gaussian-classical": "0.5", "tgumbel-paper": "400", "trlaplace-paper": "1"}
+    done = dpsan(
+        *("mechanisms", name, "-e", epsilon.get(name, "2"), "-E", "v.txt", "--json"),
+        *required,
+        *extra,
+        cwd=vectors,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found) >= KEYS
+    assert set(found["claimed"] or {"epsilon": 0, "delta": 0, "metric": 0}) == {
+        *("epsilon", "delta", "metric")
+    }
+    assert set(found["true"]) == {
+        *("epsilon_metric", "metric", "epsilon_ldp", "delta", "infinite_loss_mass")
+    }
+    assert found["status"] == MECHANISMS[name].status
+    assert found["why"]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_text_of_one(name, dpsan):
+    done = dpsan("mechanisms", name)
+    assert done.returncode == 0
+    text = done.stdout.decode()
+    for heading in ("Definition", "Guarantee", "Source", "Cost", "Parameters"):
+        assert f"\n{heading}\n" in text
+    assert "@" in text  # BibTeX
+    assert json.loads(dpsan("mechanisms", name, "--json").stdout)["true"] is None
+
+
+def test_usage(dpsan):
+    assert dpsan("mechanisms", "laplce").stderr == (
+        b"dpsan: unknown mechanism 'laplce'; did you mean 'laplace'?\n"
+    )
+    assert dpsan("mechanisms", "-e", "3").returncode == 2
+    assert dpsan("mechanisms", "laplace", "-E", "x").returncode == 2
+    assert dpsan("mechanisms", "laplace", "-e", "0").returncode == 2
