@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -159,8 +160,11 @@ def test_readme_python_runs(cache, capsys, monkeypatch):
 
 
 def shell_lines() -> list[str]:
-    block = README.read_text().split("## Everyday use")[1].split("```sh\n")[1].split("```")[0]
-    return [line.split("#")[0].strip() for line in block.splitlines()]
+    """Every line of the README's shell blocks but the two that install."""
+    after = README.read_text().split("## Everyday use")[1]
+    blocks = re.findall(r"```sh\n(.*?)```", after, re.S)
+    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line]
 
 
 def man_examples() -> list[str]:
@@ -176,6 +180,14 @@ def test_examples_run(line, tmp_path, cache):
     (tmp_path / "letter.txt").write_text("Dear Maria, see you in Paris.\n")
     (tmp_path / "notes.txt").write_text("Notes of Monday.\n")
     (tmp_path / "in").write_text("a house\n")
+    (tmp_path / "one.log").write_text("first line\nsecond line\n")
+    (tmp_path / "live.log").write_text("a line\n")
+    (tmp_path / "data.jsonl").write_text('{"id": 1, "text": "Maria in Paris"}\n')
+    (tmp_path / "tickets.csv").write_text('id,body\n1,"Maria, in Paris"\n')
+    if "jq" in line and not shutil.which("jq"):
+        pytest.skip("jq is not installed")
+    with gzip.open(tmp_path / "old.gz", "wt") as file:
+        file.write("an old line\n")
     with gzip.open(tmp_path / "glove.txt.gz", "wt") as file:
         file.write("a 1 0\nhouse 0 1\nhome 1 1\n")
     scripts = tmp_path / "bin"

@@ -65,8 +65,8 @@ def solve(
     found: dict[float, float] = {}
     error: UsageError | None = None
     x, best, factor = math.log(start), (-math.inf, 0.0), 1.0
-    still = 0
-    for turn in range(_TURNS):
+    still, inside = 0, 0
+    for _ in range(_TURNS):
         epsilon = float(_DIGITS.create_decimal_from_float(math.exp(x) * _UP))
         x, stalled = math.log(epsilon), False
         try:
@@ -96,7 +96,8 @@ def solve(
         if low is not None and high is not None:
             if high[0] - low[0] < max(_RESOLUTION, tolerance / 20):
                 break
-            x = _between(low, high, wanted * (1 - tolerance / 2), turn)
+            inside += 1
+            x = _between(low, high, wanted * (1 - tolerance / 2), inside)
             continue
         here, reached = low or high or (x, 0.0)
         sign = 1 if high is None else -1

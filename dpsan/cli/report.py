@@ -30,7 +30,7 @@ def report(
 
     dpsan report audit.jsonl
     """
-    from dpsan.report import page, read_audit
+    from dpsan.report import read_audit
 
     reports: list[Report] = []
     failed = 0
@@ -42,6 +42,7 @@ def report(
             say(str(error))
     if html is not None and reports:
         from dpsan.files import AtomicFile
+        from dpsan.report.page import page
 
         sink = AtomicFile(html, force=force)
         try:

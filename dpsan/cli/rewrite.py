@@ -12,6 +12,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.guard import say
+from dpsan.cli.rewrite_checks import check_fields, check_outputs, table
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -250,8 +251,8 @@ def rewrite(
     """
     value = options.epsilon_or_ldp(epsilon, epsilon_ldp)
     inputs = files or [Path("-")]
-    _check(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
-    _check_fields(inputs, format_, field, no_header=no_header, null_data=null_data)
+    check_outputs(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
+    check_fields(inputs, format_, field, no_header=no_header, null_data=null_data)
     for name, given, allowed in (
         ("--invalid", invalid, ("replace", "error")),
         ("--progress", progress, ("auto", "on", "off")),
@@ -349,7 +350,7 @@ def _conclude(
 ) -> int:
     if not quiet:
         if inputs > 1:
-            _table(result)
+            table(result)
         spec = sanitizer.spec
         for line in result.totals.statement(
             sanitizer.mechanism,
@@ -367,85 +368,3 @@ def _conclude(
     if result.failed and inputs > 1:
         say(f"{len(result.failed)} of {inputs} files failed")
     return 1 if result.failed else 0
-
-
-def _table(result: Result) -> None:
-    """One line for each file, in columns, on stderr."""
-    rows = [("records", "words", "replaced", "unknown", "kept", "epsilon", "file")]
-    for name, outcome in result.each:
-        if isinstance(outcome, str):
-            rows.append((outcome, "", "", "", "", "", name))
-            continue
-        totals = outcome.totals
-        counts = {str(action): count for action, count in totals.counts.items()}
-        rows.append(
-            (
-                str(totals.records),
-                str(totals.words),
-                str(counts["replaced"]),
-                str(counts["unknown"]),
-                str(counts["kept"] + counts["passed"]),
-                f"{totals.epsilon_sum:.6g}",
-                name,
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    for row in rows:
-        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
-        say("  ".join((*cells, row[6])))
-
-
-def _check_fields(
-    inputs: list[Path],
-    format_: str,
-    fields: list[str] | None,
-    *,
-    no_header: bool,
-    null_data: bool,
-) -> None:
-    """Formats and fields that cannot go together, told before anything is read."""
-    from dpsan.formats.fields import parse_field
-    from dpsan.formats.registry import format_name
-
-    formats = {format_name(format_, str(path)) for path in inputs}
-    stdin = Path("-") in inputs and format_ == "auto"
-    if fields:
-        if formats == {"text"}:
-            hint = "-f jsonl, csv, tsv or parquet has"
-            raise UsageError(
-                "standard input does not tell its format" if stdin else "text has no --field", hint
-            )
-        if formats <= {"jsonl"}:
-            for each in fields:
-                parse_field(each)
-    elif formats == {"jsonl"}:
-        raise UsageError("jsonl needs --field", "such as --field text")
-    if no_header and not formats & {"csv", "tsv"}:
-        raise UsageError("--no-header is for csv and tsv")
-    if null_data and formats & {"csv", "tsv", "parquet"}:
-        raise UsageError("-z is for text and jsonl")
-
-
-def _check(
-    inputs: list[Path],
-    output: Path | None,
-    output_dir: Path | None,
-    in_place: bool,
-    backup: str | None,
-    resume: bool,
-    audit_originals: bool,
-    audit: Path | None,
-) -> None:
-    """Combinations that make no sense, told before anything is read."""
-    if sum((output is not None, output_dir is not None, in_place)) > 1:
-        raise UsageError("-o, -O and -i exclude each other")
-    if (output_dir or in_place) and Path("-") in inputs:
-        raise UsageError("-O and -i need files, not standard input")
-    if backup is not None and not in_place:
-        raise UsageError("--backup needs -i")
-    if backup is not None and (not backup or "/" in backup):
-        raise UsageError("--backup must be a suffix such as .orig")
-    if resume and output_dir is None:
-        raise UsageError("--resume needs -O")
-    if audit_originals and audit is None:
-        raise UsageError("--audit-originals needs --audit FILE")
