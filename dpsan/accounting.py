@@ -13,7 +13,7 @@ from dpsan.guarantee import Guarantee, Status
 from dpsan.mechanisms.base import Mechanism
 from dpsan.runspec import Action, Sanitized
 
-__all__ = ["NOT_PROTECTED", "Accountant", "number"]
+__all__ = ["NOT_PROTECTED", "Accountant", "Budget", "number"]
 
 NOT_PROTECTED: Final = (
     "number of words and lines",
@@ -30,6 +30,22 @@ NOT_PROTECTED: Final = (
 def number(value: float) -> str:
     """A figure for people: at most six significant digits, no exponent for usual sizes."""
     return f"{value:.6g}"
+
+
+@dataclass
+class Budget:
+    """What may be spent in a run: a sum of the mechanism's epsilon over all draws."""
+
+    limit: float
+    spent: float = 0.0
+
+    def take(self, cost: float) -> bool:
+        """Spend ``cost`` if it is left; False, and nothing is spent, if not."""
+        # A sum of equal epsilons may exceed their product in the last bits.
+        if self.spent + cost > self.limit * (1 + 1e-12):
+            return False
+        self.spent += cost
+        return True
 
 
 @dataclass
@@ -73,6 +89,11 @@ class Accountant:
     def epsilon_ldp_sum(self) -> float:
         """Sum of the LDP epsilon over all draws."""
         return self.charges * self.guarantee.epsilon_ldp if self.charges else 0.0
+
+    def cost(self, drawn: list[int]) -> float:
+        """The mechanism's epsilon of texts with so many drawn words."""
+        charges = sum(map(bool, drawn)) if self.guarantee.per_line else sum(drawn)
+        return charges * self.epsilon
 
     def largest_charges(self, copies: int) -> int:
         """How many times the loss is paid in the text that costs most."""

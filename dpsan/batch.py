@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from dpsan import rng
-from dpsan.accounting import Accountant
+from dpsan.accounting import Accountant, Budget, number
 from dpsan.audit import AuditWriter
-from dpsan.errors import InputError, OutputError, UsageError
+from dpsan.errors import BudgetError, InputError, OutputError, UsageError
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.compression import packer_for
@@ -89,6 +89,7 @@ def rewrite_stream(
     audit: AuditWriter | None = None,
     progress: Callable[[int], None] | None = None,
     started: Callable[[Accountant], None] | None = None,
+    budget: Budget | None = None,
 ) -> Outcome:
     """Sanitize one input; records come out in order and nothing is lost.
 
@@ -100,8 +101,10 @@ def rewrite_stream(
         file: 1-based number of the input within the run.
         progress: called with the number of input bytes read since the last call.
         started: called with the totals, which grow while the input is read.
+        budget: what may be spent.
 
     Raises:
+        BudgetError: the next record would cost more than is left; all before it are written.
         InputError: the input cannot be read.
         OutputError: the output cannot be written.
     """
@@ -110,7 +113,8 @@ def rewrite_stream(
     if started:
         started(totals)
     keys = [rng.derive_key(key, "file", file - 1, "copy", copy) for copy in range(plan.copies)]
-    flow = _Flow(source, sink, workers or Inline(sanitizer), keys, file, totals, audit, progress)
+    workers = workers or Inline(sanitizer)
+    flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget)
     try:
         for batch, urgent in _batches(kind.read(decompressed(source), plan.options), plan):
             if batch:
@@ -135,11 +139,15 @@ class _Flow:
     totals: Accountant
     audit: AuditWriter | None
     progress: Callable[[int], None] | None
+    budget: Budget | None
     bare: int = 0
     _cells: int = 0
     """Texts so far: the number of a text under the key does not depend on batches."""
     _seen: int = 0
-    _waiting: deque[tuple[list[Record], list[Future[Sanitized]]]] = field(default_factory=deque)
+    _waiting: deque[tuple[list[Record], int, list[Future[Sanitized]]]] = field(
+        default_factory=deque
+    )
+    """Records, number of their first text, and what the workers make of them."""
 
     def submit(self, batch: list[Record]) -> None:
         """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
@@ -151,18 +159,26 @@ class _Flow:
                     "-O DIR writes one output for each",
                     line=record.line,
                 )
+        self._waiting.append((batch, self._cells, self._start(batch, self._cells)))
+        self._cells += sum(len(record.texts) for record in batch)
+
+    def _start(self, batch: list[Record], first: int) -> list[Future[Sanitized]]:
         texts = [text for record in batch for text in record.texts]
-        numbers = range(self._cells, self._cells + len(texts))
-        self._cells += len(texts)
+        numbers = range(first, first + len(texts))
         audited = self.audit is not None
-        futures = [self.workers.submit(texts, key, numbers, audited) for key in self.keys]
-        self._waiting.append((batch, futures))
+        return [self.workers.submit(texts, key, numbers, audited) for key in self.keys]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
         while self._waiting and (everything or len(self._waiting) > self.workers.window):
-            batch, futures = self._waiting.popleft()
+            batch, first, futures = self._waiting.popleft()
             results = [future.result() for future in futures]
+            within = self._affordable(batch, results)
+            over = batch[within] if within < len(batch) else None
+            if over is not None:
+                # The same key and numbers give the same words: these are drawn no second time.
+                batch = batch[:within]
+                results = [future.result() for future in self._start(batch, first)]
             lines = [record.line for record in batch for _ in record.texts]
             for copy, done in enumerate(results, start=1):
                 self.totals.add(done)
@@ -172,6 +188,25 @@ class _Flow:
             if self.progress:
                 self.progress(self.source.bytes_read - self._seen)
                 self._seen = self.source.bytes_read
+            if over is not None and self.budget:
+                self._waiting.clear()
+                raise BudgetError(
+                    f"{self.source.name}:{over.line}: the budget ends here: "
+                    f"{number(self.budget.spent)} of {number(self.budget.limit)} spent"
+                )
+
+    def _affordable(self, batch: list[Record], results: list[Sanitized]) -> int:
+        """How many records of a batch the budget pays for."""
+        if self.budget is None:
+            return len(batch)
+        at = 0
+        for place, record in enumerate(batch):
+            end = at + len(record.texts)
+            cost = sum(self.totals.cost(done.drawn[at:end]) for done in results)
+            if not self.budget.take(cost):
+                return place
+            at = end
+        return len(batch)
 
     def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
         sink = self.sink
@@ -259,11 +294,13 @@ def rewrite_file(
     workers: Workers | None = None,
     audit: AuditWriter | None = None,
     progress: Callable[[int], None] | None = None,
+    budget: Budget | None = None,
 ) -> Outcome:
     """Sanitize one file into another, complete or not at all.
 
     Raises:
-        InputError, OutputError: then the target is as it was and no temporary file is left.
+        BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
+            is left.
     """
     if isinstance(target, Inplace) and path.is_symlink():
         raise OutputError(f"{path}: is a link", "in-place needs the file itself")
@@ -286,6 +323,7 @@ def rewrite_file(
                 file=file,
                 audit=audit,
                 progress=progress,
+                budget=budget,
             )
             if isinstance(target, Inplace) and target.backup:
                 _back_up(path, target.backup, force=plan.force)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = [
+    "BudgetError",
     "CacheError",
     "DpsanError",
     "EmbeddingError",
@@ -77,6 +78,10 @@ class InputError(DpsanError):
     ) -> None:
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}", hint)
+
+
+class BudgetError(DpsanError):
+    """The next record would cost more than is left."""
 
 
 class OutputError(DpsanError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from dpsan.accounting import Accountant
+from dpsan.accounting import Accountant, Budget
 from dpsan.audit import AuditWriter
 from dpsan.batch import (
     Inplace,
@@ -25,7 +25,7 @@ from dpsan.batch import (
     rewrite_file,
     rewrite_stream,
 )
-from dpsan.errors import DpsanError, OutputError, UsageError
+from dpsan.errors import BudgetError, DpsanError, OutputError, UsageError
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
@@ -75,6 +75,7 @@ class Run:
     workers: Workers | None = None
     audit: AuditWriter | None = None
     progress: Callable[[int], None] | None = None
+    budget: Budget | None = None
     complain: Callable[[str], None] = lambda _: None
     """Told of each failed input at once."""
 
@@ -133,9 +134,12 @@ class Run:
                     file=file,
                     audit=self.audit,
                     progress=self.progress,
+                    budget=self.budget,
                 )
             except DpsanError as error:
                 self._fail(result, path, error)
+                if isinstance(error, BudgetError):
+                    return
             else:
                 self._record(result, file, outcome)
 
@@ -144,13 +148,19 @@ class Run:
         with ExitStack() as stack:
             self._check_joinable()
             sink = self._common(stack)
+            begun: list[Accountant] = []
             for file, path in enumerate(self.inputs, start=1):
                 try:
-                    outcome = self._stream(path, sink, file)
+                    outcome = self._stream(path, sink, file, begun)
                 except OutputError:
                     raise
                 except DpsanError as error:
                     self._fail(result, path, error)
+                    if not isinstance(sink, AtomicFile) or isinstance(error, BudgetError):
+                        result.totals.merge(begun[-1])  # what was written counts
+                    if isinstance(error, BudgetError):
+                        self._close(sink)  # complete up to the record before
+                        return
                 else:
                     if file == len(self.inputs) and not result.failed:
                         self._close(sink)
@@ -193,7 +203,8 @@ class Run:
         stack.callback(sink.discard)  # nothing to discard after a commit
         return sink
 
-    def _stream(self, path: Path, sink: Sink, file: int) -> Outcome:
+    def _stream(self, path: Path, sink: Sink, file: int, begun: list[Accountant]) -> Outcome:
+        begun.append(Accountant(self.sanitizer.guarantee, self.sanitizer.mechanism.epsilon))
         with ExitStack() as stack:
             if path == STDIN:
                 source = FileSource("standard input", 0)
@@ -213,4 +224,6 @@ class Run:
                 file=file,
                 audit=self.audit,
                 progress=self.progress,
+                started=begun.append,
+                budget=self.budget,
             )

@@ -93,4 +93,9 @@ def run() -> int:
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:
         return 130
+    except SystemExit as stop:
+        # The parser turns a closed pipe into an exit of its own, and nothing else.
+        if stop.code == 1:
+            raise BrokenPipeError from None
+        raise
     return result if isinstance(result, int) else 0

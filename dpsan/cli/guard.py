@@ -78,6 +78,10 @@ def _guarded(run: Callable[[], int]) -> int:
         _clean_up()
         say("out of memory")
         return 1
+    except OSError as error:
+        _clean_up()
+        say(error.strerror or type(error).__name__)
+        return 1
     except RecursionError:
         _clean_up()
         say("internal error: recursion too deep")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -196,6 +195,16 @@ def rewrite(
         bool,
         typer.Option("--resume", help="With -O: skip finished outputs.", rich_help_panel=_OUTPUT),
     ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Stop, with status 1, before the epsilons of all draws add up to more than X.",
+            envvar="DPSAN_BUDGET",
+            rich_help_panel=options.PRIVACY,
+            show_default=False,
+        ),
+    ] = None,
     copies: Annotated[
         int,
         typer.Option(
@@ -261,9 +270,12 @@ def rewrite(
     ):
         if given not in allowed:
             raise UsageError(f"{name} must be one of {', '.join(allowed)} (got {given})")
+    if budget is not None and not 0 < budget < float("inf"):
+        raise UsageError(f"--budget must be > 0 (got {budget:g})")
     if seed is not None:
         say("NOT PRIVATE: --seed makes the random numbers public")
 
+    from dpsan.accounting import Budget
     from dpsan.audit import AuditWriter
     from dpsan.batch import Inplace, Plan
     from dpsan.cache import Store
@@ -307,35 +319,33 @@ def rewrite(
         say(f"{sanitizer.embeddings.n} words of {sanitizer.embeddings.d} dimensions ready")
     if inputs == [Path("-")] and sys.stdin.isatty() and not quiet:
         say("reading from the terminal; end with Ctrl-D")
-    try:
-        with ExitStack() as stack:
-            run = Run(
-                sanitizer,
-                plan,
-                run_key(seed),
-                inputs,
-                output=Inplace(backup) if in_place else output_dir or output,
-                tree=output_dir is not None,
-                resume=resume,
-                complain=say,
-            )
-            if jobs > 1:
-                run.workers = stack.enter_context(_pool(sanitizer.spec, store, jobs))
-            if audit:
-                run.audit = stack.enter_context(
-                    AuditWriter(
-                        audit,
-                        sanitizer,
-                        originals=audit_originals,
-                        force=force,
-                        seeded=seed is not None,
-                        copies=copies,
-                    )
+    with ExitStack() as stack:
+        run = Run(
+            sanitizer,
+            plan,
+            run_key(seed),
+            inputs,
+            output=Inplace(backup) if in_place else output_dir or output,
+            tree=output_dir is not None,
+            resume=resume,
+            budget=None if budget is None else Budget(budget),
+            complain=say,
+        )
+        if jobs > 1:
+            run.workers = stack.enter_context(_pool(sanitizer.spec, store, jobs))
+        if audit:
+            run.audit = stack.enter_context(
+                AuditWriter(
+                    audit,
+                    sanitizer,
+                    originals=audit_originals,
+                    force=force,
+                    seeded=seed is not None,
+                    copies=copies,
                 )
-            run.progress = stack.enter_context(byte_progress(progress, quiet, inputs))
-            result = run.execute()
-    except BrokenPipeError:
-        return 128 + signal.SIGPIPE  # the parser's own answer would be 1
+            )
+        run.progress = stack.enter_context(byte_progress(progress, quiet, inputs))
+        result = run.execute()
     return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
 
 

@@ -16,6 +16,11 @@ Guarantee
 Source
     This project (mechanisms.md §3); krr of Kairouz et al. is K = 1.  For fixed K no epsilon-LDP law
     puts more mass on K chosen words from an equal base.
+Parameters
+    k
+        K, the size of each word's set of near words; ``auto`` with ``outputs``.
+    outputs
+        M, how many of the most frequent words can come out; ``all``, or ``auto``.
 Cost
     The neighbour table (and the means of ``auto``) once per vocabulary, cached; then O(1) per word.
 Not to be confused with
