@@ -89,7 +89,8 @@ def run() -> int:
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
         message = getattr(error, "format_message", lambda: "bad usage")()
-        say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
+        if message:  # a bare `dpsan` has shown its help already
+            say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:
         return 130

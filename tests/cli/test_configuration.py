@@ -1,0 +1,78 @@
+"""Where options come from: flag, environment, file, built-in, in this order."""
+
+import json
+
+import pytest
+
+import dpsan as package
+
+VECTORS = "here 0 9\nthere 9 0\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "two.txt").write_text(VECTORS)
+    (tmp_path / "config.toml").write_text(
+        '[rewrite]\nepsilon = 5.0\nmechanism = "laplace"\nembeddings = "two.txt"\n'
+        'quiet = true\n"vocab-size" = 2\n'
+    )
+    return tmp_path
+
+
+def epsilon(dpsan, folder, *arguments, **env):
+    done = dpsan(
+        *("rewrite", *arguments, "--audit", "a.jsonl", "--force"),
+        cwd=folder,
+        stdin=b"here\n",
+        env={"DPSAN_CONFIG": "config.toml", **env},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "a.jsonl").read_bytes().splitlines()[0])["epsilon"]
+
+
+def test_order(dpsan, folder):
+    assert epsilon(dpsan, folder) == 5
+    assert epsilon(dpsan, folder, DPSAN_EPSILON="6") == 6
+    assert epsilon(dpsan, folder, "-e", "7", DPSAN_EPSILON="6") == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("not toml", b"dpsan: config.toml: not valid TOML (DPSAN_CONFIG names it)\n"),
+        (
+            "epsilon = 3",
+            b"dpsan: config.toml: 'epsilon' must be a table, such as [rewrite]\n",
+        ),
+    ],
+)
+def test_bad_file(dpsan, folder, text, message):
+    (folder / "config.toml").write_text(text)
+    done = dpsan("rewrite", cwd=folder, env={"DPSAN_CONFIG": "config.toml"})
+    assert done.returncode == 2
+    assert done.stderr == message
+
+
+def test_missing_file(dpsan, folder):
+    done = dpsan("rewrite", cwd=folder, env={"DPSAN_CONFIG": "none.toml"})
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"dpsan: none.toml: ")
+
+
+def test_nothing_is_looked_for(dpsan, folder):
+    """No config discovery: a file of the usual names changes nothing."""
+    for name in ("dpsan.toml", ".dpsan.toml", "pyproject.toml"):
+        (folder / name).write_text("[rewrite]\nepsilon = 1\n")
+    done = dpsan("rewrite", cwd=folder, env={"HOME": str(folder)})
+    assert b"--epsilon is required" in done.stderr
+
+
+def test_version(dpsan):
+    assert dpsan("--version").stdout.decode() == f"dpsan {package.__version__}\n"
+
+
+def test_no_arguments_is_help(dpsan):
+    done = dpsan()
+    assert b"Usage" in done.stdout
+    assert done.returncode in (0, 2)
+    assert done.stderr == b""
