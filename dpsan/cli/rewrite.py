@@ -46,36 +46,9 @@ def rewrite(
     param: options.Parameters = None,
     embeddings: options.Embeddings = None,
     vocab_size: options.VocabSize = None,
-    unknown: Annotated[
-        str,
-        typer.Option(
-            metavar="sample|mask|keep",
-            help="Words that the vocabulary lacks: drawn inside the guarantee, written as <unk>, "
-            "or passed unchanged (NOT PRIVATE).",
-            envvar="DPSAN_UNKNOWN",
-            rich_help_panel=options.PRIVACY,
-        ),
-    ] = "sample",
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Words passed unchanged, one a line; not protected.",
-            envvar="DPSAN_KEEP",
-            rich_help_panel=options.PRIVACY,
-            show_default=False,
-        ),
-    ] = None,
-    case: Annotated[
-        str,
-        typer.Option(
-            metavar="vocabulary|input",
-            help="Letter case of the output: the vocabulary's, or the input's capitals put back "
-            "(which leaks them).",
-            envvar="DPSAN_CASE",
-            rich_help_panel=options.PRIVACY,
-        ),
-    ] = "vocabulary",
+    unknown: options.Unknown = "sample",
+    keep: options.Keep = None,
+    case: options.Case = "vocabulary",
     tokenizer: Annotated[
         str,
         typer.Option(
@@ -265,11 +238,10 @@ def rewrite(
     for name, given, allowed in (
         ("--invalid", invalid, ("replace", "error")),
         ("--progress", progress, ("auto", "on", "off")),
-        ("--unknown", unknown, ("sample", "mask", "keep")),
-        ("--case", case, ("vocabulary", "input")),
+        ("--unknown", unknown, options.UNKNOWN),
+        ("--case", case, options.CASES),
     ):
-        if given not in allowed:
-            raise UsageError(f"{name} must be one of {', '.join(allowed)} (got {given})")
+        options.one_of(name, given, allowed)
     if budget is not None and not 0 < budget < float("inf"):
         raise UsageError(f"--budget must be > 0 (got {budget:g})")
     if seed is not None:
