@@ -148,7 +148,7 @@ def test_a_new_mechanism_needs_nothing_else(monkeypatch):
     """Register one at run time: it runs, is described and is certified."""
     import dataclasses
 
-    from conftest import make_embeddings
+    from support import make_embeddings
 
     from dpsan.certificate import certify
     from dpsan.description import numbers

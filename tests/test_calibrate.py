@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import make_embeddings
+from support import make_embeddings
 
 from dpsan import Sanitizer, calibrate
 from dpsan.calibrate import Aim, Draft, Target

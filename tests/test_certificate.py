@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import make_embeddings
+from support import make_embeddings
 
 from dpsan.certificate import (
     Certificate,

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import fits, streams
+from support import fits, streams
 
 from dpsan import rng
 

@@ -5,9 +5,9 @@ import string
 
 import numpy as np
 import pytest
-from conftest import make_embeddings
 from hypothesis import given
 from hypothesis import strategies as st
+from support import make_embeddings
 
 import dpsan
 from dpsan import rng

@@ -2,9 +2,9 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import make_embeddings
 from hypothesis import given
 from hypothesis import strategies as st
+from support import make_embeddings
 
 from dpsan.index import FlatIndex
 from dpsan.space import MetricSpace, diameter_bound

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 import pytest
-from conftest import make_embeddings
 from scipy import stats
+from support import make_embeddings
 
 from dpsan import rng
 from dpsan.embeddings.base import Embeddings

@@ -60,7 +60,7 @@ def hockey_stick(law, epsilon):
 
 def counts(mechanism, space, word, m=40_000):
     """Outputs of m draws for one input."""
-    from conftest import streams
+    from support import streams
 
     drawn = mechanism.prepare(space).sample(np.full(m, word), streams(m))
     return np.bincount(drawn, minlength=space.n)

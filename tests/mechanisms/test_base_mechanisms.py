@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from conftest import fits, streams
 from scipy import stats
+from support import fits, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS

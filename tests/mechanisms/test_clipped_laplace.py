@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import fits, make_embeddings
 from line_laws import counts, laplace_cdf, line_space, losses, nearest_law, off
+from support import fits, make_embeddings
 
 from dpsan.mechanisms.clipped_laplace import ClippedLaplace
 from dpsan.space import MetricSpace

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import fits, make_embeddings, streams
+from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.guarantee import Guarantee, Status

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from conftest import fits
 from line_laws import counts, hockey_stick, line_space, nearest_law, off
 from scipy import integrate, stats
+from support import fits
 
 from dpsan.analytic import gaussian_delta, gaussian_mu
 from dpsan.mechanisms.gaussian import AnalyticGaussian

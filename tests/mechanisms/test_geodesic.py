@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import fits, make_embeddings, streams
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, shortest_path
+from support import fits, make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError

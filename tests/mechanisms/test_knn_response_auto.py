@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import make_embeddings
+from support import make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.knn_response import KnnResponse, mean_cosines

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import ALPHA, streams
 from line_laws import truncated_cdf
 from scipy import stats
+from support import ALPHA, streams
 
 from dpsan import noise
 from dpsan.analytic import radial_std, truncated_laplace_std

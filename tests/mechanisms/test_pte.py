@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import ALPHA, make_embeddings, streams
 from scipy import stats
 from scipy.spatial.distance import pdist
+from support import ALPHA, make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.pte import ProjectedLaplace, projection

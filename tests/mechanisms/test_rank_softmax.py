@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import fits, make_embeddings, streams
 from line_laws import counts, laplace_cdf, line_space, metric_loss, nearest_law, off
+from support import fits, make_embeddings, streams
 
 from dpsan.mechanisms.rank_softmax import RankSoftmax, SoftmaxRanks, draw_ranks
 from dpsan.space import MetricSpace

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import make_embeddings, streams
+from support import make_embeddings, streams
 
 from dpsan.mechanisms.base import RowSampler
 from dpsan.mechanisms.exponential import Exponential

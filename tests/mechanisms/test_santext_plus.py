@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import streams
+from support import streams
 
 from dpsan.certificate import certify
 from dpsan.mechanisms.exponential import Exponential

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import make_embeddings
 from scipy.spatial.distance import pdist
+from support import make_embeddings
 
 from dpsan import sensitivity
 from dpsan.space import MetricSpace

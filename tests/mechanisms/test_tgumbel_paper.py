@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import fits, make_embeddings, streams
+from support import fits, make_embeddings, streams
 
 from dpsan.certificate import infinite_loss, matrix_certificate
 from dpsan.embeddings.base import Embeddings

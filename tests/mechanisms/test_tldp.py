@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import fits, make_embeddings, streams
+from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.grid import TOTAL, certified_loss, grid_law, grid_table, mixed_loss

@@ -5,8 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import make_embeddings, streams
 from scipy import stats
+from support import make_embeddings, streams
 
 from dpsan import rng
 from dpsan.embeddings.base import Embeddings

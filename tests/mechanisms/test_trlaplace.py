@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import fits
 from line_laws import counts, hockey_stick, line_space, nearest_law, off, truncated_cdf
 from scipy import optimize
+from support import fits
 
 from dpsan.analytic import (
     escape,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import ALPHA, fits, make_embeddings, streams
 from line_laws import counts, hockey_stick, line_space, nearest_law, off, truncated_cdf
 from scipy import optimize, stats
+from support import ALPHA, fits, make_embeddings, streams
 
 from dpsan.analytic import escape, largest_escape, published_truncation, truncated_laplace_std
 from dpsan.embeddings.base import Embeddings

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import fits, streams
+from support import fits, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.uniform import Uniform

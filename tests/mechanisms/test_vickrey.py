@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import fits
 from line_laws import counts, line_space, losses, metric_loss, off
+from support import fits
 
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.vickrey import Vickrey

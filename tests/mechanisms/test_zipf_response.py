@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import fits, streams
+from support import fits, streams
 
 from dpsan.mechanisms.zipf_response import RankResponseSampler, ZipfResponse, rank_weights
 
@@ -55,7 +55,7 @@ def test_both_ways_give_the_same_words(space, monkeypatch):
 
 
 def test_equal_vectors_keep_the_word_first(space):
-    from conftest import make_embeddings
+    from support import make_embeddings
 
     from dpsan.space import MetricSpace
 
