@@ -149,7 +149,7 @@ def test_no_addresses_or_markup(english: Embeddings) -> None:
         ),
         ("7", {str(number) for number in range(32)}),
         ("1985", {str(year) for year in range(1950, 2022)}),
-        ("john", {"william", "robert", "james", "thomas", "george", "david", "henry", "peter"}),
+        ("john", {"william", "james", "thomas", "george", "andrew", "paul", "matthew", "samuel"}),
         ("chicago", {"boston", "detroit", "philadelphia", "york", "cleveland", "baltimore"}),
         ("germany", {"austria", "poland", "hungary", "belgium", "france", "denmark", "prussia"}),
         ("mother", {"father", "grandmother", "daughter", "wife", "sister", "parents"}),

@@ -49,14 +49,14 @@ class Source:
 # The weights make everyday and spoken words count: by running words alone, five sixths of the
 # vocabulary order would be the encyclopedia's.
 SOURCES: Final = (
-    Source("enwiki2015", "enwiki2015.txt.xz", "CC BY-SA 3.0", 0.42),
-    Source("enwiki2021", "enwiki2021_tail.txt.xz", "CC BY-SA 3.0", 0.18),
-    Source("gutenberg", "gutenberg.part.txt.xz", "public domain (US)", 0.20),
+    Source("enwiki2015", "enwiki2015.txt.xz", "CC BY-SA 3.0", 0.48),
+    Source("enwiki2021", "enwiki2021_tail.txt.xz", "CC BY-SA 3.0", 0.33),
+    Source("gutenberg", "gutenberg.part.txt.xz", "public domain (US)", 0.05),
     Source("sgd", "sgd_dialogues.txt.xz", "CC BY-SA 4.0", 0.08, quick=9_000),
-    Source("state_union", "nltk_state_union.txt.xz", "public domain", 0.04, quick=10**9),
+    Source("state_union", "nltk_state_union.txt.xz", "public domain", 0.02, quick=10**9),
     Source("inaugural", "nltk_inaugural.txt.xz", "public domain", 0.01, quick=10**9),
-    Source("taskmaster4", "taskmaster4.txt.xz", "CC BY 4.0", 0.02, quick=10**9),
-    Source("multidogo", "../eval/multidogo", "CDLA-Permissive 1.0", 0.05),
+    Source("taskmaster4", "taskmaster4.txt.xz", "CC BY 4.0", 0.01, quick=10**9),
+    Source("multidogo", "../eval/multidogo", "CDLA-Permissive 1.0", 0.01),
 )
 
 

@@ -81,8 +81,7 @@ def read_package(folder: Path) -> tuple[list[str], list[int], NDArray[np.float32
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
             raise ValueError(f"{folder / name} does not have the digest of its manifest")
     rows = [
-        line.split("\t")
-        for line in (folder / "words.tsv").read_text(encoding="utf-8").splitlines()
+        line.split("\t") for line in (folder / "words.tsv").read_text(encoding="utf-8").splitlines()
     ]
     vectors = np.load(folder / "vectors.npy", allow_pickle=False).astype(np.float32)
     return [word for word, _ in rows], [int(count) for _, count in rows], vectors

@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 
 from dpsan.text import TOKENIZERS, lookup_keys, subwords
 
-__all__ = ["Texts", "classification", "hubs", "nearest", "read_ag_news", "read_sst2", "similarity"]
+__all__ = [
+    "Texts",
+    "classification",
+    "encode",
+    "hubs",
+    "kinds_of_neighbours",
+    "knn_response",
+    "nearest",
+    "read_ag_news",
+    "read_sst2",
+    "similarity",
+]
 
 SIMILARITY: Final = {
     "WS-353": "EN-WS-353-ALL.txt",
@@ -144,9 +155,9 @@ def encode(texts: Sequence[str], ids: Mapping[str, int]) -> list[NDArray[np.int6
 def _means(texts: Sequence[NDArray[np.int64]], vectors: Vectors) -> Vectors:
     out = np.zeros((len(texts), vectors.shape[1]), dtype=np.float32)
     for at, rows in enumerate(texts):
-        rows = rows[rows != _UNKNOWN]
-        if len(rows):
-            out[at] = vectors[rows].mean(axis=0)
+        known = rows[rows != _UNKNOWN]
+        if len(known):
+            out[at] = vectors[known].mean(axis=0)
     return out
 
 
@@ -158,8 +169,9 @@ def knn_response(
 ) -> list[NDArray[np.int64]]:
     """Texts with each word drawn with P(u|w) ∝ e^epsilon if u is near w (or w), else 1.
 
-    `near` holds the K - 1 nearest words; w itself is the K-th of the set.  Unknown words become
-    uniform words, as every other word does with probability (n - K + K)/Z outside the set's bonus.
+    `near` holds the K - 1 nearest words; w itself is the K-th of the set.  The law is drawn as a
+    mixture: uniform over the set with probability K(e^epsilon - 1)/Z, else uniform over all n
+    words, with Z = K·e^epsilon + n - K.  Unknown words become uniform words.
     """
     n, k = len(near), near.shape[1] + 1
     total = k * np.exp(epsilon) + n - k
@@ -216,12 +228,13 @@ def kinds_of_neighbours(
     near: NDArray[np.int64],
     listed: Mapping[str, Sequence[str]],
     is_kind: Mapping[str, Callable[[str], bool]],
+    reach: int = 10,
 ) -> dict[str, float]:
-    """Share of the ten nearest words that are of the word's own kind, for each judged kind."""
+    """Share of the `reach` nearest words that are of the word's own kind, for each judged kind."""
     ids = {word: row for row, word in enumerate(words)}
     out = {}
     for kind, judge in is_kind.items():
         rows = [ids[word] for word in listed[kind] if word in ids]
-        hits = [judge(words[at]) for row in rows for at in near[row, :10]]
+        hits = [judge(words[at]) for row in rows for at in near[row, :reach]]
         out[kind] = round(float(np.mean(hits)), 3)
     return out

@@ -5,7 +5,6 @@ Knows gensim.  Must not know which words are shipped or how vectors are shaped a
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +24,7 @@ class Training:
     window: int = 3
     negative: int = 8
     """Noise words for each observed pair."""
-    epochs: int = 8
+    epochs: int = 10
     min_count: int = 15
     """Rarer tokens are removed from the text, as if they were not there."""
     sample: float = 1e-4
@@ -46,7 +45,6 @@ def train_vectors(text: Path, training: Training) -> tuple[list[str], NDArray[np
     """
     from gensim.models import FastText, Word2Vec
 
-    logging.getLogger("gensim").setLevel(logging.INFO)
     settings = {
         "vector_size": training.dimensions,
         "window": training.window,

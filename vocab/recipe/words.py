@@ -16,6 +16,11 @@ from recipe.corpus import Counts, Source, in_pieces
 
 __all__ = ["choose_words", "mixed_counts", "must_have", "pieces_of_compounds", "usage"]
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # A letter is Latin; a word has no digits, or is one of the numeric forms below.
 _LETTERS: Final = r"[a-zß-öø-ÿāăąćĉčďđēęěğģħīĭįıķĺļľłńņňōŏőœŕřśşšţťūŭůűųŵŷźżž]"
 _WORD: Final = re.compile(rf"{_LETTERS}{{1,24}}(?:['-]{_LETTERS}{{1,16}}){{0,3}}")
@@ -27,28 +32,32 @@ _WITH_DIGITS: Final = re.compile(
     r"|mp[34]|(?:\d{1,3}|[a-z]{1,8})-(?:[a-z]{3,9}|\d{1,2})|\d{1,2}(?:st|nd|rd|th)-[a-z]{3,9}"
 )
 # Remains of addresses and of page mark-up; none is a word of a text.
-_JUNK: Final = frozenset(
-    "http https www htm html php aspx nbsp quot amp lt gt br hr td colspan rowspan bgcolor"
-    " margin-left margin-right margin-top margin-bottom text-align valign cellpadding cellspacing"
-    " font-size font-weight background-color px thumb img href src isbn issn oclc doi pmid"
-    " non-families".split()
+_JUNK: Final = _set(
+    "http https www htm html php aspx nbsp quot amp lt gt br hr td colspan rowspan bgcolor "
+    "margin-left margin-right margin-top margin-bottom text-align valign cellpadding cellspacing "
+    "font-size font-weight background-color px img href src isbn issn oclc doi pmid non-families"
 )
 # A possessive is its noun and grammar ("Maria's" protects "Maria"); with these words 's is a verb.
-_VERBAL_S: Final = frozenset(
-    "it's that's there's what's let's he's she's who's here's where's how's when's everything's"
-    " everyone's something's nothing's".split()
+_VERBAL_S: Final = _set(
+    "it's that's there's what's let's he's she's who's here's where's how's when's everything's "
+    "everyone's something's nothing's"
 )
-_MONTHS: Final = (
-    "january february march april may june july august september october november december"
+# Of two letters anything occurs; these are words, titles, units, states or common abbreviations.
+_SHORT: Final = _set(
+    "ad ah am an as at ax be by do eh go ha he hi ho if in is it ma me my no of oh ok on or ow ox "
+    "pa so to uh um up us we ya ye yo tv uk us eu un pc cd dj iq id ip ai os dc la ny nj tx fl va "
+    "ca pm bc ce dr mr ms mt st jr sr ft lb oz kg mg km cm mm mb gb hz ed co vs er et al de le el "
+    "du da di en un des ii iv vi ix xi xv xx xl th nd rd st ll ve re pr hr hq gp mp bp hp gm bo "
+    "jo al li wu xu yu ng lu ma jo cv ph ac rv wi ex op ol ps im ur"
 )
-_DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday"
-_NUMBER_WORDS: Final = (
+_ROMAN: Final = _set("ii iii xx xxx ll")
+_NUMBER_WORDS: Final = (  # and the clitics that Penn Treebank tokens end in
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
     " hundred thousand million billion trillion dozen first second third fourth fifth sixth"
     " seventh eighth ninth tenth eleventh twelfth twenty-one twenty-two twenty-three twenty-four"
     " twenty-five twenty-six twenty-seven twenty-eight twenty-nine thirty-one thirty-five"
-    " forty-five"
+    " forty-five n't ll ve re"
 )
 
 
@@ -63,24 +72,37 @@ def must_have(kinds: Path) -> list[str]:
     They belong in even where other words are more frequent: a name that the vocabulary lacks is
     replaced by a word of any kind, one that it has by another name.
     """
-    words = f"{_MONTHS} {_DAYS} {_NUMBER_WORDS}".split()
+    words = _NUMBER_WORDS.split()
     words += [str(number) for number in range(101)]
     words += [f"{number:02d}" for number in range(10)]
     words += [str(number) for number in (*range(110, 1000, 10), *range(1000, 10_000, 500))]
     words += [f"{number},000" for number in (*range(1, 21), *range(20, 101, 10), 200, 500)]
     words += [str(year) for year in range(1900, 2031)]
     words += [_ordinal(number) for number in range(1, 32)]
-    for name in ("first_names", "surnames", "cities", "countries"):
-        words += (kinds / f"{name}.txt").read_text(encoding="utf-8").split()
+    for listed in sorted(kinds.glob("*.txt")):
+        words += listed.read_text(encoding="utf-8").split()
     return list(dict.fromkeys(words))
 
 
 def _admissible(word: str) -> bool:
     if word in _JUNK or (word.endswith("'s") and word not in _VERBAL_S):
         return False
-    if _WORD.fullmatch(word):
-        return len(word) == 1 or len(set(word) - {"-", "'"}) > 1  # not "mm", "aaa"
+    if len(word) == 2 and word.isalpha() and word not in _SHORT:
+        return False
+    if _WORD.fullmatch(word):  # no "aaa" nor "zz", but "ii"
+        return len(word) == 1 or len(set(word)) > 1 or word in _ROMAN
     return any(rule.fullmatch(word) for rule in (_INTEGER, _SEPARATED, _WITH_DIGITS))
+
+
+def _handicap(word: str) -> float:
+    """By how much a word must be more used than a plain word to be preferred to it.
+
+    A compound that is left out is still read by its parts; 317 says little that 300 does not.
+    """
+    if word.isdigit():
+        plain = len(word) < 3 or word.endswith("00") or 1700 <= int(word) <= 2030
+        return 1.0 if plain else 2.0
+    return 2.0 if "-" in word else 1.0
 
 
 def usage(counts: Mapping[str, Counts], sources: Iterable[Source]) -> dict[str, float]:
@@ -126,7 +148,9 @@ def choose_words(
     total: Counter[str] = Counter()
     for source in sources:
         total.update(counts[source.name].tokens)
-    frequent = {w: u for w, u in width.items() if total[w] >= least and _admissible(w)}
+    frequent = {
+        w: u / _handicap(w) for w, u in width.items() if total[w] >= least and _admissible(w)
+    }
     bar = sorted(frequent.values(), reverse=True)[: size + 1][-1]
     whole = frozenset(w for w, u in frequent.items() if u >= bar)
     for token, used in list(width.items()):
@@ -138,7 +162,7 @@ def choose_words(
     wanted = {w for w in must_have(kinds) if total[w] >= least_must_have}
     ranked = sorted(
         (w for w in width if total[w] >= least and w not in wanted and _admissible(w)),
-        key=lambda w: (-width[w], w),
+        key=lambda w: (-width[w] / _handicap(w), w),
     )
     return frozenset(wanted.union(ranked[: size - len(wanted)]))
 

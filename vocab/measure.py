@@ -1,0 +1,116 @@
+"""Measure a vocabulary: similarity, hubs, text classification, kinds of neighbours.
+
+python vocab/measure.py                      # vocab/en; prints, writes vocab/quality.json
+python vocab/measure.py --dir /tmp/v --json /tmp/v.json --neighbours /tmp/v.txt
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
+
+from recipe.kinds import SHOWN, kind_predicates  # noqa: E402
+from recipe.package import read_package  # noqa: E402
+from recipe.quality import (  # noqa: E402
+    classification,
+    hubs,
+    kinds_of_neighbours,
+    nearest,
+    read_ag_news,
+    read_sst2,
+    similarity,
+)
+
+_DATA = _HERE.parent.parent / "shared" / "data"
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Measure a vocabulary that build.py wrote.")
+    add = parser.add_argument
+    add("--dir", type=Path, default=_HERE / "en", help="the vocabulary (default: vocab/en)")
+    add("--data", type=Path, default=_DATA, help="folder with similarity/ and eval/")
+    add("--json", type=Path, help="figures (default: vocab/quality.json for vocab/en)")
+    add(
+        "--neighbours",
+        type=Path,
+        help="ten nearest words of 200 words (default: vocab/neighbours.txt for vocab/en)",
+    )
+    add("--epsilon", type=float, default=8.0, help="of knn-response (default: 8)")
+    add("--nearest", type=int, default=20, help="K of knn-response (default: 20)")
+    add("--seeds", type=int, default=5, help="sanitized training sets (default: 5)")
+    add("--intrinsic", action="store_true", help="leave text classification out")
+    options = parser.parse_args(arguments)
+    if options.dir == _HERE / "en":
+        options.json = options.json or _HERE / "quality.json"
+        options.neighbours = options.neighbours or _HERE / "neighbours.txt"
+    return options
+
+
+def neighbours_table(words: list[str], near: np.ndarray) -> str:
+    """The ten nearest words of each word shown, by kind."""
+    ids = {word: at for at, word in enumerate(words)}
+    lines = []
+    for kind, shown in SHOWN.items():
+        lines.append(f"# {kind}")
+        for word in shown.split():
+            if word in ids:
+                lines.append(f"{word}: " + " ".join(words[at] for at in near[ids[word], :10]))
+            else:
+                lines.append(f"{word}: (not in the vocabulary)")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """All figures; writes the neighbours if asked to."""
+    words, _, vectors = read_package(options.dir)
+    ids = {word: at for at, word in enumerate(words)}
+    near = nearest(vectors, 20)
+    worst = hubs(words, near)
+    listed = {kind: shown.split() for kind, shown in SHOWN.items()}
+    judges = kind_predicates(_HERE / "kinds")
+    figures: dict[str, Any] = {
+        "words": len(words),
+        "similarity": similarity(ids, vectors, options.data / "similarity"),
+        "hubs": dict(worst),
+        "same kind among the ten nearest": kinds_of_neighbours(words, near, listed, judges),
+        # Monday has but six others.
+        "same kind among the six nearest": kinds_of_neighbours(words, near, listed, judges, 6),
+    }
+    if not options.intrinsic:
+        texts = {
+            "AG News": read_ag_news(options.data / "eval" / "ag_news"),
+            "SST-2": read_sst2(options.data / "eval" / "sst2", 20_000, np.random.default_rng(0)),
+        }
+        table = near if options.nearest == 21 else nearest(vectors, options.nearest - 1)
+        for name, text in texts.items():
+            figures[name] = classification(
+                text, ids, vectors, table, options.epsilon, range(options.seeds)
+            )
+    if options.neighbours:
+        options.neighbours.write_text(neighbours_table(words, near), encoding="utf-8")
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line."""
+    options = parse(arguments)
+    text = json.dumps(measure(options), indent=2, ensure_ascii=False)
+    print(text)
+    if options.json:
+        options.json.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
