@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 __all__ = [
     "escape",
     "gaussian_delta",
+    "gaussian_epsilon",
     "gaussian_mu",
     "largest_escape",
     "padded_dimensions",
@@ -72,6 +73,17 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         else:
             high = middle
     return low
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The smallest epsilon at which Gaussian noise has this delta, mu = distance / sigma; up."""
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, mu) > delta:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(middle, mu) > delta else (low, middle)
+    return high
 
 
 # -- truncated Laplace ---------------------------------------------------------------------------

@@ -46,22 +46,11 @@ def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
     if words < 2 or not 0 < guarantee.delta < 1 or math.isinf(guarantee.epsilon_ldp):
         return None
     if guarantee.gaussian_mu is not None:
+        from dpsan.analytic import gaussian_epsilon  # scipy
+
         mu = math.sqrt(words) * guarantee.gaussian_mu
-        return Composed(_gaussian_epsilon(mu, guarantee.delta), guarantee.delta, "Gaussian")
+        return Composed(gaussian_epsilon(mu, guarantee.delta), guarantee.delta, "Gaussian")
     return _black_box(guarantee, words)
-
-
-def _gaussian_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon, rounded up, at which Gaussian noise of this mu has this delta."""
-    from dpsan.analytic import gaussian_delta  # scipy
-
-    low, high = 0.0, 1.0
-    while gaussian_delta(high, mu) > delta:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, mu) > delta else (low, middle)
-    return high
 
 
 def _black_box(guarantee: Guarantee, words: int) -> Composed | None:

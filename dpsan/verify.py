@@ -248,7 +248,7 @@ def _verdict(
             kept = guarantee.status is Status.PROVED
         else:
             kept = certificate.epsilon_ldp <= claim.epsilon + _TOLERANCE + certificate.slack
-        if not kept and claim.delta and certificate.delta <= claim.delta:
+        if not kept and claim.delta and certificate.delta <= claim.delta * (1 + _TOLERANCE):
             kept = True
         return Verdict.KEPT if kept else Verdict.VIOLATED
     if guarantee.status is Status.PROVED:

@@ -4,6 +4,7 @@ Inputs are few and far apart so that the figures below hold with little work; th
 the user's vocabulary with --draws.
 """
 
+import dataclasses
 import json
 import math
 
@@ -15,8 +16,10 @@ from support import make_embeddings
 from dpsan import rng
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import PointSampler, RowSampler, Sampler
 from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.refute import Question, clopper_pearson, epsilon_lower, search
 from dpsan.sanitizer import Sanitizer
@@ -175,15 +178,32 @@ def test_tgumbel_is_violated_near_its_bound():
     assert found.verdict is Verdict.VIOLATED
 
 
-def test_classical_gaussian_at_epsilon_20():
-    """The exact delta is two orders of magnitude above the claim; draws cannot see 1e-6."""
-    from dpsan.analytic import gaussian_delta
+@dataclasses.dataclass(frozen=True)
+class UncheckedClassical(ClassicalGaussian):
+    """The textbook formula without its domain, and with the claim nevertheless."""
 
-    claim = 1e-6
-    mu = 20 / math.sqrt(2 * math.log(1.25 / claim))
-    assert gaussian_delta(20, mu) > 100 * claim
-    with pytest.raises(UsageError):
-        make("gaussian-classical", 20.0, {"delta": claim})
+    def mu(self):
+        return self.epsilon / math.sqrt(2 * math.log(1.25 / self.delta))
+
+
+def test_classical_gaussian_at_epsilon_20_is_violated(monkeypatch):
+    """Draws cannot see a delta of 1e-6; the exact delta of the noise is 161 times the claim."""
+    monkeypatch.setitem(MECHANISMS, "gaussian-classical", UncheckedClassical)
+    found = verify(make("gaussian-classical", 20.0, {"delta": 1e-6}), words=12, draws=10_000)
+    assert found.verdict is Verdict.VIOLATED
+    assert found.certified_delta == pytest.approx(161.1e-6, rel=0.01)
+    sound = verify(make("gaussian", 20.0, {"delta": 1e-6}), words=12, draws=10_000)
+    assert sound.verdict is Verdict.KEPT
+    assert sound.certified_delta == pytest.approx(1e-6, rel=1e-6)
+    assert (
+        verify(make("gaussian-classical", 1.0, {"delta": 1e-6}), draws=10_000).verdict
+        is Verdict.KEPT
+    )
+
+
+def test_classical_gaussian_is_refused_above_one():
+    with pytest.raises(UsageError, match="epsilon <= 1"):
+        make("gaussian-classical", 20.0, {"delta": 1e-6})
 
 
 SOUND = {

@@ -15,14 +15,19 @@ __all__ = ["byte_progress", "count_progress"]
 
 @contextmanager
 def byte_progress(
-    mode: str, quiet: bool, inputs: list[Path]
+    mode: str, quiet: bool, inputs: list[Path], *, streams: bool
 ) -> Iterator[Callable[[int], None] | None]:
     """A bar over the bytes of the inputs with rate and time left, on stderr.
 
-    With ``auto`` only where stderr is a terminal, standard output is not, and all inputs are files.
+    With ``auto`` only where stderr is a terminal that the text does not go to as well, and all
+    inputs are files.
+
+    Args:
+        streams: the text goes to standard output.
     """
     sizes = [path.stat().st_size if path.is_file() else None for path in inputs]
-    auto = sys.stderr.isatty() and not sys.stdout.isatty() and None not in sizes and not quiet
+    shared = streams and sys.stdout.isatty()
+    auto = sys.stderr.isatty() and not shared and None not in sizes and not quiet
     if mode == "off" or (mode == "auto" and not auto):
         yield None
         return

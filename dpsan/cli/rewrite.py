@@ -316,7 +316,9 @@ def rewrite(
                     copies=copies,
                 )
             )
-        run.progress = stack.enter_context(byte_progress(progress, quiet, inputs))
+        run.progress = stack.enter_context(
+            byte_progress(progress, quiet, inputs, streams=run.output is None)
+        )
         result = run.execute()
     return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
 

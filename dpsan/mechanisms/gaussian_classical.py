@@ -25,11 +25,12 @@ from functools import partial
 from typing import ClassVar
 
 from dpsan.analytic import gaussian_delta
+from dpsan.certificate import Certificate
 from dpsan.errors import UsageError
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler
 from dpsan.mechanisms.clipped_laplace import clip_parameter
-from dpsan.mechanisms.gaussian import delta_parameter
+from dpsan.mechanisms.gaussian import delta_parameter, noise_certificate
 from dpsan.noise import gaussian
 from dpsan.sensitivity import clipped, l2_diameter
 from dpsan.space import MetricSpace
@@ -74,6 +75,11 @@ class ClassicalGaussian(Mechanism):
     def noise_scale(self, space: MetricSpace) -> float:
         """Sigma."""
         return l2_diameter(*clipped(space, self.clip)) / self.mu()
+
+    def certificate(self, space: MetricSpace) -> Certificate:
+        """From the noise itself."""
+        sensitivity = l2_diameter(*clipped(space, self.clip))
+        return noise_certificate(self.prepare(space), sensitivity, self.epsilon, self.delta)
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler among the clipped words."""
