@@ -9,11 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from support import SHARED, make_embeddings
 
 from dpsan.cache import Store
 from dpsan.embeddings.base import Embeddings
 from dpsan.space import MetricSpace
+
+
+# No test is timed: a loaded machine is not a defect.
+settings.register_profile("dpsan", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("dpsan")
 
 
 @pytest.fixture(scope="session")
