@@ -16,7 +16,6 @@ from dpsan.cache import Store
 from dpsan.embeddings.base import Embeddings
 from dpsan.space import MetricSpace
 
-
 # No test is timed: a loaded machine is not a defect.
 settings.register_profile("dpsan", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dpsan")
