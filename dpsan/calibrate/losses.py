@@ -59,6 +59,9 @@ class _Losses:
         proved = guarantee.status is Status.PROVED
         before = set(self._held.certificates)
         certificate = certify(mechanism, self._scratch)
+        if certificate is not None and guarantee.delta:
+            # Its epsilon belongs to the claimed delta, the guarantee's to its own: not one pair.
+            certificate = None
         self._names[epsilon] = set(self._held.certificates) - before
         self.certified = certificate is not None
         bounds: list[float | None] = []
