@@ -25,14 +25,12 @@ from dpsan.errors import OutputError
 from dpsan.files import create_private
 from dpsan.guarantee import Guarantee
 from dpsan.mechanisms.base import Mechanism
-from dpsan.runspec import Action, AuditRecord
+from dpsan.runspec import AuditRecord
 from dpsan.sanitizer import Sanitizer
 
 __all__ = ["SCHEMA", "AuditWriter", "guarantee_row"]
 
 SCHEMA: Final = 1
-
-_UNPROTECTED: Final = (Action.KEPT, Action.PASSED)
 
 
 def _finite(value: float | None) -> float | None:
@@ -129,11 +127,8 @@ class AuditWriter:
                 "end": start + len(each.output),
                 "action": each.action,
                 "out": each.output,
-                "epsilon": None
-                if each.action in _UNPROTECTED
-                else share(each.record)
-                if each.output_id >= 0
-                else 0.0,
+                # Kept, passed and masked words are not drawn: no epsilon bounds what they tell.
+                "epsilon": share(each.record) if each.output_id >= 0 else None,
             }
             if self._copies > 1:
                 row["copy"] = copy
