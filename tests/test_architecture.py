@@ -29,7 +29,7 @@ LAYERS = [
         "files",
         "description",
     },
-    {"analysis", "formats", "batch", "run", "report", "report_page"},
+    {"formats", "batch", "run", "report", "explain", "evaluate", "study", "bench"},
     {"plot", "cluster", "cli"},
     {"__main__", "__init__"},
 ]

@@ -1,0 +1,64 @@
+"""What a study returns: rows of figures, panels to draw, and what is needed to repeat it.
+
+Knows numbers and labels.  Must not know mechanisms, files or plotting libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Panel", "Progress", "Result", "Series"]
+
+Progress = Callable[[float], None]
+"""Told the share of the work done so far, 0 ... 1; may raise to interrupt."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line (or set of points) of a panel; all sequences have one length."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] | None = None
+    """Lower confidence limits of y."""
+    high: tuple[float, ...] | None = None
+    style: str = "line"
+    """``line``, ``points``, ``dashed`` (a claim or a bound) or ``area`` (stacked shares)."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One coordinate system."""
+
+    title: str
+    x_label: str
+    """With its unit."""
+    y_label: str
+    series: tuple[Series, ...]
+    log_x: bool = False
+    log_y: bool = False
+    y_limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a study."""
+
+    name: str
+    source: str
+    """Which table or figure of which paper it is."""
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    """Figures by column: the table, the CSV and the list ``rows`` of the JSON."""
+    summary: Mapping[str, Any]
+    """Single figures, at the top level of the JSON."""
+    parameters: Mapping[str, Any]
+    """All that is needed to repeat it: mechanisms, parameters, draws, seed."""
+    panels: tuple[Panel, ...] = ()
+    caption: str = ""
+    """One or two sentences: what is shown, on which vocabulary, with which parameters."""
+    notes: tuple[str, ...] = field(default=())
+    """What a reader must know: bounds, what was left out and why."""
