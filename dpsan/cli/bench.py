@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.completion import mechanism_names
 from dpsan.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def bench(
             "-m",
             metavar="NAME",
             help="What to measure, repeatable; default: every proved mechanism.",
+            autocompletion=mechanism_names,
             show_default=False,
         ),
     ] = None,
