@@ -108,7 +108,7 @@ def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:
     axes.set_ylim(bars - 0.5, -0.5)
     axes.set_xlim(0, highest * 1.08 or 1)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlabel("probability of the output", fontsize=8)
+    axes.set_xlabel("probability of the output (orange: the word itself)", fontsize=8)
     ldp = "none" if each.epsilon_ldp is None else f"{each.epsilon_ldp:.4g}"
     unit = "nats" if each.mechanism.epsilon_unit == "nats" else "per unit of distance"
     how = "exact law" if each.exact else f"{each.draws:,} draws, 99 % intervals"

@@ -252,8 +252,8 @@ def test_near_observer_covers_the_law(store, embeddings):
     sampler = found.mechanism.prepare(found.space)
     figures = from_draws(found.space, 4, counts_of(found, 4, 5000), 5000, 5)
     key = rng.seeded_key("test near observer")
-    drawn = near_observer(found, sampler, figures, 4000, key, False)
-    exact = near_observer(found, sampler, figures, 4000, key, True)
+    drawn = near_observer(found, sampler, figures, 4000, key, False, lambda _: None)
+    exact = near_observer(found, sampler, figures, 4000, key, True, lambda _: None)
     assert drawn.rows[0][0] == exact.rows[0][0]
     truth = {point.id: point.probability.value for point in exact.rows[0][1]}
     compared = 0

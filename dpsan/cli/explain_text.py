@@ -33,13 +33,13 @@ def show(explanations: Sequence[Sequence[Explanation]]) -> None:
     width = max(shutil.get_terminal_size((80, 24)).columns, _NARROWEST)
     encoding = sys.stdout.encoding or "utf-8"
     for place, each in enumerate(zip(*explanations, strict=True)):
-        for line in ([""] if place else []) + list(_word(each, width)):
+        for line in ([""] if place else []) + list(_word(each, width, not place)):
             # A terminal that cannot show a character gets its number.
             typer.echo(line.rstrip().encode(encoding, "backslashreplace").decode(encoding))
 
 
-def _word(each: Sequence[Explanation], width: int) -> Iterator[str]:
-    """What is said of one word."""
+def _word(each: Sequence[Explanation], width: int, first_word: bool) -> Iterator[str]:
+    """What is said of one word; what holds for all words is said with the first."""
     first = each[0]
     shown = _printable(first.word)
     if first.input is None and first.word != "⊥":
@@ -50,7 +50,7 @@ def _word(each: Sequence[Explanation], width: int) -> Iterator[str]:
         title = f"{shown}, read as {_printable(first.input)}"
     else:
         title = shown
-    yield from textwrap.wrap(title, min(width, _WIDEST), drop_whitespace=False)
+    yield from _wrap(title, min(width, _WIDEST), "")
     if first.neighbors:
         near = ", ".join(f"{_printable(w)} {far:.2f}" for w, far in first.neighbors[:_NEAR])
         yield from _wrap(f"nearest words: {near}", min(width, _WIDEST), "  ")
@@ -59,12 +59,12 @@ def _word(each: Sequence[Explanation], width: int) -> Iterator[str]:
     highest = max((o.probability.value for e in each for o in e.outputs), default=1.0)
     for at in range(0, len(each), beside):
         yield ""
-        blocks = [list(_block(e, size, highest)) for e in each[at : at + beside]]
+        blocks = [list(_block(e, size, highest, first_word)) for e in each[at : at + beside]]
         for lines in zip_longest(*blocks, fillvalue=""):
             yield (" " * _GUTTER).join(_fit(line, size) for line in lines)
 
 
-def _block(each: Explanation, width: int, highest: float) -> Iterator[str]:
+def _block(each: Explanation, width: int, highest: float, first_word: bool) -> Iterator[str]:
     """One mechanism."""
     mechanism = each.mechanism
     yield f"{mechanism.name} ({each.guarantee.status})"
@@ -89,9 +89,9 @@ def _block(each: Explanation, width: int, highest: float) -> Iterator[str]:
         yield "what a reader can conclude"
         for posterior in each.posterior:
             yield from _points(posterior, width)
-    if each.posterior_note:
+    if each.posterior_note and (first_word or not each.posterior):
         yield from _wrap(f"({each.posterior_note})", width, "  ")
-    if each.observer_success is not None:
+    if each.observer_success is not None and first_word:
         yield from _wrap(
             f"an optimal reader of single outputs names {100 * each.observer_success:.3g} % of "
             "running text",
@@ -117,9 +117,14 @@ def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
 
 def _points(posterior: Posterior, width: int) -> Iterator[str]:
     """The inputs that one output points to."""
-    inputs = [f"{_printable(word)} {share.value:.2f}" for word, _, share in posterior.inputs]
+    inputs = [f"{_printable(word)} {_short(share.value)}" for word, _, share in posterior.inputs]
     told = f"{_printable(posterior.output)} <- {', '.join(inputs[:_POINTS])}"
     yield from _wrap(told, width, "  ")
+
+
+def _short(value: float) -> str:
+    """A probability in three characters, but for 1."""
+    return f"{value:.2f}".removeprefix("0")
 
 
 def _share(each: Explanation, share: Estimate) -> str:

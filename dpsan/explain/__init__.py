@@ -76,10 +76,16 @@ def explain(
         if observer is not None:
             pointed[each] = observer.posteriors(outputs[:_POINTED])
         else:
+            size, part = max(1, draws // 5), 0.6 / len(ids)
             pointed[each] = near_observer(
-                sanitizer, sampler, figures[each], max(1, draws // 5), key, known
+                sanitizer,
+                sampler,
+                figures[each],
+                size,
+                key,
+                known,
+                lambda done, part=part: told(part * done),  # type: ignore[misc]
             )
-            told(0.6 / len(ids))
     return [
         _explanation(sanitizer, word, figures[word.id], pointed.get(word.id), observer)
         for word in words

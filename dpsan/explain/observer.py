@@ -143,6 +143,7 @@ def near_observer(
     draws: int,
     key: bytes,
     known: bool,
+    told: Callable[[float], None],
 ) -> Posteriors:
     """The posterior of an observer who knows that the input is near the likeliest output.
 
@@ -156,12 +157,12 @@ def near_observer(
         draws: for each input, fresh ones, where the law is not known.
         key: public.
         known: whether the law is.
+        told: the share of the work done since the last call.
     """
     space = sanitizer.space
-    if not figures.outputs:
-        return Posteriors((), "no output was listed")
     best = figures.outputs[0]
     if not known and best.probability.value * figures.draws < _FEWEST:
+        told(1.0)
         return Posteriors(
             (), f"no output came {_FEWEST} times, and fewer draws do not tell where it points"
         )
@@ -173,12 +174,17 @@ def near_observer(
         if law is None:
             raise AssertionError
         value = low = high = law[:, best.id]
+        told(1.0)
     else:
         alpha = 0.01 / (2 * len(ids))
-        hits = []
-        for each in ids.tolist():
-            own = rng.derive_key(key, "observer", best.id, each)
-            hits.append(int(draw_counts(sampler, space.n, each, draws, own)[best.id]))
+
+        def count(word: int) -> int:
+            own = rng.derive_key(key, "observer", best.id, word)
+            part = 1 / len(ids)
+            drawn = draw_counts(sampler, space.n, word, draws, own, lambda done: told(part * done))
+            return int(drawn[best.id])
+
+        hits = [count(word) for word in ids.tolist()]
         value = np.array(hits) / draws
         ends = np.array([clopper_pearson(each, draws, alpha) for each in hits])
         low, high = ends[:, 0], ends[:, 1]
