@@ -30,14 +30,17 @@ _SETTINGS: Final[Any] = {
 }
 
 
-def check(path: Path, *, force: bool) -> None:
+def check(path: Path, words: int, *, force: bool) -> None:
     """Complain about what would fail at the end, before the long work.
 
     Raises:
-        UsageError: another suffix than .png or .svg, it exists, or matplotlib is missing.
+        UsageError: another suffix than .png or .svg, too many words, or matplotlib is missing.
+        OutputError: it exists, or cannot be created.
     """
     if path.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"--plot must end in .png or .svg (got {path.name})")
+    if words > MOST_WORDS:
+        raise UsageError(f"--plot takes at most {MOST_WORDS} words (got {words})")
     try:
         import matplotlib  # noqa: F401 - heavy import
     except ImportError:
@@ -50,20 +53,17 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
     """Write one picture: a row for each word, a column for each mechanism.
 
     Args:
-        explanations: for each mechanism, those of the same words.
+        explanations: for each mechanism, those of the same words, at most 20.
         path: ends in .png or .svg.
         force: replace an existing file.
 
     Raises:
-        UsageError: too many words.
         OutputError: it cannot be written.
     """
     import matplotlib as mpl  # heavy import
     from matplotlib.figure import Figure
 
     rows, columns = len(explanations[0]), len(explanations)
-    if rows > MOST_WORDS:
-        raise UsageError(f"--plot takes at most {MOST_WORDS} words (got {rows})")
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a font may lack a word's script
         bars = max(1, *(len(each.outputs) for column in explanations for each in column))

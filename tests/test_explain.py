@@ -12,6 +12,7 @@ import pytest
 from support import make_embeddings
 
 from dpsan import rng
+from dpsan.calibrate import Draft
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import OutputError, UsageError
 from dpsan.explain import explain
@@ -20,6 +21,7 @@ from dpsan.explain.match import candidates, parse_at
 from dpsan.explain.observer import UNKNOWN_PRIOR, Observer, near_observer, prior
 from dpsan.explain.rows import rows
 from dpsan.explain.words import Word, printable, read
+from dpsan.mechanisms import MECHANISMS
 from dpsan.plot_explain import check, plot
 from dpsan.refute import clopper_pearson
 from dpsan.sanitizer import Sanitizer
@@ -277,6 +279,42 @@ def test_too_few_draws_give_a_sentence(store, embeddings):
     assert "do not tell" in each.posterior_note
 
 
+def test_large_vocabularies_have_a_near_observer(store, monkeypatch):
+    """Where n² is too large, the law of a few inputs is still exact."""
+    monkeypatch.setattr("dpsan.explain.MOST_CELLS", 0)
+    found = sanitizer("knn-response", store, k=2, outputs="all")
+    (red,) = told(found, "red")
+    (posterior,) = red.posterior
+    got = {word: share.value for word, _, share in posterior.inputs}
+    # ⊥ does not take part, and 9/20 against 1/20 is all there is.
+    weights = {"red": 0.6 * 9, "pink": 0.2 * 9, "blue": 0.15, "navy": 0.05}
+    want = {word: weight / sum(weights.values()) for word, weight in weights.items()}
+    assert got == pytest.approx(want, abs=1e-6)
+    assert red.observer_success is None
+    assert "more than is public" in red.posterior_note
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_is_explained(name, store):
+    embeddings = make_embeddings(n=40)
+    kind = MECHANISMS[name]
+    values = {"delta": 1e-3} if "delta" in kind.parameters() else {}
+    draft = Draft(kind, values, embeddings.key_to_index)
+    epsilon = draft.anywhere(MetricSpace(embeddings))[0].epsilon
+    found = sanitizer(name, store, embeddings, epsilon=epsilon, **values)
+    for each in explain(found, [Word("word7", 7), Word("?", 40)], draws=60, top=3):
+        assert 1 <= len(each.outputs) <= 3
+        assert 1 <= each.distinct <= 40
+        if each.input is not None:
+            total = each.unchanged.value + each.close.value + each.distant.value
+            assert total == pytest.approx(1, abs=1e-9)
+        for posterior in each.posterior:
+            shares = [share.value for _, _, share in posterior.inputs]
+            assert shares == sorted(shares, reverse=True)
+            assert 0 < sum(shares) <= 1 + 1e-9
+    orjson.dumps(rows([[each]], embeddings, ""))
+
+
 # -- what is asked for ---------------------------------------------------------------------------
 
 
@@ -351,7 +389,7 @@ def test_plot(explained, tmp_path, suffix):
     pytest.importorskip("matplotlib")
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     for path in (first, second):
-        check(path, force=False)
+        check(path, 2, force=False)
         plot(explained, path, force=False)
     assert first.read_bytes() == second.read_bytes()
     if suffix == ".svg":
@@ -361,17 +399,17 @@ def test_plot(explained, tmp_path, suffix):
     else:
         assert first.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(OutputError, match="exists"):
-        check(first, force=False)
+        check(first, 1, force=False)
     plot(explained, first, force=True)
     assert not list(tmp_path.glob(".*"))
 
 
-def test_plot_refuses(explained, tmp_path):
+def test_plot_refuses(tmp_path):
     pytest.importorskip("matplotlib")
     with pytest.raises(UsageError, match=r"must end in \.png or \.svg"):
-        check(tmp_path / "a.pdf", force=False)
+        check(tmp_path / "a.pdf", 1, force=False)
     with pytest.raises(UsageError, match="at most 20 words"):
-        plot([explained[0] * 11], tmp_path / "a.svg", force=False)
+        check(tmp_path / "a.svg", 21, force=False)
 
 
 # -- the command ---------------------------------------------------------------------------------
@@ -387,7 +425,7 @@ def words_file(tmp_path):
 
 def test_columns_fit(dpsan, words_file):
     command = ["explain", "red", "-m", "krr", "-m", "exponential", "-e", "2", "-E", "words.txt"]
-    for columns, beside in ((80, True), (79, True), (78, False), (40, False), (5, False)):
+    for columns, beside in ((80, True), (78, False), (40, False), (5, False)):
         done = dpsan(*command, cwd=words_file, env={"COLUMNS": str(columns)})
         assert done.returncode == 0, done.stderr
         lines = done.stdout.decode().splitlines()

@@ -103,17 +103,19 @@ def explain(
 
         for each in chosen:  # usage errors come before the slow part
             MECHANISMS[each.name].build(value, dict(each.parameters))
-    if plot is not None:
-        from dpsan.plot_explain import check
-
-        check(plot, force=force)
     texts = list(_texts(words or [], quiet))
     if unknown:
         texts.append(("--unknown", "⊥"))
+    if plot is not None:
+        from dpsan.plot_explain import check
+
+        check(plot, len(texts), force=force)
     vocabulary = Vocabulary.open(embeddings, vocab_size, Store(note=None if quiet else say))
     found: list[list[Explanation]] = []
     with count_progress("explaining", 100 * len(chosen), quiet or not texts) as progress:
         for each in chosen if texts else ():
+            if wanted is not None and not quiet:
+                say(f"finding the epsilon of {each.name} at {wanted.target} {wanted.value:g}")
             sanitizer = prepare(each, vocabulary, value, wanted)
             told = _steps(progress)
             found.append(

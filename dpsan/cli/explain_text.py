@@ -80,7 +80,7 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
         ("close", each.close),
         ("distant", each.distant),
     ):
-        if share is not None:
+        if share is not None and each.input is not None:
             yield f"  {name:<9} {_share(each, share)}{_interval(each, share)}"
     yield f"  distinct  {each.distinct:.1f} outputs in {each.distinct_draws}"
     if each.outputs:

@@ -193,7 +193,7 @@ def near_observer(
     points = tuple(Point(int(ids[at]), rows[at]) for at in order if rows[at].value > 0)
     return Posteriors(
         ((best.id, points),),
-        f"if it is known to be one of {len(ids)} words near it: more than is public",
+        f"if the input is known to be one of {len(ids)} near ones: more than is public",
     )
 
 
