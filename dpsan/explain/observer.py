@@ -70,7 +70,7 @@ class Observer:
 
     @property
     def success(self) -> float:
-        """Probability that the likeliest input is the true one."""
+        """Probability that the likeliest input is the true one; to say ⊥ of ⊥ counts as right."""
         return float(self.joint[0].sum())
 
     @classmethod
