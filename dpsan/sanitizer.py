@@ -104,20 +104,36 @@ class Sanitizer:
         self._open(spec, loaded, store, None if seed is None else str(seed))
 
     @classmethod
-    def from_spec(cls, spec: RunSpec, store: Store, seed: str | None = None) -> Sanitizer:
-        """A sanitizer from a run's description."""
+    def from_spec(
+        cls,
+        spec: RunSpec,
+        store: Store,
+        seed: str | None = None,
+        *,
+        opened: tuple[Embeddings, MetricSpace] | None = None,
+    ) -> Sanitizer:
+        """A sanitizer from a run's description.
+
+        Args:
+            opened: what :func:`open_space` gave for the same file, to be shared by several.
+        """
         self = cls.__new__(cls)
-        self._open(spec, None, store, seed)
+        self._open(spec, None, store, seed, opened)
         return self
 
     def _open(
-        self, spec: RunSpec, loaded: Embeddings | None, store: Store, seed: str | None
+        self,
+        spec: RunSpec,
+        loaded: Embeddings | None,
+        store: Store,
+        seed: str | None,
+        opened: tuple[Embeddings, MetricSpace] | None = None,
     ) -> None:
         kind = spec.kind()  # before the slow part: usage errors come at once
         if spec.epsilon is not None or spec.epsilon_ldp is None:
             self.mechanism = spec.build()
         self._loaded, self._store, self._seed = loaded, store, seed
-        embeddings, space = (
+        embeddings, space = opened or (
             (loaded, space_of(loaded, store))
             if loaded is not None
             else open_space(spec.embeddings, spec.vocab_size, store)

@@ -30,7 +30,7 @@ LAYERS = [
         "description",
     },
     {"formats", "batch", "run", "report", "explain", "evaluate", "study", "bench"},
-    {"plot", "cluster", "cli"},
+    {"plot", "plot_explain", "cluster", "cli"},
     {"__main__", "__init__"},
 ]
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli import bench, calibrate, index, mechanisms, report, rewrite, verify
+from dpsan.cli import bench, calibrate, explain, index, mechanisms, report, rewrite, verify
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
@@ -38,6 +38,7 @@ app.command("rewrite")(rewrite.rewrite)
 app.command("index")(index.index)
 app.command("report")(report.report)
 app.command("mechanisms")(mechanisms.mechanisms)
+app.command("explain")(explain.explain)
 app.command("calibrate")(calibrate.calibrate)
 app.command("verify")(verify.verify)
 app.command("bench")(bench.bench)
