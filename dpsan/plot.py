@@ -202,7 +202,7 @@ def _draw_panel(
             _plain_ticks(axis)
             axis.set_minor_formatter(NullFormatter())
     if legend and panel.series:
-        axes.legend(loc="best")
+        axes.legend(loc="best", ncols=2 if len(panel.series) > 6 else 1)
 
 
 def _plain_ticks(axis: Any) -> None:

@@ -19,7 +19,7 @@ Knows distributions.  Must not know words.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -139,11 +139,14 @@ def run(
     rows: list[dict[str, Any]] = []
     series: tuple[list[Series], ...] = ([], [], [], [])
     for place, d in enumerate(dims):
-        t, x = _draw(d, count, seed)
+
+        def told(share: float, place: int = place) -> None:
+            if progress:
+                progress((place + share) / len(dims))
+
+        t, x = _draw(d, count, seed, told)
         rows += _rows(d, t, x, epsilons or (1.0,))
         _curves(d, t, x, series)
-        if progress:
-            progress((place + 1) / len(dims))
     closed = {row["d"]: row for row in rows if row["quantity"] == "Var <u, e>"}
     return Result(
         name="dot-product",
@@ -174,7 +177,7 @@ def run(
     )
 
 
-def _draw(d: int, count: int, seed: str) -> tuple[Floats, Floats]:
+def _draw(d: int, count: int, seed: str, told: Callable[[float], None]) -> tuple[Floats, Floats]:
     """T = <u, e> and epsilon·<z, e> of ``count`` noise vectors, e the main diagonal."""
     key = rng.seeded_key(f"dpsan study dot-product {seed} {d}")
     angles, products = [], []
@@ -183,6 +186,7 @@ def _draw(d: int, count: int, seed: str) -> tuple[Floats, Floats]:
         x = z.sum(axis=1) / math.sqrt(d)
         angles.append(x / np.linalg.norm(z, axis=1))
         products.append(x)
+        told(sum(map(len, products)) / count)
     return np.concatenate(angles), np.concatenate(products)
 
 

@@ -162,13 +162,13 @@ def _truncated(draft: Draft, dims: Sequence[int], epsilons: Sequence[float]) -> 
         if curve:
             series.append(_pairs(label, curve, "line"))
         if beyond:
-            series.append(_pairs(f"{label}, with dummy dimensions", beyond, "points"))
+            series.append(_pairs(f"{label}, padded", beyond, "points"))
     largest = max(row["claimed"] for row in rows)
     series.append(_claim(grid, 0.0 if largest < 1e-3 else largest, f"claimed: ≤ {largest:.1g}"))
     panel = _panel(draft.kind, "true delta", series)
     caption = (
-        f"{draft.kind.name} in d dimensions: true delta where two inputs are farthest apart; dummy "
-        "dimensions extend its domain to larger epsilon, as published."
+        f"{draft.kind.name} in d dimensions: true delta where two inputs are farthest apart; "
+        "padded: with dummy dimensions, which extend its domain to larger epsilon, as published."
     )
     return _Part(rows, panel, max(row["true"] for row in rows), caption)
 

@@ -23,6 +23,7 @@ from dpsan.errors import UsageError
 from dpsan.guarantee import Status
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
+from dpsan.sensitivity import clipped
 from dpsan.space import MetricSpace
 from dpsan.study.base import Panel, Progress, Result, Series
 from dpsan.study.request import dimensions, positive
@@ -70,7 +71,7 @@ def run(
         draws: not used, all values are exact.
         seed: not used.
         parameters: ``d`` (without a vocabulary; default 300), ``delta`` (default 1e-6) and
-            ``clip`` (with a vocabulary; default: no vector changes).
+            ``clip`` (with a vocabulary, for all mechanisms; default: no vector changes).
         progress: told the share done.
 
     Raises:
@@ -86,6 +87,8 @@ def run(
     fixed = {"delta": delta}
     if "clip" in own:
         fixed["clip"] = positive(own["clip"], "clip")
+        # All mechanisms see the clipped words, also those that do not clip by themselves.
+        space = None if space is None else clipped(space, fixed["clip"])[0]
     chosen = tuple(mechanisms) or tuple(
         Draft(kind) for kind in MECHANISMS.values() if kind.family == "point"
     )
@@ -118,7 +121,8 @@ def run(
     where = (
         "units of the clipping radius C, sensitivities 2·C in L2 and 2·sqrt(d)·C in L1"
         if space is None
-        else f"{space.n:,} words in {space.d} dimensions, clipped at {own.get('clip', 'no length')}"
+        else f"{space.n:,} words in {space.d} dimensions, "
+        + (f"clipped at {own['clip']}" if "clip" in own else "not clipped")
     )
     return Result(
         name="variance",

@@ -29,7 +29,7 @@ def test_truncated_laplace():
     lines = {each.label: each for each in panel.series if each.style == "line"}
     assert max(lines["d = 100"].x) < 5 < max(lines["d = 300"].x) < math.sqrt(300) / 2
     points = {each.label: each for each in panel.series if each.style == "points"}
-    assert points["d = 300, with dummy dimensions"].x == (10.0, 20.0)
+    assert points["d = 300, padded"].x == (10.0, 20.0)
 
 
 def test_tensor():
