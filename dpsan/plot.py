@@ -13,7 +13,7 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,8 @@ _DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 1.5)), (0, (3, 1, 1, 1)))
 _CLAIM: Final = (0, (4, 3))
 _WIDTH, _HEIGHT = 5.2, 3.9
 """Of one panel, inches."""
+_FEW: Final = 6
+"""Labels up to which a legend has room inside a panel."""
 _LETTERS: Final = 15.5
 """Letters of the caption per inch."""
 _SETTINGS: Final[Any] = {
@@ -93,10 +95,15 @@ def _figure(panels: Sequence[Panel], title: str, caption: str, kind: str) -> byt
     lines = -(-len(panels) // columns)
     width = 7.4 if columns == 1 else columns * _WIDTH
     below = textwrap.wrap(caption, int(width * _LETTERS))
-    shared = len(panels) > 1 and len({_labels(panel) for panel in panels}) == 1
-    legend = math.ceil(len(panels[0].series) / 4) if shared else 0
+    fullest = max(panels, key=lambda panel: len(panel.series))
+    labels = set(_labels(fullest))
+    alike = all(set(_labels(panel)) == labels for panel in panels)
+    inside = all(set(_labels(panel)) <= labels for panel in panels)
+    shared = len(panels) > 1 and (alike or (inside and len(labels) > _FEW))
+    legend = math.ceil(len(labels) / 4) if shared else 0
     foot = (len(below) + 1) * 0.165 + legend * 0.22
-    height = lines * _HEIGHT + 0.35 + foot
+    most = 0 if shared else len(fullest.series)
+    height = lines * (_HEIGHT + (0.1 * most if most > _FEW else 0)) + 0.35 + foot
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     axes = figure.subplots(lines, columns, squeeze=False).ravel()
     styles = _styles(panels)
@@ -108,10 +115,8 @@ def _figure(panels: Sequence[Panel], title: str, caption: str, kind: str) -> byt
     engine.set(rect=(0, foot / height, 1, 1 - foot / height), w_pad=0.08, h_pad=0.08)
     figure.suptitle(title, x=0.012, ha="left", fontsize=12, fontweight="bold")
     if shared:
-        handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(
-            handles,
-            labels,
+            *axes[panels.index(fullest)].get_legend_handles_labels(),
             loc="lower center",
             ncols=min(4, len(labels)),
             bbox_to_anchor=(0.5, ((len(below) + 1) * 0.165) / height),
@@ -145,18 +150,11 @@ def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
     free = list(dict.fromkeys(owner.values()))
     dashed = {each.label for each in series if each.style == "dashed"} - set(lines)
     coloured = [name for name in free if name not in dashed]
-    bundles = islice(
-        zip(
-            cycle(_COLOURS),
-            cycle(_MARKERS),
-            (dash for dash in cycle(_DASHES) for _ in _COLOURS),
-            strict=False,
-        ),
-        len(coloured),
-    )
+    dashes = (dash for dash in cycle(_DASHES) for _ in _COLOURS)
+    looks = zip(coloured, cycle(_COLOURS), cycle(_MARKERS), dashes, strict=False)
     styles = {
         name: {"color": colour, "marker": marker, "linestyle": dash}
-        for name, (colour, marker, dash) in zip(coloured, bundles, strict=True)
+        for name, colour, marker, dash in looks
     }
     greys = zip(
         (name for name in free if name in dashed), cycle(("#555555", "#999999")), strict=False
@@ -202,7 +200,10 @@ def _draw_panel(
             _plain_ticks(axis)
             axis.set_minor_formatter(NullFormatter())
     if legend and panel.series:
-        axes.legend(loc="best", ncols=2 if len(panel.series) > 6 else 1)
+        if len(panel.series) <= _FEW:
+            axes.legend(loc="best")
+        else:  # it would hide lines
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
 
 
 def _plain_ticks(axis: Any) -> None:

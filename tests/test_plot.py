@@ -81,6 +81,10 @@ def test_one_legend_where_all_panels_have_the_same_labels():
     assert text.count('id="legend_1"') == 1
     assert "legend_2" not in text
     assert "legend_2" in picture((PANEL, AREA)).decode()
+    # So too where one of many has fewer: the legend is of the fullest panel.
+    many = tuple(Series(f"m{i}", (0.0, 1.0), (0.0, 1.0)) for i in range(9))
+    some = Panel("left", "x", "y", many[:4]), Panel("right", "x", "y", many)
+    assert "legend_2" not in picture(some).decode()
 
 
 def test_what_is_refused(monkeypatch):
