@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpsan.embeddings.base import Embeddings
     from dpsan.study.base import Result
 
-__all__ = ["print_json", "print_list", "print_table"]
+__all__ = ["fitting", "print_json", "print_list", "print_table"]
 
 
 def print_list() -> None:
@@ -43,6 +43,30 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def fitting(columns: tuple[str, ...], rows: list[list[str]], width: int) -> list[int]:
+    """Which columns fit: limits go first, then quantiles, then what is the same in all rows."""
+    widths = [
+        max(len(name), *(len(row[at]) for row in rows)) if rows else len(name)
+        for at, name in enumerate(columns)
+    ]
+    kept = list(range(len(columns)))
+
+    def same(at: int) -> bool:
+        return len(rows) > 1 and len({row[at] for row in rows}) == 1
+
+    for given_up in (
+        lambda at: columns[at].endswith(("low", "high")),
+        lambda at: columns[at].endswith(("_p5", "_p50", "_p95")),
+        same,
+    ):
+        for at in reversed(kept):
+            if sum(widths[each] + 2 for each in kept) - 2 <= width:
+                return kept
+            if at > 0 and given_up(at):
+                kept = [each for each in kept if each != at]
+    return kept
+
+
 def print_table(result: Result, *, quiet: bool) -> None:
     """A table: on a terminal with a heading, else aligned columns for other programs."""
     rows = [[_cell(row.get(name)) for name in result.columns] for row in result.rows]
@@ -55,15 +79,20 @@ def print_table(result: Result, *, quiet: bool) -> None:
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table(box=None, pad_edge=False, expand=False)
-        for column, right in zip(result.columns, numeric, strict=True):
-            table.add_column(column.replace("_", " "), justify="right" if right else "left")
-        for row in rows:
-            table.add_row(*map(escape, row))
         console = Console(highlight=False)
+        kept = fitting(result.columns, rows, console.width)
+        table = Table(box=None, pad_edge=False, expand=False)
+        for place in kept:
+            side: Any = "right" if numeric[place] else "left"
+            table.add_column(result.columns[place].replace("_", " "), justify=side)
+        for row in rows:
+            table.add_row(*(escape(row[place]) for place in kept))
         console.print(f"[bold]{escape(f'{result.name}: {result.source}')}[/bold]")
         console.print(escape(result.caption))
         console.print(table)
+        if len(kept) < len(result.columns) and not quiet:
+            left = [name for at, name in enumerate(result.columns) if at not in kept]
+            say(f"too wide for this terminal: {', '.join(left)} (--csv and --json have them)")
     else:
         table_rows = [list(result.columns), *rows]
         widths = [max(map(len, column)) for column in zip(*table_rows, strict=True)]
