@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli import bench, calibrate, explain, index, mechanisms, report, rewrite, verify
+from dpsan.cli import bench, calibrate, explain, index, mechanisms, report, rewrite, study, verify
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
@@ -42,6 +42,7 @@ app.command("explain")(explain.explain)
 app.command("calibrate")(calibrate.calibrate)
 app.command("verify")(verify.verify)
 app.command("bench")(bench.bench)
+app.command("study")(study.study)
 
 
 def _version(value: bool) -> None:
