@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +29,7 @@ from dpsan.space import MetricSpace
 from dpsan.study.base import Panel, Progress, Result, Series
 from dpsan.study.choice import defined, label, parameters, telling_epsilons
 from dpsan.study.outcomes import from_laws, has_law, part_of
-from dpsan.study.sample import at_least, mean_of_words, random_words, spread
+from dpsan.study.sample import at_least, mean_of_words, random_words, share_of_draws, spread
 
 __all__ = ["DRAWS", "SOURCE", "run"]
 
@@ -149,8 +150,12 @@ def _row(
 ) -> Mapping[str, Any]:
     # Draws have a spread of their own, which is left over when all words are taken.
     population = space.n if exact else math.inf
+    stays = mean_of_words(unchanged, population)
+    if not exact:  # where hardly a draw stays, words look more alike than they are
+        pooled = share_of_draws(round(float(unchanged.sum()) * draws), len(unchanged) * draws)
+        stays = replace(stays, low=min(stays.low, pooled.low), high=max(stays.high, pooled.high))
     means = spread(
-        unchanged=mean_of_words(unchanged, population),
+        unchanged=stays,
         distinct=mean_of_words(distinct, population, (1.0, float(min(draws, space.n)))),
     )
     quantiles = {

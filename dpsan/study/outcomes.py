@@ -60,6 +60,26 @@ def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
     return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
 
 
+def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:
+    """The words of rank 1 ... 100 from each different word, (m, 100), or all others if fewer.
+
+    Kept with the space where most words are asked for.
+    """
+    width = min(CLOSE, space.n - 1)
+
+    def search(wanted: Ids) -> NDArray[np.int32]:
+        out = np.empty((len(wanted), width), dtype=np.int32)
+        for at in range(0, len(wanted), _BATCH):
+            part = slice(at, at + _BATCH)
+            out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
+        return out
+
+    if 2 * len(ids) < space.n or not space.eager(space.n):
+        return search(ids)
+    table = space.table(f"close-{width}", lambda: {"words": search(np.arange(space.n))})
+    return np.asarray(table["words"][ids])
+
+
 # -- from laws -----------------------------------------------------------------------------------
 
 
@@ -85,7 +105,7 @@ class _Block:
 
     ids: Ids
     place: slice
-    near: Ids
+    near: NDArray[np.int32]
     cosines: NDArray[np.float32] | None
     order: NDArray[np.int32] | None
 
@@ -151,6 +171,7 @@ def from_laws(
     tallies = [_Tally(each, len(ids), n, similar, draws) for each in samplers]
     ranked = [each for each in samplers if isinstance(each, RankResponseSampler)][:1]
     units = unit_vectors(space) if similar else None
+    near = close_words(space, ids)
     size = max(32, int(_CELLS / n) // 32 * 32)
     with ThreadPoolExecutor(_THREADS) as pool:
         for at in range(0, len(ids) if tallies else 0, size):
@@ -161,7 +182,7 @@ def from_laws(
             block = _Block(
                 part,
                 slice(at, at + len(part)),
-                space.neighbors(part, min(CLOSE + 1, n))[:, 1:],
+                near[at : at + size],
                 None if units is None else units[part] @ units.T,
                 order,
             )
@@ -191,11 +212,7 @@ class Draws:
         self.ids = uniform.integers("words", space.n).astype(np.int64)
         self.key = rng.derive_key(key, "outputs")
         distinct, self._place = np.unique(self.ids, return_inverse=True)
-        width = min(CLOSE, space.n - 1)
-        self._near = np.empty((len(distinct), width), dtype=np.int32)
-        for at in range(0, len(distinct), _BATCH):
-            part = slice(at, at + _BATCH)
-            self._near[part] = space.neighbors(distinct[part], width + 1)[:, 1:]
+        self._near = close_words(space, distinct)
         self._units = unit_vectors(space) if similar else np.empty((0, space.d), np.float32)
 
     def close(self, drawn: Ids) -> NDArray[np.bool_]:
