@@ -40,6 +40,10 @@ EPSILONS: Final = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)
 DRAWS: Final = 2000
 _SIZES: Final = (20, 50)
 """K of the rows that are compared with ``auto``."""
+_CEILING: Final = (
+    "bayes_high is what no mechanism of this LDP epsilon exceeds, "
+    "(e^epsilon + (n-1) delta)/(e^epsilon + n - 1)"
+)
 _SEARCH, _LAWS = 0.5, 0.85
 """Shares of the work after finding epsilons, and after the laws."""
 _HEAVY: Final = 50
@@ -104,14 +108,13 @@ def run(
         rows.append(_row(draft, equal, space, figures, len(ids) if law else None, count))
     if not all(known):
         notes.append(
-            "rows with draws: bayes is the success of guessing the output itself, with its lower "
-            "95 % limit, and the upper limit is that of every mechanism with this LDP epsilon, "
-            "e^epsilon/(e^epsilon + n - 1)"
+            "rows with draws: bayes is the success of guessing the output itself, a lower bound "
+            f"of the best attack, not in the last panel; {_CEILING}"
         )
-    if len(ids) < space.n:
+    if any(known) and len(ids) < space.n:
         notes.append(
-            f"laws of {len(ids):,} random words of {space.n:,}: bayes is a lower bound, with the "
-            "same upper limit as above"
+            f"laws of {len(ids):,} random words of {space.n:,}: bayes is that of guessing the "
+            f"output itself, or of the best attack on those words alone if larger; {_CEILING}"
         )
     names = [label(draft) for draft in drafts]
     return Result(
@@ -206,14 +209,18 @@ def _ceiling(space: MetricSpace, equal: Equal) -> float:
 
 
 def _by_law(out: Outcomes, space: MetricSpace, equal: Equal) -> Mapping[str, float]:
-    whole = len(out.unchanged) == space.n
+    unchanged = mean_of_words(out.unchanged, space.n)
     success = float(out.best.sum()) / space.n
-    high = success if whole else max(success, _ceiling(space, equal))
+    bayes = Estimate(success, success, success)
+    if len(out.unchanged) < space.n:
+        # The adversary against these words, or the one who guesses the output itself.
+        value, low = max(success, unchanged.value), max(success, unchanged.low)
+        bayes = Estimate(value, low, max(value, _ceiling(space, equal)))
     return spread(
-        unchanged=mean_of_words(out.unchanged, space.n),
+        unchanged=unchanged,
         close=mean_of_words(out.close, space.n),
         cosine=mean_of_words(out.cosine, space.n, (-1.0, 1.0)),
-        bayes=Estimate(success, success, high),
+        bayes=bayes,
     )
 
 
@@ -242,24 +249,32 @@ def _row(
 
 
 def _panels(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
-    own = {name: [row for row in rows if row["mechanism"] == name] for name in names}
-    own = {name: group for name, group in own.items() if group}
 
-    def lines(x: str, y: str) -> tuple[Series, ...]:
+    def lines(x: str, y: str, which: Sequence[Mapping[str, Any]]) -> tuple[Series, ...]:
         out = []
-        for name, group in own.items():
+        for name in names:
+            group = [row for row in which if row["mechanism"] == name]
             values, low, high = (
                 tuple(row[f"{y}{end}"] for row in group) for end in ("", "_low", "_high")
             )
             sure = low == high
             across = tuple(row[x] for row in group)
-            out.append(Series(name, across, values, None if sure else low, None if sure else high))
+            if group:
+                limits = (None, None) if sure else (low, high)
+                out.append(Series(name, across, values, *limits))
         return tuple(out)
 
     nats, close = "certified LDP epsilon (nats)", "share of outputs of rank 1 to 100"
     bayes = "success of the optimal adversary"
-    return (
-        Panel("Close words", nats, close, lines("epsilon_ldp", "close"), y_limits=(0.0, 1.0)),
-        Panel("Similarity", nats, "mean cosine", lines("epsilon_ldp", "cosine")),
-        Panel("Frontier", bayes, close, lines("bayes", "close"), log_x=True, y_limits=(0.0, 1.0)),
-    )
+    panels = [
+        Panel("Close words", nats, close, lines("epsilon_ldp", "close", rows), y_limits=(0.0, 1.0)),
+        Panel("Similarity", nats, "mean cosine", lines("epsilon_ldp", "cosine", rows)),
+    ]
+    # Of mechanisms without a law only bounds of that success are known.
+    laws = [row for row in rows if row["draws"] is None]
+    if laws:
+        across = lines("bayes", "close", laws)
+        panels.append(
+            Panel("Close words by attack", bayes, close, across, log_x=True, y_limits=(0.0, 1.0))
+        )
+    return tuple(panels)
