@@ -22,7 +22,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.space import MetricSpace
 from dpsan.study.base import Panel, Progress, Result, Series
 from dpsan.study.choice import label, parameters
-from dpsan.study.equal import Equal, at_equal_loss
+from dpsan.study.equal import Equal, at_equal_losses
 from dpsan.study.outcomes import Draws, Outcomes, from_draws, from_laws, has_law, part_of
 from dpsan.study.sample import (
     Estimate,
@@ -46,8 +46,6 @@ _CEILING: Final = (
 )
 _SEARCH, _LAWS = 0.5, 0.85
 """Shares of the work after finding epsilons, and after the laws."""
-_HEAVY: Final = 50
-"""A certificate of all pairs, in units of one in closed form."""
 
 
 def run(
@@ -83,7 +81,7 @@ def run(
     wanted = tuple(epsilons) or EPSILONS
     drafts, notes = (list(mechanisms), []) if mechanisms else _comparable(space)
     told = part_of(progress, 0.0, _SEARCH)
-    equals, skipped = _calibrated(drafts, space, wanted, told)
+    equals, skipped = at_equal_losses(drafts, space, wanted, told)
     notes += skipped
     samplers = [each.mechanism.prepare(space) for _, each in equals]
     known = [has_law(each) for each in samplers]
@@ -170,33 +168,6 @@ def _comparable(space: MetricSpace) -> tuple[list[Draft], list[str]]:
         )
     if without:
         notes.append(f"left out, no proved pure LDP epsilon to set: {', '.join(without)}")
-    return out, notes
-
-
-def _calibrated(
-    drafts: Sequence[Draft], space: MetricSpace, wanted: Sequence[float], progress: Progress
-) -> tuple[list[tuple[Draft, Equal]], list[str]]:
-    """Each mechanism at each epsilon that it reaches, and a note for each that it does not."""
-    out: list[tuple[Draft, Equal]] = []
-    notes: list[str] = []
-    work = [
-        _HEAVY if each.kind.family == "table" and each.kind.epsilon_unit != "nats" else 1
-        for each in drafts
-    ]
-    done, error = 0, UsageError("no mechanism to compare")
-    for draft, heavy in zip(drafts, work, strict=True):
-        last: Equal | None = None
-        for epsilon in wanted:
-            try:
-                last = at_equal_loss(draft, space, epsilon, last)
-                out.append((draft, last))
-            except UsageError as caught:
-                error = caught
-                notes.append(f"{label(draft)} left out at LDP epsilon {epsilon:g}: {caught}")
-            done += heavy
-            progress(done / (sum(work) * len(wanted)))
-    if not out:
-        raise error
     return out, notes
 
 

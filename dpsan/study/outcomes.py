@@ -26,7 +26,7 @@ from dpsan.space import MetricSpace
 from dpsan.study.base import Progress
 from dpsan.study.sample import Estimate, share_of_draws
 
-__all__ = ["CLOSE", "Draws", "Outcomes", "from_draws", "from_laws", "has_law", "part_of"]
+__all__ = ["CLOSE", "THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "has_law", "part_of"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,7 +35,8 @@ CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §6)."""
 _CELLS: Final = 2e6
 """Size of a block of a law."""
-_THREADS: Final = min(4, os.cpu_count() or 1)
+THREADS: Final = min(4, os.cpu_count() or 1)
+"""Laws, or certificates, that are worked on side by side."""
 _BATCH: Final = 1024
 
 
@@ -173,11 +174,11 @@ def from_laws(
     units = unit_vectors(space) if similar else None
     near = close_words(space, ids)
     size = max(32, int(_CELLS / n) // 32 * 32)
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         for at in range(0, len(ids) if tallies else 0, size):
             part, order = ids[at : at + size], None
             if ranked:  # sorting is the slow part of these laws, and the same for all of them
-                pieces = np.array_split(part, _THREADS)
+                pieces = np.array_split(part, THREADS)
                 order = np.concatenate(list(pool.map(ranked[0].order, pieces)))
             block = _Block(
                 part,

@@ -27,7 +27,7 @@ def at(name, epsilon=3.0, space=SPACE, **values):
 def test_all_figures_from_whole_matrices(monkeypatch, threads):
     """Blocks of 32 words and 1 or 3 threads against one matrix, ranks by a sort of distances."""
     monkeypatch.setattr(outcomes, "_CELLS", 32 * SPACE.n)
-    monkeypatch.setattr(outcomes, "_THREADS", threads)
+    monkeypatch.setattr(outcomes, "THREADS", threads)
     samplers = [at(name, 2.0 + i) for i, name in enumerate([*TABLES, "zipf-response"])]
     shares = []
     every = np.arange(SPACE.n)
