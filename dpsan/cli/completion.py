@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["choices", "embedding_files", "mechanism_names"]
+__all__ = ["choices", "embedding_files", "mechanism_names", "study_names"]
 
 
 def choices(*allowed: str) -> Callable[[str], list[str]]:
@@ -28,6 +28,13 @@ def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
     return [
         (name, kind.summary) for name, kind in MECHANISMS.items() if name.startswith(incomplete)
     ]
+
+
+def study_names(incomplete: str) -> list[tuple[str, str]]:
+    """Studies with their summaries."""
+    from dpsan.study import STUDIES
+
+    return [(name, entry.summary) for name, entry in STUDIES.items() if name.startswith(incomplete)]
 
 
 def embedding_files(incomplete: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.completion import mechanism_names
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
@@ -34,6 +35,7 @@ def explain(
             "--mechanism",
             "-m",
             metavar="NAME",
+            autocompletion=mechanism_names,
             help="How words are drawn; repeatable, to stand side by side. "
             f"Default: {options.DEFAULT_MECHANISM}.",
             envvar="DPSAN_MECHANISM",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.completion import mechanism_names, study_names
 from dpsan.cli.guard import say
 from dpsan.cli.study_output import print_json, print_list, print_table
 from dpsan.errors import UsageError
@@ -26,7 +27,10 @@ __all__ = ["study"]
 
 def study(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Default: the list of studies.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Default: the list of studies.", autocompletion=study_names
+        ),
     ] = None,
     mechanism: Annotated[
         list[str] | None,
@@ -34,6 +38,7 @@ def study(
             "--mechanism",
             "-m",
             metavar="NAME",
+            autocompletion=mechanism_names,
             help="What to compare, repeatable. Default: the study's own choice.",
             show_default=False,
         ),

@@ -30,6 +30,8 @@ def complete(dpsan, line, cwd=None):
         ("dpsan rewrite --case i", ["input"]),
         ("dpsan rewrite --mechan", ["--mechanism"]),
         ("dpsan rewrite -m nothing", []),
+        ("dpsan study fr", ["frontier"]),
+        ("dpsan study frontier -m zi", ["zipf-response"]),
     ],
 )
 def test_values(dpsan, line, offered):
