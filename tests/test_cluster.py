@@ -1,4 +1,4 @@
-"""A cluster run is a single-process run: same words, same files, same totals; and what goes wrong."""
+"""A cluster run is a single-process run: same words, files and totals; and what goes wrong."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import contextlib
 import importlib.util
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support import make_embeddings
+from support import ROOT, make_embeddings
 
 from dpsan.audit import AuditWriter
 from dpsan.batch import Plan
 from dpsan.cluster import ClusterRun, pieces, work
 from dpsan.cluster.pieces import Piece, cut
+from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
 from dpsan.run import Run
 from dpsan.sanitizer import Sanitizer, run_key
@@ -132,10 +137,10 @@ def text_file(path, lines=100, ending="\n"):
     return path
 
 
-def jsonl_file(path, lines=60):
+def jsonl_file(path, lines=20):
+    item = ['{"c": "word1 x"}']
     rows = [
-        '{"id": 1%d.10, "m": [%s], "text": "word%d caf\\u00e9"}'
-        % (n, ", ".join(f'{{"c": "word{k} x"}}' for k in range(n % 4)), n % 60)
+        f'{{"id": 1{n}.10, "m": [{", ".join(item * (n % 4))}], "text": "word{n % 60} caf\\u00e9"}}'
         for n in range(lines)
     ]
     path.write_bytes("\n".join(rows).encode() + b"\r\n\n")
@@ -145,15 +150,15 @@ def jsonl_file(path, lines=60):
 JSONL = ReadOptions(fields=("text", "m[].c?"))
 
 
-@pytest.mark.parametrize("size", [1, 7, 64, 1000, 10**6])
+@pytest.mark.parametrize("size", [13, 64, 10**6])
 @pytest.mark.parametrize("ending", ["", "\n", "\n\n"])
 def test_text_is_that_of_one_process(sanitizer, tmp_path, size, ending):
-    inputs = [text_file(tmp_path / "a.txt", 30, ending), text_file(tmp_path / "b.txt", 3, ending)]
+    inputs = [text_file(tmp_path / "a.txt", 12, ending), text_file(tmp_path / "b.txt", 2, ending)]
     same(sanitizer, Plan(), inputs, tmp_path, size)
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-@pytest.mark.parametrize("size", [1, 50, 333])
+@pytest.mark.parametrize("size", [17, 50, 333])
 def test_jsonl_is_that_of_one_process(sanitizer, tmp_path, size, copies):
     plan = Plan(options=JSONL, copies=copies)
     same(sanitizer, plan, [jsonl_file(tmp_path / "a.jsonl")], tmp_path, size)
@@ -197,23 +202,26 @@ def test_nul_and_wide_and_compressed_and_csv(sanitizer, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "options"),
+    ("rows", "options", "told"),
     [
-        ([b'{"text": "word1"}'] * 20 + [b'{"text": 5}'], ReadOptions(fields=("text",))),
-        ([b'{"text": "word1"}'] * 20 + [b'{"text": "wo'], ReadOptions(fields=("text",))),
-        ([b'{"x": "word1"}'] * 20, ReadOptions(fields=("text",))),
-        ([b'{"x": "word1"}'] * 2000, ReadOptions(fields=("text",))),
-        ([b'{"x": "word1"}'] * 20 + [b'{"text": "word1"}'], ReadOptions(fields=("text",))),
-        ([b'{"text": "w"}', b'{"text": "%s"}' % (b"w" * 99)] * 9, ReadOptions(max_record=50)),
-        ([b'{"text": "w"}', b'{"text": "\xff"}'] * 9, ReadOptions(invalid="error")),
+        ([b'{"text": "word1"}'] * 20 + [b'{"text": 5}'], ReadOptions(), "a.jsonl:21: "),
+        ([b'{"text": "word1"}'] * 20 + [b'{"text": "wo'], ReadOptions(), "a.jsonl:21: "),
+        ([b'{"x": "word1"}'] * 20, ReadOptions(), "no record up to line 20 "),
+        ([b'{"x": "word1"}'] * 1100, ReadOptions(), "no record up to line 1024 "),
+        ([b'{"x": "word1"}'] * 20 + [b'{"text": "word1"}'], ReadOptions(), ""),
+        ([b'{"text": "w"}', b'{"text": "wwwwwwww"}'] * 9, ReadOptions(max_record=17), ":2: "),
+        ([b'{"text": "w"}', b'{"text": "\xff"}'] * 9, ReadOptions(invalid="error"), ":2: "),
     ],
 )
-def test_errors_name_the_line_of_the_file(sanitizer, tmp_path, rows, options):
+def test_errors_name_the_line_of_the_file(sanitizer, tmp_path, rows, options, told):
     (tmp_path / "a.jsonl").write_bytes(b"\n".join(rows))
     options = ReadOptions(fields=("text",), invalid=options.invalid, max_record=options.max_record)
-    inputs = [tmp_path / "a.jsonl", jsonl_file(tmp_path / "b.jsonl")]
-    result = same(sanitizer, Plan(options=options), inputs, tmp_path, 40)
-    assert len(result.outcomes) >= 1
+    (tmp_path / "b.jsonl").write_bytes(b'{"text": "w1"}\n' * 9)
+    inputs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    size = 400 if len(rows) > 1000 else 40
+    result = same(sanitizer, Plan(options=options), inputs, tmp_path, size)
+    assert len(result.outcomes) == 1 + (not told)
+    assert told in "".join(result.failed)
 
 
 def test_missing_inputs_are_told_and_the_rest_is_done(sanitizer, tmp_path):
@@ -259,7 +267,7 @@ def test_pieces_are_not_empty_and_cover_the_file(tmp_path):
         parts = cut(path, 1, 5, "auto", ReadOptions(), step)
         assert [part.number for part in parts] == list(range(5, 5 + len(parts)))
         assert (parts[0].start, parts[-1].end) == (0, size)
-        assert all(a.end == b.start for a, b in zip(parts, parts[1:], strict=False))
+        assert all(a.end == b.start for a, b in pairwise(parts))
         assert all(Piece.of(part.row()) == part for part in parts)
         data = b""
         for part in parts:
@@ -284,15 +292,27 @@ def table(tmp_path):
         },
     ).replace_schema_metadata({"note": "kept"})
     path = tmp_path / "a.parquet"
-    pq.write_table(made, path, row_group_size=40, compression="zstd")
+    pq.write_table(made, path, row_group_size=100, compression="zstd")
     return path
 
 
 @pytest.mark.parametrize("copies", [1, 2])
-@pytest.mark.parametrize("size", [1, 1500, 10**9])
+@pytest.mark.parametrize("size", [1, 4000, 10**9])
 def test_parquet_is_that_of_one_process(sanitizer, table, tmp_path, size, copies):
     options = ReadOptions(fields=("text", "tags[]", "kind"))
     same(sanitizer, Plan(options=options, copies=copies), [table], tmp_path, size)
+
+
+def test_a_piece_that_ends_its_workers_is_given_up(sanitizer, tmp_path):
+    path = text_file(tmp_path / "a.txt", 5)
+    job = work.Job(
+        sanitizer.spec, tmp_path, sanitizer.embeddings.digest, Plan(), b"k" * 32, tmp_path
+    )
+    (piece,) = cut(path, 1, 0, "auto", ReadOptions(), 1000)
+    for attempt in range(work.TRIES):
+        (tmp_path / f"00000000-{attempt}.part").touch()
+    with pytest.raises(DpsanError, match="ended its worker 10 times"):
+        work.rewrite(job, sanitizer, piece)
 
 
 def test_worker_errors_tell_no_text(sanitizer, tmp_path):
@@ -328,10 +348,10 @@ def test_ray_gives_the_words_of_one_process(ray_here, sanitizer, table, tmp_path
     """Text, JSON lines and Parquet, with the audit."""
     plan = Plan(options=ReadOptions(fields=("text",)))
     inputs = [jsonl_file(tmp_path / "a.jsonl", 100), jsonl_file(tmp_path / "b.jsonl", 1), table]
-    same(sanitizer, plan, inputs, tmp_path, 1000, ray_here)
+    same(sanitizer, plan, inputs, tmp_path, 2000, ray_here)
     folder = tmp_path / "text"
     folder.mkdir()
-    same(sanitizer, Plan(), [text_file(folder / "a.txt", 300)], folder, 1000, ray_here)
+    same(sanitizer, Plan(), [text_file(folder / "a.txt", 300)], folder, 2000, ray_here)
 
 
 def ray_actors():
@@ -372,3 +392,116 @@ def test_a_killed_worker_changes_nothing(ray_here, sanitizer, tmp_path):
     assert not both.failed
     assert (tmp_path / "many" / "a.txt").read_bytes() == (tmp_path / "one" / "a.txt").read_bytes()
     assert both.totals == alone.totals
+
+
+@needs_ray
+def test_the_command_starts_and_ends_a_cluster(dpsan, tmp_path):
+    """Every word on stderr is dpsan's; nothing is left; logs tell neither text nor key."""
+    (tmp_path / "a.txt").write_text("Planted Maria lives in Paris.\n" * 4000)
+    common = ["rewrite", "-e", "8", "--seed", "s", "a.txt"]
+    alone = dpsan(*common, "-O", "one", cwd=tmp_path)
+    done = dpsan(*common, "-O", "many", "--engine", "ray", "-j", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b""
+    assert done.stderr == alone.stderr
+    assert (tmp_path / "many/a.txt").read_bytes() == (tmp_path / "one/a.txt").read_bytes()
+    assert os.listdir(tmp_path / "many") == ["a.txt"]
+    key = run_key("s")
+    logs = Path("/tmp/ray/session_latest").resolve()
+    for log in logs.rglob("*.*"):
+        if log.is_file():
+            data = log.read_bytes()
+            for secret in (b"Planted", key, key.hex().encode(), repr(key).encode()):
+                assert secret not in data, log
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["a.txt"], "--engine ray needs -O DIR"),
+        (["-", "-O", "out"], "--engine ray needs files, not standard input"),
+        (["a.txt", "-i"], "--engine ray needs -O DIR"),
+        (["a.txt", "-O", "out", "--budget", "9"], "--budget cannot be kept by --engine ray"),
+        (["a.txt", "-O", "out", "--engine", "spark"], "--engine"),
+        (["a.txt", "-O", "out", "--engine", "local", "--address", "x"], "--address needs"),
+    ],
+)
+def test_what_the_engine_cannot_do_is_told(dpsan, tmp_path, arguments, told):
+    (tmp_path / "a.txt").write_text("word\n")
+    given = ["rewrite", "-e", "8", "--engine", "ray", *arguments]
+    done = dpsan(*given, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr.decode()
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_ray_the_extra_is_named(tmp_path):
+    code = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *a: None if name == 'ray' else find(name, *a)\n"
+        "sys.argv = 'dpsan rewrite -e 8 --engine ray a.txt -O out'.split()\n"
+        "from dpsan.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr == "dpsan: --engine ray needs an extra (pip install 'dpsan[ray]')\n"
+
+
+# -- recipes of the man page -----------------------------------------------------------------------
+
+
+def recipe(word):
+    """The man page's example that has a word in it."""
+    section = (ROOT / "man" / "dpsan.1").read_text().split(".SH CLUSTER")[1].split(".SH ")[0]
+    blocks = [part.split(".EE")[0] for part in section.split(".EX\n")[1:]]
+    (found,) = [block for block in blocks if word in block]
+    return found.replace("\\-", "-")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, cache):
+    """A folder with the rows that the recipes read."""
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    (tmp_path / "in").mkdir()
+    texts = ["Maria lives in Paris.", None] * 20
+    pq.write_table(pa.table({"id": range(40), "text": texts}), tmp_path / "in" / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    return tmp_path
+
+
+def check(written):
+    pd = pytest.importorskip("pandas")
+    rows = pd.read_parquet(written).sort_values("id")
+    assert rows["id"].tolist() == list(range(40))
+    texts = rows["text"].tolist()
+    assert all(pd.isna(text) for text in texts[1::2])
+    assert all(len(text.split()) == 4 and text.endswith(".") for text in texts[::2])
+    assert not any("Maria" in text for text in texts[::2])
+    assert len(set(texts[::2])) > 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_recipe_for_dask(folder):
+    pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    exec(recipe("yield") + recipe("dask"), {})  # noqa: S102
+    check(folder / "out-dask")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_recipe_for_spark(folder):
+    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
+    if not shutil.which("java"):
+        pytest.skip("Spark needs java")
+    spark = sql.SparkSession.builder.master("local[2]").getOrCreate()
+    try:
+        exec(recipe("yield") + recipe("spark"), {"spark": spark})  # noqa: S102
+    finally:
+        spark.stop()
+    check(folder / "out-spark")

@@ -237,11 +237,11 @@ def rewrite(
     """
     value = options.epsilon_or_ldp(epsilon, epsilon_ldp)
     inputs = files or [Path("-")]
-    check_outputs(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
-    check_fields(inputs, format_, field, no_header=no_header, null_data=null_data)
     cluster_options.check(
         engine, address, inputs, output_dir, budget=budget, line_buffered=line_buffered
     )
+    check_outputs(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
+    check_fields(inputs, format_, field, no_header=no_header, null_data=null_data)
     for name, given, allowed in (
         ("--invalid", invalid, ("replace", "error")),
         ("--progress", progress, ("auto", "on", "off")),

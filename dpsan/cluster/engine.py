@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -29,8 +29,6 @@ _SHARE: Final = 0.9
 """CPUs of a worker: a pool of whole ones would leave none for Ray's own tasks, and hang."""
 _AHEAD: Final = 2
 """Pieces that an actor has in hand: one to work on, one to go on with."""
-_TRIES: Final = 10
-"""How often a piece is given to a worker again that died; one that kills them all ends the run."""
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _QUIET: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -68,14 +66,14 @@ def start(stack: ExitStack, *, address: str | None = None, actors: int | None = 
         kept = {number: signal.getsignal(number) for number in _SIGNALS}
         stack.callback(ray.shutdown)
         try:
-            ray.init(
-                address=address or "local",
-                num_cpus=None if address else actors,
-                include_dashboard=None if address else False,
-                log_to_driver=False,
-                logging_level=logging.CRITICAL,
-                configure_logging=True,
-            )
+            with _muted():
+                ray.init(
+                    address=address or "local",
+                    num_cpus=None if address else actors,
+                    include_dashboard=None if address else False,
+                    log_to_driver=False,
+                    logging_level=logging.CRITICAL,
+                )
         except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError):
             where = f"cannot connect to a Ray cluster at {address}" if address else "cannot start"
             raise DpsanError(f"--engine ray: {where}", "ray status --address ADDR") from None
@@ -84,6 +82,20 @@ def start(stack: ExitStack, *, address: str | None = None, actors: int | None = 
                 signal.signal(number, handler)
     resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
     return RayEngine(actors or max(1, int(resources.get("CPU", 1))))
+
+
+@contextmanager
+def _muted() -> Iterator[None]:
+    """Without what Ray's native code says on standard error while it starts."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 class RayEngine:
@@ -106,8 +118,6 @@ class RayEngine:
             Actor,
             fn_constructor_args=(job,),
             compute=ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=_AHEAD),
-            max_restarts=-1,
-            max_task_retries=_TRIES,
         )
 
     @staticmethod

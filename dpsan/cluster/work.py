@@ -31,10 +31,13 @@ from dpsan.formats.source import FileSource, decompressed
 from dpsan.runspec import Action, RunSpec
 from dpsan.sanitizer import Sanitizer
 
-__all__ = ["Job", "Row", "count", "guarded", "part_audit", "prepared", "rewrite", "totals"]
+__all__ = ["TRIES", "Job", "Row", "count", "guarded", "part_audit", "prepared", "rewrite", "totals"]
 
 Row = dict[str, Any]
 """Plain values by name: what a cluster passes on."""
+
+TRIES: Final = 10
+"""How often a piece is tried: a worker that died leaves its unfinished file behind."""
 
 _UNKNOWN_LINE: Final = 2
 """First line of a piece from the middle of a file, before anybody has counted."""
@@ -121,9 +124,15 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
     """Rewrite a piece into a new file, whose name no other attempt has.
 
     Raises:
+        DpsanError: too many workers died of it.
         InputError: it cannot be read, or is not what was counted.
         OutputError: the file cannot be written.
     """
+    if sum(1 for _ in job.parts.glob(f"{piece.number:08d}-*")) >= TRIES:
+        raise DpsanError(
+            f"{piece.path}: a piece of it ended its worker {TRIES} times",
+            "out of memory? fewer workers with -j",
+        )
     descriptor, name = tempfile.mkstemp(".part", f"{piece.number:08d}-", job.parts)
     part = Path(name)
     with ExitStack() as stack:
