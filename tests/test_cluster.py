@@ -345,13 +345,32 @@ def ray_here():
 @needs_ray
 @pytest.mark.filterwarnings("ignore")
 def test_ray_gives_the_words_of_one_process(ray_here, sanitizer, table, tmp_path):
-    """Text, JSON lines and Parquet, with the audit."""
+    """JSON lines and Parquet, with the audit; the next test has text."""
     plan = Plan(options=ReadOptions(fields=("text",)))
     inputs = [jsonl_file(tmp_path / "a.jsonl", 100), jsonl_file(tmp_path / "b.jsonl", 1), table]
     same(sanitizer, plan, inputs, tmp_path, 2000, ray_here)
-    folder = tmp_path / "text"
-    folder.mkdir()
-    same(sanitizer, Plan(), [text_file(folder / "a.txt", 300)], folder, 2000, ray_here)
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_many_rows_are_those_of_one_process(ray_here, store, tmp_path):
+    """200,000 rows, the bundled vocabulary, two actors."""
+    sanitizer = Sanitizer(epsilon=8, cache=store)
+    words = "the patient was diagnosed with depression in march near Riverside".split()
+    with (tmp_path / "a.jsonl").open("w") as file:
+        for n in range(200_000):
+            text = " ".join(words[(n + k * (n % 7 + 1)) % len(words)] for k in range(12))
+            file.write(json.dumps({"id": n, "text": f"{text} {n}."}) + "\n")
+    plan = Plan(options=ReadOptions(fields=("text",)))
+    alone = single(sanitizer, plan, [tmp_path / "a.jsonl"], tmp_path / "one")
+    both = cluster(
+        sanitizer, plan, [tmp_path / "a.jsonl"], tmp_path / "many", size=10**6, engine=ray_here
+    )
+    assert both.totals == alone.totals
+    made = (tmp_path / "many" / "a.jsonl").read_bytes()
+    assert made.count(b"\n") == 200_000
+    assert made == (tmp_path / "one" / "a.jsonl").read_bytes()
 
 
 def ray_actors():
