@@ -357,7 +357,18 @@ def test_ray_gives_the_words_of_one_process(ray_here, sanitizer, table, tmp_path
 def test_many_rows_are_those_of_one_process(ray_here, store, tmp_path):
     """200,000 rows, the bundled vocabulary, two actors."""
     sanitizer = Sanitizer(epsilon=8, cache=store)
-    words = "the patient was diagnosed with depression in march near Riverside".split()
+    words = [
+        "the",
+        "patient",
+        "was",
+        "diagnosed",
+        "with",
+        "depression",
+        "in",
+        "march",
+        "near",
+        "Riverside",
+    ]
     with (tmp_path / "a.jsonl").open("w") as file:
         for n in range(200_000):
             text = " ".join(words[(n + k * (n % 7 + 1)) % len(words)] for k in range(12))
