@@ -65,6 +65,7 @@ def start(stack: ExitStack, *, address: str | None = None, actors: int | None = 
         # Ray takes signals for itself, and would end without cleaning up after us.
         kept = {number: signal.getsignal(number) for number in _SIGNALS}
         stack.callback(ray.shutdown)
+        asked = 0
         try:
             with _muted():
                 ray.init(
@@ -77,9 +78,13 @@ def start(stack: ExitStack, *, address: str | None = None, actors: int | None = 
         except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError):
             where = f"cannot connect to a Ray cluster at {address}" if address else "cannot start"
             raise DpsanError(f"--engine ray: {where}", "ray status --address ADDR") from None
+        except SystemExit as ended:  # how Ray answers SIGTERM
+            asked = ended.code if isinstance(ended.code, int) else signal.SIGTERM
         finally:
             for number, handler in kept.items():
                 signal.signal(number, handler)
+        if asked:
+            signal.raise_signal(asked)
     resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
     return RayEngine(actors or max(1, int(resources.get("CPU", 1))))
 
