@@ -32,6 +32,8 @@ __all__ = ["SCHEMA", "AuditWriter", "guarantee_row"]
 
 SCHEMA: Final = 1
 
+_CHUNK: Final = 1 << 20
+
 
 def _finite(value: float | None) -> float | None:
     """JSON has no infinity: null means that no finite value holds."""
@@ -64,6 +66,7 @@ class AuditWriter:
         sanitizer: for the header.
         originals: also write the input words, distances and ranks.
         force: replace an existing file.
+        part: without a header: rows that another writer is to :meth:`append`.
 
     Raises:
         OutputError: it exists or cannot be written.
@@ -78,6 +81,7 @@ class AuditWriter:
         force: bool = False,
         seeded: bool = False,
         copies: int = 1,
+        part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
         self._path = path
@@ -86,7 +90,8 @@ class AuditWriter:
         self._epsilon = sanitizer.mechanism.epsilon
         self._per_line = sanitizer.guarantee.per_line
         self._copies = copies
-        self._write([_header(sanitizer, originals=originals, seeded=seeded, copies=copies)])
+        if not part:
+            self._write([_header(sanitizer, originals=originals, seeded=seeded, copies=copies)])
 
     def __enter__(self) -> Self:
         return self
@@ -157,6 +162,15 @@ class AuditWriter:
             row["distance"], row["rank"] = self._space.rank(each.input_id, each.output_id)
         return row
 
+    def append(self, part: Path) -> None:
+        """Copy the rows of a part.  Raises OutputError."""
+        try:
+            with part.open("rb") as rows:
+                while data := rows.read(_CHUNK):
+                    self._send(data)
+        except OSError as error:
+            raise OutputError(f"{part}: cannot read: {error.strerror}") from None
+
     def file(self, file: int, name: str, totals: Accountant, hashes: tuple[str, str]) -> None:
         """Write the row that ends an input."""
         row = {"type": "file", "file": file, "name": name, **_totals(totals, self._copies)}
@@ -180,12 +194,14 @@ class AuditWriter:
                 raise OutputError(f"{self._path}: cannot write: {error.strerror}") from None
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        if not rows:
-            return
-        data = memoryview(b"\n".join([orjson.dumps(_printable(row)) for row in rows]) + b"\n")
-        while data:
+        if rows:
+            self._send(b"\n".join([orjson.dumps(_printable(row)) for row in rows]) + b"\n")
+
+    def _send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
             try:
-                data = data[os.write(self._descriptor, data) :]
+                view = view[os.write(self._descriptor, view) :]
             except OSError as error:
                 raise OutputError(f"{self._path}: cannot write: {error.strerror}") from None
 

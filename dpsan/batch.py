@@ -20,7 +20,7 @@ from dpsan.accounting import Accountant, Budget, number
 from dpsan.audit import AuditWriter
 from dpsan.errors import BudgetError, InputError, OutputError, UsageError
 from dpsan.files import AtomicFile, Sink
-from dpsan.formats.base import Format, ReadOptions, Record
+from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
@@ -90,6 +90,8 @@ def rewrite_stream(
     progress: Callable[[int], None] | None = None,
     started: Callable[[Accountant], None] | None = None,
     budget: Budget | None = None,
+    records: Iterator[Record | None] | None = None,
+    first: int = 0,
 ) -> Outcome:
     """Sanitize one input; records come out in order and nothing is lost.
 
@@ -102,21 +104,24 @@ def rewrite_stream(
         progress: called with the number of input bytes read since the last call.
         started: called with the totals, which grow while the input is read.
         budget: what may be spent.
+        records: of a part of the input, being read from ``source``; default all.
+        first: number of the first text of ``records`` within the file.
 
     Raises:
         BudgetError: the next record would cost more than is left; all before it are written.
         InputError: the input cannot be read.
         OutputError: the output cannot be written.
     """
-    kind: Format = format_for(plan.format, source.name)
+    if records is None:
+        records = format_for(plan.format, source.name).read(decompressed(source), plan.options)
     totals = Accountant(sanitizer.guarantee, sanitizer.mechanism.epsilon)
     if started:
         started(totals)
     keys = [rng.derive_key(key, "file", file - 1, "copy", copy) for copy in range(plan.copies)]
     workers = workers or Inline(sanitizer)
-    flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget)
+    flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget, first)
     try:
-        for batch, urgent in _batches(kind.read(decompressed(source), plan.options), plan):
+        for batch, urgent in _batches(records, plan):
             if batch:
                 flow.submit(batch)
             flow.finish(everything=urgent)
@@ -140,9 +145,9 @@ class _Flow:
     audit: AuditWriter | None
     progress: Callable[[int], None] | None
     budget: Budget | None
-    bare: int = 0
     _cells: int = 0
     """Texts so far: the number of a text under the key does not depend on batches."""
+    bare: int = 0
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Future[Sanitized]]]] = field(
         default_factory=deque

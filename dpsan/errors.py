@@ -78,6 +78,7 @@ class InputError(DpsanError):
     ) -> None:
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}", hint)
+        self.what, self.line = message, line
 
 
 class BudgetError(DpsanError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpsan.cli import options
+from dpsan.cli import cluster_options, options
 from dpsan.cli.completion import choices
 from dpsan.cli.guard import say
 from dpsan.cli.rewrite_checks import check_fields, check_outputs, table
@@ -193,17 +193,21 @@ def rewrite(
         ),
     ] = 1,
     jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--jobs",
             "-j",
             min=1,
             metavar="N",
-            help="Processes; each holds the vectors.",
+            help="Processes; each holds the vectors. Default 1; with --engine ray one for each "
+            "CPU of the cluster.",
             envvar="DPSAN_JOBS",
             rich_help_panel=_RUNNING,
+            show_default=False,
         ),
-    ] = 1,
+    ] = None,
+    engine: cluster_options.EngineName = "local",
+    address: cluster_options.Address = None,
     seed: Annotated[
         str | None,
         typer.Option(
@@ -238,6 +242,9 @@ def rewrite(
     """
     value = options.epsilon_or_ldp(epsilon, epsilon_ldp)
     inputs = files or [Path("-")]
+    cluster_options.check(
+        engine, address, inputs, output_dir, budget=budget, line_buffered=line_buffered
+    )
     check_outputs(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
     check_fields(inputs, format_, field, no_header=no_header, null_data=null_data)
     for name, given, allowed in (
@@ -308,7 +315,7 @@ def rewrite(
             budget=None if budget is None else Budget(budget),
             complain=say,
         )
-        if jobs > 1:
+        if jobs and jobs > 1 and engine == "local":
             run.workers = stack.enter_context(_pool(sanitizer.spec, store, jobs))
         if audit:
             run.audit = stack.enter_context(
@@ -324,7 +331,11 @@ def rewrite(
         run.progress = stack.enter_context(
             byte_progress(progress, quiet, inputs, streams=run.output is None)
         )
-        result = run.execute()
+        result = (
+            run.execute()
+            if engine == "local"
+            else cluster_options.execute(run, store.root, address, jobs, audit, audit_originals)
+        )
     return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
 
 

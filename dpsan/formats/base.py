@@ -51,6 +51,8 @@ class ReadOptions:
     """Which fields of a structured record are text."""
     header: bool = True
     """Whether CSV and TSV start with a row of names."""
+    first_line: int = 1
+    """Line of the first record; above 1 what is read is a part from the middle of an input."""
 
 
 @dataclass(slots=True)
@@ -78,6 +80,8 @@ class Format(ABC):
     name: ClassVar[str]
     joinable: ClassVar[bool] = True
     """Whether several inputs can be written one after the other into one output."""
+    divisible: ClassVar[bool] = False
+    """Whether reading may begin behind any separator: it occurs nowhere inside a record."""
 
     @abstractmethod
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

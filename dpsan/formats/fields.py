@@ -18,7 +18,7 @@ from typing import Final
 
 from dpsan.errors import UsageError
 
-__all__ = ["Field", "parse_field"]
+__all__ = ["Field", "optional", "parse_field"]
 
 _STEP: Final = re.compile(r"((?:[^.\\?\[\]]|\\.)*)((?:\[\])*)", re.DOTALL)
 
@@ -56,6 +56,11 @@ def parse_field(text: str) -> Field:
         if text[at] != ".":
             raise _bad(text)
         at += 1
+
+
+def optional(text: str) -> str:
+    """The same path, with the mark that it may be absent.  Raises UsageError."""
+    return text if parse_field(text).optional else text + "?"
 
 
 def _bad(text: str) -> UsageError:

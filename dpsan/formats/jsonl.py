@@ -222,6 +222,7 @@ class JsonlFormat(Format):
     """Lines of JSON."""
 
     name: ClassVar[str] = "jsonl"
+    divisible: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
@@ -244,7 +245,7 @@ class JsonlFormat(Format):
     ) -> Iterator[tuple[Record, set[int], int] | None]:
         """Each record, which fields it has, and its size."""
         separator = b"\0" if options.null_data else b"\n"
-        for item in raw_records(source, separator, options.max_record):
+        for item in raw_records(source, separator, options.max_record, options.first_line):
             if item is None:
                 yield None
                 continue

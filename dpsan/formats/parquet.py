@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
 from dpsan.errors import ExtraMissingError, InputError
@@ -21,7 +22,7 @@ from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.text import decode, too_long
 
-__all__ = ["ParquetFormat"]
+__all__ = ["Output", "ParquetFormat", "RowGroup", "chosen_paths", "opened"]
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
@@ -35,53 +36,62 @@ class ParquetFormat(Format):
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
-        try:
-            import pyarrow as pa  # an extra
-        except ImportError:
-            raise ExtraMissingError("parquet", "parquet") from None
-        descriptor = source.descriptor()
-        if descriptor is None:
-            raise InputError(source.name, "parquet needs a file, not a pipe or compressed file")
-        try:
-            yield from _records(source, options, descriptor)
-        except pa.ArrowException:  # its message could quote data
-            raise InputError(source.name, "not a Parquet file, or damaged") from None
-        except OSError as error:
-            reason = (
-                f"cannot read: {error.strerror}"
-                if error.errno
-                else "not a Parquet file, or damaged"
-            )
-            raise InputError(source.name, reason) from None
+        with opened(source) as (file, size):
+            yield from _records(source, options, file, size)
 
 
-def _records(source: Source, options: ReadOptions, descriptor: int) -> Iterator[Record | None]:
-    import pyarrow.parquet as pq
+@contextmanager
+def opened(source: Source) -> Iterator[tuple[Any, int]]:
+    """A source as a ``pyarrow.parquet.ParquetFile``, and its size in bytes.
 
-    size = os.fstat(descriptor).st_size
-    if not size:
-        raise InputError(source.name, "not a Parquet file: empty")
+    Raises:
+        InputError: also in place of Arrow's errors inside the block: they could quote data.
+    """
+    try:
+        import pyarrow as pa  # an extra
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ExtraMissingError("parquet", "parquet") from None
+    descriptor = source.descriptor()
+    if descriptor is None:
+        raise InputError(source.name, "parquet needs a file, not a pipe or compressed file")
+    try:
+        size = os.fstat(descriptor).st_size
+        if not size:
+            raise InputError(source.name, "not a Parquet file: empty")
+        with pq.ParquetFile(Positioned(descriptor)) as file:
+            yield file, size
+    except pa.ArrowException:
+        raise InputError(source.name, "not a Parquet file, or damaged") from None
+    except OSError as error:
+        reason = (
+            f"cannot read: {error.strerror}" if error.errno else "not a Parquet file, or damaged"
+        )
+        raise InputError(source.name, reason) from None
+
+
+def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iterator[Record | None]:
     done = 0
-    with pq.ParquetFile(_Positioned(descriptor)) as file:
-        schema = file.schema_arrow
-        paths = [_Path(source, schema, each) for each in _chosen(source, schema, options)]
-        output = _Output(schema, file)
-        groups = file.num_row_groups
-        for number in range(groups):
-            group = _Group(source, options, file.read_row_group(number), paths, output)
-            yield from group.records(file.metadata, number)
-            # Hash and count the input's bytes as its groups are done.
-            while done < size * (number + 1) // groups and (data := source.read()):
-                done += len(data)
-        yield Record(0, [], output.finish, part="frame")
+    schema = file.schema_arrow
+    paths = chosen_paths(source, schema, options)
+    output = Output(schema, file)
+    groups = file.num_row_groups
+    for number in range(groups):
+        group = RowGroup(source, options, file.read_row_group(number), paths, output.write)
+        yield from group.records(file.metadata, number)
+        # Hash and count the input's bytes as its groups are done.
+        while done < size * (number + 1) // groups and (data := source.read()):
+            done += len(data)
+    yield Record(0, [], output.finish, part="frame")
     while source.read():
         pass
 
 
-def _chosen(source: Source, schema: Any, options: ReadOptions) -> tuple[str, ...]:
+def chosen_paths(source: Source, schema: Any, options: ReadOptions) -> list[_Path]:
+    """The ways to the chosen fields.  Raises InputError."""
     if not options.fields:
         raise InputError(source.name, "parquet needs --field", _there(schema))
-    return tuple(dict.fromkeys(options.fields))
+    return [_Path(source, schema, each) for each in dict.fromkeys(options.fields)]
 
 
 def _there(schema: Any) -> str:
@@ -90,7 +100,7 @@ def _there(schema: Any) -> str:
     return f"columns: {', '.join(names[:20])}{more}; choose with --field"
 
 
-class _Positioned(io.RawIOBase):
+class Positioned(io.RawIOBase):
     """Reads a descriptor at positions of its own, without moving the descriptor's."""
 
     def __init__(self, descriptor: int) -> None:
@@ -144,7 +154,7 @@ class _Written(io.RawIOBase):
         return data
 
 
-class _Output:
+class Output:
     """A Parquet file in the making; its bytes are taken away as they come."""
 
     def __init__(self, schema: Any, file: Any) -> None:
@@ -210,14 +220,23 @@ class _Path:
             raise InputError(source.name, f"field '{field}' is {kind}, not a string")
 
 
-class _Group:
-    """One row group: its texts out, the new ones in."""
+class RowGroup:
+    """One row group: its texts out, the new ones in.
+
+    Args:
+        write: turns the new table into bytes of the output.
+    """
 
     def __init__(
-        self, source: Source, options: ReadOptions, table: Any, paths: list[_Path], output: _Output
+        self,
+        source: Source,
+        options: ReadOptions,
+        table: Any,
+        paths: list[_Path],
+        write: Callable[[Any], bytes],
     ) -> None:
         self._source, self._options = source, options
-        self._table, self._paths, self._output = table.combine_chunks(), paths, output
+        self._table, self._paths, self._written = table.combine_chunks(), paths, write
         self._rows: list[int] = []
         """The row each output row is made of: every row once, or as often as there are copies."""
         self._texts: list[list[str]] = [[] for _ in paths]
@@ -268,7 +287,7 @@ class _Group:
             old = _whole(table.column(path.column))
             new = _rebuilt(old, path.steps, iter(texts))
             table = table.set_column(path.column, table.schema.field(path.column), new)
-        return self._output.write(table)
+        return self._written(table)
 
 
 class _Row:
@@ -276,7 +295,7 @@ class _Row:
 
     __slots__ = ("counts", "group", "row")
 
-    def __init__(self, group: _Group, row: int, counts: list[int]) -> None:
+    def __init__(self, group: RowGroup, row: int, counts: list[int]) -> None:
         self.group, self.row, self.counts = group, row, counts
 
     def __call__(self, texts: list[str]) -> bytes:

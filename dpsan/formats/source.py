@@ -29,11 +29,13 @@ class FileSource:
     Args:
         name: for messages.
         descriptor: open for reading; stays the caller's.
+        limit: most bytes read from where the descriptor stands; default all.
     """
 
-    def __init__(self, name: str, descriptor: int) -> None:
+    def __init__(self, name: str, descriptor: int, limit: int | None = None) -> None:
         self.name = name
         self._descriptor = descriptor
+        self._limit = limit
         self._hash = hashlib.sha256()
         self.bytes_read = 0
 
@@ -47,8 +49,9 @@ class FileSource:
 
     def read(self) -> bytes:
         """See :class:`Source`."""
+        left = _CHUNK if self._limit is None else min(_CHUNK, self._limit - self.bytes_read)
         try:
-            data = os.read(self._descriptor, _CHUNK)
+            data = os.read(self._descriptor, left)
         except OSError as error:
             raise InputError(self.name, f"cannot read: {error.strerror}") from None
         self._hash.update(data)

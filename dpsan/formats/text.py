@@ -21,14 +21,17 @@ _WIDE: Final = ("utf-16", "utf-32")
 
 
 def raw_records(
-    source: Source, separator: bytes, max_record: int
+    source: Source, separator: bytes, max_record: int, first_line: int = 1
 ) -> Iterator[tuple[int, bytes, bytes] | None]:
     """(line, bytes without separator, separator or b"") for each record; None when idle.
+
+    Args:
+        first_line: number of the first record.
 
     Raises:
         InputError: a record is larger than ``max_record``.
     """
-    line = 0
+    line = first_line - 1
     parts: list[bytes] = []
     held = 0
     while True:
@@ -116,6 +119,7 @@ class TextFormat(Format):
     """Lines of text."""
 
     name: ClassVar[str] = "text"
+    divisible: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
@@ -131,7 +135,7 @@ class TextFormat(Format):
     @staticmethod
     def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         separator = b"\0" if options.null_data else b"\n"
-        for item in raw_records(source, separator, options.max_record):
+        for item in raw_records(source, separator, options.max_record, options.first_line):
             if item is None:
                 yield None
                 continue
