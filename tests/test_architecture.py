@@ -14,7 +14,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 # A module may import from its own layer and from those above it.
 LAYERS = [
     {"errors", "rng"},
-    {"text", "embeddings"},
+    {"text", "lookup", "embeddings"},
     {"noise", "grid", "analytic", "guarantee", "composition", "weights", "refute"},
     {"cache", "cache_entry", "cache_files", "index", "space", "library"},
     {"mechanisms", "certificate", "sensitivity", "unknown"},
