@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli import calibrate, index, mechanisms, report, rewrite, verify
+from dpsan.cli import calibrate, evaluate, index, mechanisms, report, rewrite, verify
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
@@ -40,6 +40,7 @@ app.command("report")(report.report)
 app.command("mechanisms")(mechanisms.mechanisms)
 app.command("calibrate")(calibrate.calibrate)
 app.command("verify")(verify.verify)
+app.command("evaluate")(evaluate.evaluate)
 
 
 def _version(value: bool) -> None:
