@@ -126,14 +126,14 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    scores: Annotated[
+    no_scores: Annotated[
         bool,
         typer.Option(
-            "--scores/--no-scores",
-            help="ROUGE-1 and BLEU, which need the extra 'evaluate'.",
+            "--no-scores",
+            help="Neither ROUGE-1 nor BLEU, which need the extra 'evaluate'.",
             rich_help_panel=_UTILITY,
         ),
-    ] = True,
+    ] = False,
     as_json: options.Json = False,
     html: Annotated[
         Path | None,
@@ -208,7 +208,7 @@ def evaluate(
                 bar(step)
                 shown += step
 
-        found = judge(question, words, space, scores=scores, progress=progress)
+        found = judge(question, words, space, scores=not no_scores, progress=progress)
     if html is not None:
         from dpsan.evaluate.page import page
         from dpsan.files import AtomicFile

@@ -106,7 +106,7 @@ def attacks(
             model,
             lambda share: progress(0.5 + 0.5 * share),
         )
-        name = "context: bigrams of public text, all outputs of the line"
+        name = "bigrams of public text, all outputs of the line: a lower bound"
         found.append(_attack(pairs, "context", name, _right(pairs, vocabulary, guesses)))
     impossible = _impossible(pairs, candidates, log_prior)
     return Attacks(tuple(found), 0 if model is None else model.words, impossible)

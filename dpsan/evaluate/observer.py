@@ -72,10 +72,10 @@ class Emissions:
 
     @property
     def name(self) -> str:
-        """What the observer is called."""
+        """What the observer does."""
         if self.exact:
-            return "optimal one-word observer"
-        return "one-word observer by noise density (heuristic: a lower bound)"
+            return "optimal for single words"
+        return "by noise density, heuristic: a lower bound"
 
     def log(self, ids: Ids, outputs: Ids) -> Floats:
         """Ln P(u|w) of inputs (b,) and outputs (q,), shape (b, q); b at most a block."""

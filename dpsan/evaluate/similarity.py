@@ -51,7 +51,7 @@ def bleu(original: list[str], sanitized: list[str]) -> dict[str, Any]:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError:
         raise ExtraMissingError("BLEU", "evaluate") from None
-    metric = BLEU(lowercase=True)
+    metric = BLEU(lowercase=True, force=True)  # no advice on stderr about the texts
     if not any(text.strip() for text in original):
         return {"score": None, "signature": None}
     score = metric.corpus_score(sanitized, [original])
