@@ -79,11 +79,21 @@ class Emissions:
 
     def log(self, ids: Ids, outputs: Ids) -> Floats:
         """Ln P(u|w) of inputs (b,) and outputs (q,), shape (b, q); b at most a block."""
+        return self._logged(self._rows(ids)[:, outputs])
+
+    def _rows(self, ids: Ids) -> Floats:
+        """The law of inputs, or their distances, to all outputs, (b, n)."""
         if self._density is not None:
-            return self._density(self.space.distances(ids)[:, outputs])
+            return self.space.distances(ids)
         law = self._sampler.probabilities(ids)
         assert law is not None  # noqa: S101 - as for the input ⊥
-        return np.log(np.maximum(law[:, outputs], _LEAST))
+        return law
+
+    def _logged(self, cells: Floats) -> Floats:
+        """Logarithms of cells of :meth:`_rows`; only those needed, for they are slow."""
+        if self._density is not None:
+            return self._density(cells)
+        return np.asarray(np.log(np.maximum(cells, _LEAST)))
 
     def pairs(self, inputs: Ids, outputs: Ids) -> Floats:
         """Ln P(u|w) of m pairs, shape (m,); ⊥ allowed."""
@@ -93,12 +103,11 @@ class Emissions:
         order = np.argsort(inputs, kind="stable")[: int((~unknown).sum())]
         distinct, starts = np.unique(inputs[order], return_index=True)
         starts = np.append(starts, len(order))
-        every = np.arange(self.space.n)
         for at in range(0, len(distinct), self._block):
             rows = distinct[at : at + self._block]
             some = order[starts[at] : starts[at + len(rows)]]
-            law = self.log(rows, every)
-            out[some] = law[np.searchsorted(rows, inputs[some]), outputs[some]]
+            cells = self._rows(rows)[np.searchsorted(rows, inputs[some]), outputs[some]]
+            out[some] = self._logged(cells)
         return out
 
     def candidates(

@@ -91,7 +91,8 @@ def _span_figures(found: Evaluation) -> str:
     if found.span_recovery is None:
         return ""
     out = ""
-    for name, kinds in found.span_recovery.items():
+    for name in dict.fromkeys(("verbatim", found.best.key)):
+        kinds = found.span_recovery[name]
         rows = []
         for kind, each in kinds.items():
             total = max(each.total, 1)
