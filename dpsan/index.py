@@ -81,6 +81,11 @@ class FlatIndex:
         self._largest_norm = float(np.sqrt(max(norms)))
         self._half_squares: NDArray[np.float32] | None = None
 
+    @property
+    def faiss(self) -> Any:
+        """The FAISS index itself, to be searched only; its answers depend on batch and threads."""
+        return self._index
+
     def __getstate__(self) -> dict[str, Any]:
         return {"vectors": np.array(self.vectors)}
 

@@ -1,77 +1,97 @@
-"""Lines looked up in a vocabulary: which input of a mechanism every word of a line is.
+"""From strings to inputs: which row number, or which rule, every word of a text stands for.
 
-Knows tokenizers and the vocabulary's words.  Must not know vectors, mechanisms or privacy.  What
-sanitizes, judges or learns from text splits it here, so that all mean the same words.
+Knows tokenizers, row numbers and the keep-list.  Must not know vectors or mechanisms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
-from dpsan.text import TOKENIZERS, lookup_keys, subwords
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["KEPT", "Lookup"]
+from dpsan.text import lookup_keys, subwords
+
+__all__ = ["KEPT", "MASKED", "PASSED", "Lookup"]
 
 KEPT: Final = -1
+"""On the keep-list."""
+MASKED: Final = -2
+"""Unknown, and masked."""
+PASSED: Final = -3
+"""Unknown, and written unchanged."""
+_COMPOUND: Final = -4
+"""Not a word by itself: it stands for its pieces."""
 _CACHE_TOKENS: Final = 200_000
 
 
 class Lookup:
-    """A tokenizer over a vocabulary.
+    """Splits texts into words and finds a code for each: a row number, or a negative rule.
 
     Args:
-        rows: row number of each word.
-        tokenizer: its name.
-        unknown: the code of every string that the vocabulary lacks.
-        keep: words with the code :data:`KEPT`, in any case.
+        split: line -> alternating list, gaps at even places and words at odd ones.
+        rows: row number of each known word.
+        keep: words passed through, in any case.
+        unknown: the code of unknown words.
     """
 
     def __init__(
-        self, rows: Mapping[str, int], tokenizer: str, unknown: int, keep: Iterable[str] = ()
+        self,
+        split: Callable[[str], list[str]],
+        rows: Mapping[str, int],
+        keep: Iterable[str],
+        unknown: int,
     ) -> None:
-        self._split = TOKENIZERS[tokenizer].split
-        self._row = rows
-        self._unknown = unknown
+        self._split = split
+        self._rows = rows
         self._keep = {key for word in keep for key in lookup_keys(word)}
-        self._codes: dict[str, int | list[str]] = {}
+        self._unknown = unknown
+        self._codes = _Codes(self._resolve)
 
-    def split(self, line: str) -> tuple[list[str], list[int]]:
-        """Split a line: alternating pieces, and a code for each word.
+    def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
+        """Split texts.
 
         Returns:
-            Gaps at even positions and words at odd ones, which concatenate to the line; for each
-            word a row number, ``unknown`` or :data:`KEPT`.
+            The alternating pieces of each text, all words of all texts, and their codes.
         """
-        pieces = self._split(line)
-        get, code = self._codes.get, self._code
-        codes = [found if (found := get(word)) is not None else code(word) for word in pieces[1::2]]
-        if any(type(each) is list for each in codes):
-            return self._expand(pieces)
-        return pieces, codes  # type: ignore[return-value]
+        split = list(map(self._split, texts))
+        words, codes = self._coded(split)
+        if (codes == _COMPOUND).any():
+            split = list(map(self._expanded, split))
+            words, codes = self._coded(split)
+        return split, words, codes
 
-    def row(self, word: str) -> int | None:
-        """The row number of a word in the best of its spellings, or None."""
-        for key in lookup_keys(word):
-            if (row := self._row.get(key)) is not None:
-                return row
-        return None
+    def _coded(self, split: list[list[str]]) -> tuple[list[str], NDArray[np.int64]]:
+        words = list(chain.from_iterable([pieces[1::2] for pieces in split]))
+        code = self._codes.__getitem__
+        return words, np.fromiter(map(code, words), dtype=np.int64, count=len(words))
 
-    def _code(self, token: str) -> int | list[str]:
-        """Row number of a token, another code, or the pieces it must be split into."""
-        if len(self._codes) >= _CACHE_TOKENS:
-            self._codes.clear()
-        code = self._resolve(token)
-        self._codes[token] = code
-        return code
+    def _expanded(self, pieces: list[str]) -> list[str]:
+        """With the pieces of unknown compounds in place, until every word has a code."""
+        codes = self._codes
+        if _COMPOUND not in map(codes.__getitem__, pieces[1::2]):
+            return pieces
+        out = [pieces[0]]
+        for at in range(1, len(pieces), 2):
+            if codes[pieces[at]] != _COMPOUND:
+                out += (pieces[at], pieces[at + 1])
+            else:
+                inner = self._expanded(codes.pieces(pieces[at]))
+                out[-1] += inner[0]
+                out += inner[1:]
+                out[-1] += pieces[at + 1]
+        return out
 
     def _resolve(self, token: str) -> int | list[str]:
+        """The code of a token, or the pieces it must be split into."""
         row: int | None = None
         for key in lookup_keys(token):
             if key in self._keep:
                 return KEPT
             if row is None:
-                row = self._row.get(key)
+                row = self._rows.get(key)
         if row is not None:
             return row
         pieces = subwords(token)
@@ -86,22 +106,35 @@ class Lookup:
         return True
 
     def _known(self, token: str) -> bool:
-        return any(key in self._row or key in self._keep for key in lookup_keys(token))
+        return any(key in self._rows or key in self._keep for key in lookup_keys(token))
 
-    def _expand(self, pieces: list[str]) -> tuple[list[str], list[int]]:
-        """Put the pieces of unknown compounds in place, until every word has a code."""
-        out, codes = [pieces[0]], []
-        for at in range(1, len(pieces), 2):
-            code = self._codes.get(pieces[at])
-            if code is None:
-                code = self._code(pieces[at])
-            if isinstance(code, int):
-                out += (pieces[at], pieces[at + 1])
-                codes.append(code)
-            else:
-                inner, found = self._expand(code)
-                out[-1] += inner[0]
-                out += inner[1:]
-                out[-1] += pieces[at + 1]
-                codes += found
-        return out, codes
+
+class _Codes(dict[str, int]):
+    """The codes of the tokens seen lately; compounds have one too.
+
+    Args:
+        resolve: gives the code of a token or the pieces of a compound.
+    """
+
+    def __init__(self, resolve: Callable[[str], int | list[str]]) -> None:
+        super().__init__()
+        self._resolve = resolve
+        self._pieces: dict[str, list[str]] = {}
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= _CACHE_TOKENS:
+            self.clear()
+            self._pieces.clear()
+        found = self._resolve(token)
+        if not isinstance(found, int):
+            self._pieces[token] = found
+            found = _COMPOUND
+        self[token] = found
+        return found
+
+    def pieces(self, compound: str) -> list[str]:
+        """The alternating pieces of a compound."""
+        if compound not in self._pieces:  # forgotten meanwhile
+            self.clear()
+            assert self[compound] == _COMPOUND  # noqa: S101 - what a token is never changes
+        return self._pieces[compound]

@@ -22,16 +22,18 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UnprovedError, UsageError, unknown_name
 from dpsan.guarantee import Guarantee, Status
 from dpsan.library import open_space, space_of
-from dpsan.lookup import KEPT, Lookup
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.runspec import Action, AuditRecord, RunSpec, Sanitized
 from dpsan.space import MetricSpace
+from dpsan.text import TOKENIZERS, lookup_keys, subwords
 from dpsan.unknown import MASK, UnknownPolicy
 
 __all__ = ["Sanitizer", "run_key"]
 
+_KEPT: Final = -1
 _MASKED: Final = -2
 _PASSED: Final = -3
+_CACHE_TOKENS: Final = 200_000
 _BATCH_WORDS: Final = 4096
 """Words given to a sampler at once: bounds memory for any length of line."""
 
@@ -102,20 +104,36 @@ class Sanitizer:
         self._open(spec, loaded, store, None if seed is None else str(seed))
 
     @classmethod
-    def from_spec(cls, spec: RunSpec, store: Store, seed: str | None = None) -> Sanitizer:
-        """A sanitizer from a run's description."""
+    def from_spec(
+        cls,
+        spec: RunSpec,
+        store: Store,
+        seed: str | None = None,
+        *,
+        opened: tuple[Embeddings, MetricSpace] | None = None,
+    ) -> Sanitizer:
+        """A sanitizer from a run's description.
+
+        Args:
+            opened: what :func:`open_space` gave for the same file, to be shared by several.
+        """
         self = cls.__new__(cls)
-        self._open(spec, None, store, seed)
+        self._open(spec, None, store, seed, opened)
         return self
 
     def _open(
-        self, spec: RunSpec, loaded: Embeddings | None, store: Store, seed: str | None
+        self,
+        spec: RunSpec,
+        loaded: Embeddings | None,
+        store: Store,
+        seed: str | None,
+        opened: tuple[Embeddings, MetricSpace] | None = None,
     ) -> None:
         kind = spec.kind()  # before the slow part: usage errors come at once
         if spec.epsilon is not None or spec.epsilon_ldp is None:
             self.mechanism = spec.build()
         self._loaded, self._store, self._seed = loaded, store, seed
-        embeddings, space = (
+        embeddings, space = opened or (
             (loaded, space_of(loaded, store))
             if loaded is not None
             else open_space(spec.embeddings, spec.vocab_size, store)
@@ -146,13 +164,16 @@ class Sanitizer:
             )
         self.guarantee: Guarantee = guarantee
         self._sampler = self.mechanism.prepare(space)
+        self._split = TOKENIZERS[self.spec.tokenizer].split
         self._words: NDArray[np.object_] = np.array(embeddings.index_to_key, dtype=object)
-        unknown: int = {
+        self._row = embeddings.key_to_index
+        self._keep = {key for word in self.spec.keep for key in lookup_keys(word)}
+        self._unknown: int = {
             UnknownPolicy.SAMPLE: space.n,
             UnknownPolicy.MASK: _MASKED,
             UnknownPolicy.KEEP: _PASSED,
         }[self.spec.unknown]
-        self._lookup = Lookup(embeddings.key_to_index, self.spec.tokenizer, unknown, self.spec.keep)
+        self._codes: dict[str, int | list[str]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
@@ -166,8 +187,66 @@ class Sanitizer:
             A row number, n for ⊥, a negative number if nothing is drawn, None if the text is not
             one word.
         """
-        pieces, codes = self._lookup.split(text)
+        pieces, codes = self._look_up(text)
         return codes[0] if len(codes) == 1 and pieces[1] == text else None
+
+    def _code(self, token: str) -> int | list[str]:
+        """Row number of a token, a negative code, or the pieces it must be split into."""
+        if len(self._codes) >= _CACHE_TOKENS:
+            self._codes.clear()
+        code = self._resolve(token)
+        self._codes[token] = code
+        return code
+
+    def _resolve(self, token: str) -> int | list[str]:
+        row: int | None = None
+        for key in lookup_keys(token):
+            if key in self._keep:
+                return _KEPT
+            if row is None:
+                row = self._row.get(key)
+        if row is not None:
+            return row
+        pieces = subwords(token)
+        if pieces is None or not self._useful(pieces):
+            return self._unknown
+        return pieces
+
+    def _useful(self, pieces: list[str]) -> bool:
+        """Contractions are split only into known words; everything else is split always."""
+        if len(pieces) == 5 and pieces[2] == "":
+            return all(isinstance(self._resolve(p), int) and self._known(p) for p in pieces[1::2])
+        return True
+
+    def _known(self, token: str) -> bool:
+        return any(key in self._row or key in self._keep for key in lookup_keys(token))
+
+    def _look_up(self, line: str) -> tuple[list[str], list[int]]:
+        """Split a line: alternating pieces, and a code for each word."""
+        pieces = self._split(line)
+        get, code = self._codes.get, self._code
+        codes = [found if (found := get(word)) is not None else code(word) for word in pieces[1::2]]
+        if any(type(each) is list for each in codes):
+            return self._expand(pieces)
+        return pieces, codes  # type: ignore[return-value]
+
+    def _expand(self, pieces: list[str]) -> tuple[list[str], list[int]]:
+        """Put the pieces of unknown compounds in place, until every word has a code."""
+        out, codes = [pieces[0]], []
+        for at in range(1, len(pieces), 2):
+            code = self._codes.get(pieces[at])
+            if code is None:
+                code = self._code(pieces[at])
+            if isinstance(code, int):
+                out += (pieces[at], pieces[at + 1])
+                codes.append(code)
+            else:
+                inner, found = self._expand(code)
+                out[-1] += inner[0]
+                out += inner[1:]
+                out[-1] += pieces[at + 1]
+                codes += found
+        return out, codes
 
     # -- sanitizing ------------------------------------------------------------------------------
 
@@ -201,7 +280,7 @@ class Sanitizer:
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
         """
-        split = [self._lookup.split(text) for text in texts]
+        split = [self._look_up(text) for text in texts]
         n = self.space.n
         drawn = [sum(code >= 0 for code in codes) for _, codes in split]
         ids = np.array([c for _, codes in split for c in codes if c >= 0], dtype=np.int64)
@@ -256,7 +335,7 @@ class Sanitizer:
                 action, output = Action.UNKNOWN, MASK
                 counts[action] += 1
             else:
-                action = Action.KEPT if code == KEPT else Action.PASSED
+                action = Action.KEPT if code == _KEPT else Action.PASSED
                 output = original
                 counts[action] += 1
             pieces[place] = output

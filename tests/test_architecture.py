@@ -14,10 +14,10 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 # A module may import from its own layer and from those above it.
 LAYERS = [
     {"errors", "rng"},
-    {"text", "lookup", "embeddings"},
+    {"text", "embeddings"},
     {"noise", "grid", "analytic", "guarantee", "composition", "weights", "refute"},
     {"cache", "cache_entry", "cache_files", "index", "space", "library"},
-    {"mechanisms", "certificate", "sensitivity", "unknown"},
+    {"mechanisms", "certificate", "sensitivity", "unknown", "lookup"},
     {
         "runspec",
         "sanitizer",
@@ -30,7 +30,7 @@ LAYERS = [
         "description",
     },
     {"formats", "batch", "run", "report", "explain", "evaluate", "study", "bench"},
-    {"plot", "cluster", "cli"},
+    {"plot", "plot_explain", "cluster", "cli"},
     {"__main__", "__init__"},
 ]
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}

@@ -92,11 +92,18 @@ class _Losses:
 
 
 def epsilon_for_loss(
-    draft: Draft, space: MetricSpace, target: Target, wanted: float
+    draft: Draft,
+    space: MetricSpace,
+    target: Target,
+    wanted: float,
+    guess: Callable[[], float | None] | None = None,
 ) -> tuple[float, float, bool]:
     """Epsilon, its certified loss, and whether that is an exact certificate.
 
     Stored with the space, so that it is found once per vocabulary.
+
+    Args:
+        guess: where to begin, if more is known than here; asked only where nothing is stored.
 
     Raises:
         UsageError: no such loss, or out of reach.
@@ -104,9 +111,9 @@ def epsilon_for_loss(
     losses = _Losses(draft, space, target)
 
     def build() -> Arrays:
-        guess = losses.guess(wanted)
+        start = (guess() if guess else None) or losses.guess(wanted)
         epsilon, loss = solve(
-            losses, wanted, guess, what=f"{target} {wanted:g}", tolerance=_TOLERANCE
+            losses, wanted, start, what=f"{target} {wanted:g}", tolerance=_TOLERANCE
         )
         losses.keep(epsilon)
         return {"found": np.array([epsilon, loss, float(losses.certified)])}

@@ -5,7 +5,7 @@ Knows samplers and ranks.  Must not know how epsilon is searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dpsan import rng
 from dpsan.calibrate.target import Target
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import Mechanism, Sampler
 from dpsan.refute import clopper_pearson
 from dpsan.space import MetricSpace
 
-__all__ = ["ATTEMPTS", "Outputs"]
+__all__ = ["ATTEMPTS", "Outputs", "draw"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -31,6 +31,26 @@ _CELLS: Final = 3e8
 _DRAWS: Final = (2000, 30_000)
 _FEW: Final = 1000
 _BATCH: Final = 4096
+
+
+def draw(
+    sampler: Sampler, ids: Ids, key: bytes, told: Callable[[float], None] | None = None
+) -> Ids:
+    """One output for each word, each a record of its own.
+
+    Args:
+        sampler: a mechanism made ready.
+        ids: words (m,).
+        key: public.
+        told: the share done, after every batch.
+    """
+    out, at = np.empty_like(ids), 0
+    for part in rng.streams_for(key, range(len(ids)), [1] * len(ids)).chunks(_BATCH):
+        out[at : at + len(part)] = sampler.sample(ids[at : at + len(part)], part)
+        at += len(part)
+        if told:
+            told(at / len(ids))
+    return out
 
 
 class Outputs:
@@ -73,12 +93,8 @@ class Outputs:
 
     def draw(self, mechanism: Mechanism, ids: Ids, name: str) -> Ids:
         """One output for each word, each a record of its own, under the public key of a name."""
-        sampler, out, at = mechanism.prepare(self.space), np.empty_like(ids), 0
         key = rng.seeded_key(f"dpsan calibrate {name}")
-        for part in rng.streams_for(key, range(len(ids)), [1] * len(ids)).chunks(_BATCH):
-            out[at : at + len(part)] = sampler.sample(ids[at : at + len(part)], part)
-            at += len(part)
-        return out
+        return draw(mechanism.prepare(self.space), ids, key)
 
     def _laws(self, mechanism: Mechanism, ids: Ids) -> Iterator[tuple[Ids, Floats]]:
         sampler, block = mechanism.prepare(self.space), max(32, int(8e6 / self.space.n))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.completion import choices
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
 
@@ -68,6 +69,7 @@ def calibrate(
         str | None,
         typer.Option(
             metavar="similarity|split",
+            autocompletion=choices("similarity", "split"),
             help="Choose the free parameters (those not given with -p) for the highest mean cosine "
             "of word and output, or the most even split of unchanged, close and distant outputs.",
             rich_help_panel=_TARGETS,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.completion import mechanism_names
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
 
@@ -19,7 +20,10 @@ __all__ = ["mechanisms"]
 
 def mechanisms(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Default: a table of all.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Default: a table of all.", autocompletion=mechanism_names
+        ),
     ] = None,
     epsilon: options.Epsilon = None,
     param: options.Parameters = None,

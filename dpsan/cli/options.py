@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from dpsan.cli.completion import choices, embedding_files, mechanism_names
 from dpsan.errors import UsageError
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
 DEFAULT_MECHANISM: Final = "knn-response"
 
 PRIVACY: Final = "Privacy"
+UNKNOWN: Final = ("sample", "mask", "keep")
+CASES: Final = ("vocabulary", "input")
 
 Epsilon = Annotated[
     float | None,
@@ -60,6 +63,7 @@ Mechanism = Annotated[
         metavar="NAME",
         help="How words are drawn; 'dpsan mechanisms' lists them.",
         envvar="DPSAN_MECHANISM",
+        autocompletion=mechanism_names,
         rich_help_panel=PRIVACY,
     ),
 ]
@@ -83,6 +87,7 @@ Embeddings = Annotated[
         help="Word vectors: word2vec, GloVe, fastText .vec, .npz; .gz of each. "
         "Default: the bundled English vocabulary.",
         envvar="DPSAN_EMBEDDINGS",
+        autocompletion=embedding_files,
         rich_help_panel=PRIVACY,
         show_default=False,
     ),
@@ -106,6 +111,7 @@ Unknown = Annotated[
         help="Words that the vocabulary lacks: drawn inside the guarantee, written as <unk>, "
         "or passed unchanged (NOT PRIVATE).",
         envvar="DPSAN_UNKNOWN",
+        autocompletion=choices(*UNKNOWN),
         rich_help_panel=PRIVACY,
     ),
 ]
@@ -126,11 +132,10 @@ Case = Annotated[
         help="Letter case of the output: the vocabulary's, or the input's capitals put back "
         "(which leaks them).",
         envvar="DPSAN_CASE",
+        autocompletion=choices(*CASES),
         rich_help_panel=PRIVACY,
     ),
 ]
-UNKNOWN: Final = ("sample", "mask", "keep")
-CASES: Final = ("vocabulary", "input")
 Unproved = Annotated[
     bool,
     typer.Option(

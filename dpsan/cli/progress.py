@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["byte_progress", "count_progress"]
+__all__ = ["byte_progress", "count_progress", "share_progress"]
 
 
 @contextmanager
@@ -60,3 +60,18 @@ def count_progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, advance=done)
+
+
+@contextmanager
+def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """A bar over the share done (0 ... 1) with time left, on stderr if it is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+
+    columns = (what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

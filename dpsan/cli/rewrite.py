@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.completion import choices
 from dpsan.cli.guard import say
 from dpsan.cli.rewrite_checks import check_fields, check_outputs, table
 from dpsan.errors import UsageError
@@ -53,6 +54,7 @@ def rewrite(
         str,
         typer.Option(
             metavar="unicode|ptb|whitespace",
+            autocompletion=choices("unicode", "ptb", "whitespace"),
             help="How lines become words; ptb splits contractions as GloVe was trained.",
             envvar="DPSAN_TOKENIZER",
             rich_help_panel=options.PRIVACY,
@@ -65,6 +67,7 @@ def rewrite(
             "--format",
             "-f",
             metavar="auto|text|jsonl|csv|tsv|parquet",
+            autocompletion=choices("auto", "text", "jsonl", "csv", "tsv", "parquet"),
             help="Container of the text; auto goes by the file's suffix.",
             envvar="DPSAN_FORMAT",
             rich_help_panel=_INPUT,
@@ -108,6 +111,7 @@ def rewrite(
         str,
         typer.Option(
             metavar="replace|error",
+            autocompletion=choices("replace", "error"),
             help="Bytes that are not text: U+FFFD, or stop.",
             envvar="DPSAN_INVALID",
             rich_help_panel=_INPUT,
@@ -216,6 +220,7 @@ def rewrite(
         str,
         typer.Option(
             metavar="auto|on|off",
+            autocompletion=choices("auto", "on", "off"),
             help="A progress bar on stderr; auto: only on a terminal.",
             envvar="DPSAN_PROGRESS",
             rich_help_panel=_RUNNING,

@@ -125,7 +125,7 @@ def learn(lines: Iterable[str], vocabulary: Vocabulary) -> Bigrams:
     keys, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     unigrams = np.zeros(size, dtype=np.int64)
     held: list[int] = [n + 1]
-    split = vocabulary.lookup.split
+    split = vocabulary.inputs
     words = 0
 
     def take() -> None:

@@ -150,13 +150,13 @@ class _Reading:
         originals.append(original)
         versions.append(sanitized)
         lines.append(line)
-        pieces, codes = self._vocabulary.lookup.split(original)
+        pieces, codes = self._vocabulary.inputs(original)
         gaps, words = pieces[::2], pieces[1::2]
         found = self._align(gaps, words, sanitized)
         if found is None:  # not made by dpsan: compounds may have been one word
             pieces = self._vocabulary.split(original)
             gaps, words = pieces[::2], pieces[1::2]
-            row = self._vocabulary.lookup.row
+            row = self._vocabulary.row
             n = self._vocabulary.n
             codes = [n if (known := row(word)) is None else known for word in words]
             found = self._align(gaps, words, sanitized)

@@ -62,9 +62,10 @@ class Vocabulary:
     def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
         self.n = embeddings.n
         self.words = embeddings.index_to_key
-        self.lookup = Lookup(embeddings.key_to_index, tokenizer, self.n)
         self.tokenizer = TOKENIZERS[tokenizer]
         self.split = self.tokenizer.split
+        self._rows = embeddings.key_to_index
+        self._lookup = Lookup(self.split, self._rows, (), self.n)
         self.longest = max([len(MASK), *map(len, self.words)])
         numbers: dict[str, int] = {}
         self.fold: NDArray[np.int64] = np.array(
@@ -80,9 +81,21 @@ class Vocabulary:
         stop = [row for row in range(min(self.n, 4 * _STOP)) if not self.is_number(self.words[row])]
         self._stop = {int(self.fold[row]) for row in stop[:_STOP]}
 
+    def inputs(self, text: str) -> tuple[list[str], list[int]]:
+        """A text split as the sanitizer does: alternating pieces; a row or n for each word."""
+        split, _, codes = self._lookup.texts([text])
+        return split[0], codes.tolist()
+
+    def row(self, word: str) -> int | None:
+        """The row of a word in the best of its spellings, or None."""
+        for key in lookup_keys(word):
+            if (row := self._rows.get(key)) is not None:
+                return row
+        return None
+
     def code(self, word: str) -> int:
         """The row of an output word, or one of the other codes."""
-        row = self.lookup.row(word)
+        row = self.row(word)
         if row is not None:
             return row
         return MASKED if word == MASK else OTHER

@@ -82,7 +82,7 @@ def test_every_line_of_a_sanitizer_aligns(vocabulary, sanitizer, parts, seed):
     """And with exactly the words that the audit lists, where there is one way to cut."""
     line = "".join(parts)
     done = sanitizer.sanitize([line], rng.seeded_key(f"align {seed}"), audit=True)
-    pieces, _ = vocabulary.lookup.split(line)
+    pieces, _ = vocabulary.inputs(line)
     words = pieces[1::2]
 
     def possible(at, word):

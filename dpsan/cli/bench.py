@@ -1,0 +1,205 @@
+"""``dpsan bench``: words per second, beside a bare FAISS search.
+
+Knows options and tables.  Must not know how speed is measured.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.completion import mechanism_names
+from dpsan.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from dpsan.bench import Benchmark
+
+__all__ = ["bench"]
+
+_TEXT_WORDS = 1_000_000
+"""Words of the text from which runs of about three seconds take their part."""
+
+
+def bench(
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME",
+            help="What to measure, repeatable; default: every proved mechanism.",
+            autocompletion=mechanism_names,
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            metavar="E",
+            help="Speed hardly depends on it; a mechanism that is not defined there is measured "
+            "where it is.",
+        ),
+    ] = 8.0,
+    param: options.Parameters = None,
+    embeddings: options.Embeddings = None,
+    vocab_size: options.VocabSize = None,
+    synthetic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,D",
+            help="Random vectors instead of a file: N words in D dimensions.",
+            show_default=False,
+        ),
+    ] = None,
+    synthetic_words: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The words of the synthetic vocabulary, one a line (.gz allowed); default: "
+            "numbered words.",
+            show_default=False,
+        ),
+    ] = None,
+    words: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Words of one run; default: as many as take about three seconds.",
+            show_default=False,
+        ),
+    ] = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Text to sanitize, repeated; default: words of the vocabulary with Zipf's "
+            "frequencies, 20 a line.",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Runs of which the median is told.")
+    ] = 3,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure words per second end to end, beside a bare FAISS search.
+
+    The bare search finds the nearest of the same vectors for as many random points, in one batch,
+    in the same process and with the same threads. Each mechanism has a process of its own; each
+    run has a new sampler and a warm cache on disk.
+
+    dpsan bench -m knn-response -m laplace
+    """
+    shape = None if synthetic is None else _shape(synthetic)
+    if shape and embeddings is not None:
+        raise UsageError("--synthetic and --embeddings exclude each other")
+    if synthetic_words is not None and not shape:
+        raise UsageError("--synthetic-words needs --synthetic")
+    values = options.parameters(param)
+    options.check_epsilon(epsilon)
+
+    import tempfile
+
+    from dpsan.bench import bench as measure
+    from dpsan.bench import vocabulary
+    from dpsan.bench.child import Task
+    from dpsan.bench.workload import repeated_text, words_of, zipf_text
+    from dpsan.cli.progress import count_progress
+    from dpsan.guarantee import Status
+    from dpsan.mechanisms import MECHANISMS
+    from dpsan.runspec import RunSpec
+
+    for name in mechanism or ():
+        if name not in MECHANISMS:
+            raise unknown_name("mechanism", name, MECHANISMS)
+    kinds = [MECHANISMS[name] for name in mechanism or ()]
+    kinds = kinds or [kind for kind in MECHANISMS.values() if kind.status is Status.PROVED]
+    with (
+        tempfile.TemporaryDirectory(prefix="dpsan-bench-") as folder,
+        vocabulary(embeddings, shape, synthetic_words) as (source, cache),
+    ):
+        path = Path(folder) / "text"
+        if text is not None:
+            repeated_text(path, text, words or _TEXT_WORDS)
+        else:
+            zipf_text(path, words_of(source, vocab_size), words or _TEXT_WORDS)
+        spec = RunSpec(
+            epsilon=epsilon,
+            parameters=dict(values),
+            embeddings=source,
+            vocab_size=vocab_size,
+            allow_unproved=True,
+        )
+        task = Task(spec, cache, path, words, runs)
+        with count_progress("mechanisms", len(kinds), quiet) as progress:
+            found = measure(kinds, task, progress)
+    if as_json:
+        _print_json(found, task)
+    else:
+        _print(found)
+
+
+def _shape(text: str) -> tuple[int, int]:
+    n, comma, d = text.partition(",")
+    if not comma or not (n.strip().isdecimal() and d.strip().isdecimal()):
+        raise UsageError(f"--synthetic must be N,D (got {text})", "such as --synthetic 20000,100")
+    if int(n) < 2 or int(d) < 1:
+        raise UsageError(f"--synthetic needs at least 2 words and 1 dimension (got {text})")
+    return int(n), int(d)
+
+
+def _print(found: Benchmark) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from dpsan.bench import machine
+
+    about = machine()
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("mechanism", no_wrap=True)
+    for name in ("words/s", "ratio", "with audit", "ratio", "MB", "start s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in found.mechanisms:
+        table.add_row(
+            each.mechanism,
+            f"{each.words_per_second:,.0f}",
+            f"{each.ratio:.2f}",
+            f"{each.words_per_second_audit:,.0f}",
+            f"{each.ratio_audit:.2f}",
+            f"{each.peak_mb:.0f}",
+            f"{each.startup_seconds:.2f}",
+        )
+    console.print(table)
+    for line in (
+        f"bare FAISS search: {found.faiss_words_per_second:,.0f} words/s among {found.n:,} words "
+        f"x {found.d}",
+        f"{about['processor']}, {about['threads']} threads, {about['system']}",
+        f"dpsan {about['dpsan']}, faiss {about['faiss']}, numpy {about['numpy']}, "
+        f"Python {about['python']}",
+    ):
+        console.print(line, markup=False)
+
+
+def _print_json(found: Benchmark, task: Any) -> None:
+    from dataclasses import asdict
+
+    import orjson
+
+    from dpsan.bench import machine
+
+    value = {
+        "machine": machine(),
+        "embeddings": {"n": found.n, "d": found.d},
+        "runs": task.runs,
+        "faiss_words_per_second": found.faiss_words_per_second,
+        "mechanisms": [asdict(each) for each in found.mechanisms],
+    }
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,52 @@
+"""Values that the shell completes: mechanisms, cached embedding files, formats.
+
+Knows names.  Must not know what they mean.  A completer gets what is typed so far and returns the
+values that begin with it; an empty list leaves the word to the shell's own file completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["choices", "embedding_files", "mechanism_names", "study_names"]
+
+
+def choices(*allowed: str) -> Callable[[str], list[str]]:
+    """A completer of fixed values."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [each for each in allowed if each.startswith(incomplete)]
+
+    return complete
+
+
+def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
+    """Registry names with their summaries."""
+    from dpsan.mechanisms import MECHANISMS
+
+    return [
+        (name, kind.summary) for name, kind in MECHANISMS.items() if name.startswith(incomplete)
+    ]
+
+
+def study_names(incomplete: str) -> list[tuple[str, str]]:
+    """Studies with their summaries."""
+    from dpsan.study import STUDIES
+
+    return [(name, entry.summary) for name, entry in STUDIES.items() if name.startswith(incomplete)]
+
+
+def embedding_files(incomplete: str) -> list[str]:
+    """Files whose index is cached, in the directory that is typed."""
+    from dpsan.cache import Store
+
+    folder, _, start = incomplete.rpartition("/")
+    place = Path(f"{folder}/" if "/" in incomplete else ".")
+    sources = {str(entry.meta.get("source")) for entry in Store().entries() if entry.ok}
+    prefix = incomplete[: len(incomplete) - len(start)]
+    return sorted(
+        prefix + name
+        for name in sources
+        if name.startswith(start) and (place.expanduser() / name).is_file()
+    )

@@ -1,0 +1,184 @@
+"""``dpsan explain``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.completion import mechanism_names
+from dpsan.cli.guard import say
+from dpsan.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpsan.explain import Explanation
+
+__all__ = ["explain"]
+
+_COMPARISON = "Comparison"
+
+
+def explain(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WORD]...", help="Words; - reads more from stdin, one a line."),
+    ] = None,
+    epsilon: options.Epsilon = None,
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME",
+            autocompletion=mechanism_names,
+            help="How words are drawn; repeatable, to stand side by side. "
+            f"Default: {options.DEFAULT_MECHANISM}.",
+            envvar="DPSAN_MECHANISM",
+            rich_help_panel=options.PRIVACY,
+            show_default=False,
+        ),
+    ] = None,
+    param: options.Parameters = None,
+    embeddings: options.Embeddings = None,
+    vocab_size: options.VocabSize = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ldp=X|unchanged=X",
+            help="Instead of --epsilon: find the epsilon of each mechanism where its certified LDP "
+            "epsilon, or the share of the vocabulary's words that stay the same, is X.",
+            rich_help_panel=_COMPARISON,
+            show_default=False,
+        ),
+    ] = None,
+    unknown: Annotated[
+        bool, typer.Option("--unknown", help="Also explain ⊥, which every unknown word becomes.")
+    ] = False,
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="Outputs to list.")] = 10,
+    draws: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Draws for a word where the law is not known."),
+    ] = 10_000,
+    no_posterior: Annotated[
+        bool,
+        typer.Option(
+            "--no-posterior",
+            help="Do not ask which inputs the outputs point to: the slow part.",
+        ),
+    ] = False,
+    seed: Annotated[
+        str, typer.Option(metavar="TEXT", help="Names other (public) random numbers.")
+    ] = "",
+    as_json: options.Json = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also draw the bars: .png or .svg.", show_default=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show what can become of a word: its likeliest outputs, and what they tell a reader.
+
+    dpsan explain doctor -m knn-response -e 8
+    """
+    if not words and not unknown:
+        raise UsageError("give a WORD, - for words on stdin, or --unknown")
+    if at is not None and _given(context, "epsilon"):
+        raise UsageError("--epsilon and --at exclude each other")
+    value = options.check_epsilon(epsilon) if at is None else None
+
+    from dpsan.cache import Store
+    from dpsan.cli.progress import count_progress
+    from dpsan.explain import explain as find
+    from dpsan.explain.match import Vocabulary, candidates, parse_at, prepare
+    from dpsan.explain.words import read
+
+    wanted = None if at is None else parse_at(at)
+    chosen = candidates(mechanism or [options.DEFAULT_MECHANISM], options.parameters(param))
+    if value is not None:
+        from dpsan.mechanisms import MECHANISMS
+
+        for each in chosen:  # usage errors come before the slow part
+            MECHANISMS[each.name].build(value, dict(each.parameters))
+    texts = list(_texts(words or [], quiet))
+    if unknown:
+        texts.append(("--unknown", "⊥"))
+    if plot is not None:
+        from dpsan.plot_explain import check
+
+        check(plot, len(texts), force=force)
+    vocabulary = Vocabulary.open(embeddings, vocab_size, Store(note=None if quiet else say))
+    found: list[list[Explanation]] = []
+    with count_progress("explaining", 100 * len(chosen), quiet or not texts) as progress:
+        for each in chosen if texts else ():
+            if wanted is not None and not quiet:
+                say(f"finding the epsilon of {each.name} at {wanted.target} {wanted.value:g}")
+            sanitizer = prepare(each, vocabulary, value, wanted)
+            told = _steps(progress)
+            found.append(
+                find(
+                    sanitizer,
+                    read(sanitizer, texts),
+                    top=top,
+                    draws=draws,
+                    seed=seed,
+                    posterior=not no_posterior,
+                    progress=told,
+                )
+            )
+    if plot is not None and texts:
+        from dpsan.plot_explain import plot as draw
+
+        draw(found, plot, force=force)
+    if as_json:
+        import orjson
+
+        from dpsan.explain.rows import rows
+
+        values = rows(found, vocabulary.embeddings, seed)
+        typer.echo(orjson.dumps(values, option=orjson.OPT_INDENT_2).decode())
+    else:
+        from dpsan.cli.explain_text import show
+
+        show(found)
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    """Whether an option is on the command line: there it cannot be meant as a default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
+    """The words with their places; messages name the place and not the word."""
+    for place, word in enumerate(words, start=1):
+        if word != "-":
+            yield f"word {place}", word
+            continue
+        if sys.stdin.isatty() and not quiet:
+            say("reading words from the terminal, one a line (Ctrl-D ends)")
+        data = sys.stdin.buffer.read()
+        for number, line in enumerate(data.decode("utf-8-sig", "replace").split("\n"), start=1):
+            if line.strip():
+                yield f"standard input:{number}", line.strip()
+
+
+def _steps(progress: Callable[[int], None] | None) -> Callable[[float], None] | None:
+    """Shares of one mechanism's work as steps of a hundred."""
+    if progress is None:
+        return None
+    done, shown = 0.0, 0
+
+    def told(share: float) -> None:
+        nonlocal done, shown
+        done += share
+        step = min(int(100 * done), 100) - shown
+        shown += step
+        progress(step)
+
+    return told

@@ -1,0 +1,183 @@
+"""Explanations as text for a terminal: one block for each mechanism, side by side where they fit.
+
+Knows explanations and the width of the terminal.  Must not know how figures are found.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from dpsan.explain import Estimate, Explanation, Posterior
+
+__all__ = ["show"]
+
+_GUTTER: Final = 3
+_BLOCK: Final = 38
+"""Narrowest block that stands beside another: two fit into 80 columns."""
+_WIDEST: Final = 78
+_NARROWEST: Final = 30
+_NEAR: Final = 5
+_POINTS: Final = 3
+
+
+def show(explanations: Sequence[Sequence[Explanation]]) -> None:
+    """Print the explanations of the same words by each mechanism."""
+    width = max(shutil.get_terminal_size((80, 24)).columns, _NARROWEST)
+    encoding = sys.stdout.encoding or "utf-8"
+    for place, each in enumerate(zip(*explanations, strict=True)):
+        for line in ([""] if place else []) + list(_word(each, width, not place)):
+            # A terminal that cannot show a character gets its number.
+            typer.echo(line.rstrip().encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _word(each: Sequence[Explanation], width: int, first_word: bool) -> Iterator[str]:
+    """What is said of one word; what holds for all words is said with the first."""
+    first = each[0]
+    shown = _printable(first.word)
+    if first.input is None and first.word != "⊥":
+        title = f"{shown}: not in the vocabulary, so it is ⊥ like every unknown word"
+    elif first.input is None:
+        title = "⊥: what every word becomes that is not in the vocabulary"
+    elif first.input != first.word:
+        title = f"{shown}, read as {_printable(first.input)}"
+    else:
+        title = shown
+    yield from _wrap(title, min(width, _WIDEST), "")
+    if first.neighbors:
+        near = ", ".join(f"{_printable(w)} {far:.2f}" for w, far in first.neighbors[:_NEAR])
+        yield from _wrap(f"nearest words: {near}", min(width, _WIDEST), "  ")
+    beside = max(1, min(len(each), (width + _GUTTER) // (_BLOCK + _GUTTER)))
+    size = min((width - _GUTTER * (beside - 1)) // beside, _WIDEST)
+    highest = max((o.probability.value for e in each for o in e.outputs), default=1.0)
+    for at in range(0, len(each), beside):
+        yield ""
+        blocks = [list(_block(e, size, highest, first_word)) for e in each[at : at + beside]]
+        for lines in zip_longest(*blocks, fillvalue=""):
+            yield (" " * _GUTTER).join(_fit(line, size) for line in lines)
+
+
+def _block(each: Explanation, width: int, highest: float, first_word: bool) -> Iterator[str]:
+    """One mechanism."""
+    mechanism = each.mechanism
+    yield f"{mechanism.name} ({each.guarantee.status})"
+    unit = "nats" if mechanism.epsilon_unit == "nats" else "per distance"
+    ldp = "none finite" if each.epsilon_ldp is None else f"{each.epsilon_ldp:.5g}"
+    delta = f", delta {each.guarantee.delta:.3g}" if each.guarantee.delta else ""
+    yield from _wrap(f"epsilon {mechanism.epsilon:.5g} {unit}; LDP {ldp}{delta}", width, "")
+    if str(each.guarantee.status) != "PROVED":
+        yield from _wrap(each.guarantee.summary(), width, "")
+    yield "exact law" if each.exact else f"{each.draws} draws, 99 % intervals"
+    for name, share in (
+        ("unchanged", each.unchanged),
+        ("close", each.close),
+        ("distant", each.distant),
+    ):
+        if share is not None and each.input is not None:
+            yield f"  {name:<9} {_share(each, share)}{_interval(each, share)}"
+    yield f"  distinct  {each.distinct:.1f} outputs in {each.distinct_draws}"
+    if each.outputs:
+        yield from _outputs(each, width, highest)
+    if each.posterior:
+        yield "what a reader can conclude"
+        for posterior in each.posterior:
+            yield from _points(posterior, width)
+    if each.posterior_note and (first_word or not each.posterior):
+        yield from _wrap(f"({each.posterior_note})", width, "  ")
+    if each.observer_success is not None and first_word:
+        yield from _wrap(
+            f"an optimal reader of single outputs names {100 * each.observer_success:.3g} % of "
+            "running text",
+            width,
+            "  ",
+        )
+
+
+def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
+    """The likeliest outputs with bars."""
+    far = each.outputs[0].distance is not None
+    names = [_printable(output.word) for output in each.outputs]
+    numbers = 7 + (7 if far else 0)
+    longest = min(max(_cells(name) for name in [*names, "output"]), max(8, (width - numbers) // 2))
+    room = max(3, width - longest - numbers - 1)
+    heading = "share".rjust(7) + ("away".rjust(7) if far else "")
+    yield f"{_fit('output', longest)} {' ' * room}{heading}"
+    for name, output in zip(names, each.outputs, strict=True):
+        bar = _bar(output.probability.value / highest, room)
+        away = "" if output.distance is None else f"{output.distance:7.2f}"
+        yield f"{_fit(name, longest)} {_fit(bar, room)}{_share(each, output.probability):>7}{away}"
+
+
+def _points(posterior: Posterior, width: int) -> Iterator[str]:
+    """The inputs that one output points to."""
+    inputs = [f"{_printable(word)} {_short(share.value)}" for word, _, share in posterior.inputs]
+    told = f"{_printable(posterior.output)} <- {', '.join(inputs[:_POINTS])}"
+    yield from _wrap(told, width, "  ")
+
+
+def _short(value: float) -> str:
+    """A probability in three characters, but for 1."""
+    return f"{value:.2f}".removeprefix("0")
+
+
+def _share(each: Explanation, share: Estimate) -> str:
+    """A probability in at most six characters."""
+    if share.value == 0 or share.value >= 0.00095 or not each.exact:
+        return f"{share.value:.4f}"
+    return f"{share.value:.0e}"
+
+
+def _interval(each: Explanation, share: Estimate) -> str:
+    return "" if each.exact else f"  {share.low:.4f} to {share.high:.4f}"
+
+
+def _bar(share: float, width: int) -> str:
+    """A bar in eighths of a character; at least one where there is something."""
+    if not _can_encode("█▏"):
+        return "#" * max(round(share * width), 1)
+    eighths = max(round(share * width * 8), 1)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
+
+
+def _can_encode(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _printable(text: str) -> str:
+    from dpsan.explain.words import printable
+
+    return printable(text)
+
+
+def _cells(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _fit(text: str, width: int) -> str:
+    """Cut or filled to exactly so many columns."""
+    from rich.cells import set_cell_size
+
+    if _cells(text) <= width:
+        return set_cell_size(text, width)
+    dots = "…" if _can_encode("…") else "."
+    return set_cell_size(text, width - 1) + dots
+
+
+def _wrap(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
+    )

@@ -1,0 +1,215 @@
+"""``dpsan study``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.completion import mechanism_names, study_names
+from dpsan.cli.guard import say
+from dpsan.cli.study_output import print_json, print_list, print_table
+from dpsan.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpsan.embeddings.base import Embeddings
+    from dpsan.files import AtomicFile
+    from dpsan.space import MetricSpace
+    from dpsan.study.base import Result
+
+__all__ = ["study"]
+
+
+def study(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Default: the list of studies.", autocompletion=study_names
+        ),
+    ] = None,
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME",
+            autocompletion=mechanism_names,
+            help="What to compare, repeatable. Default: the study's own choice.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            metavar="LIST",
+            help="Where, numbers separated by commas, repeatable. Default: the study's own grid.",
+            show_default=False,
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            help="Parameter of the study, or of those mechanisms that have it; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    embeddings: options.Embeddings = None,
+    vocab_size: options.VocabSize = None,
+    words: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="How many words are looked at; 0: all.", show_default=False
+        ),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="How often is drawn.", show_default=False),
+    ] = None,
+    seed: Annotated[
+        str, typer.Option(metavar="TEXT", help="Key of all draws: another text, other draws.")
+    ] = "1",
+    as_json: options.Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write the table as CSV.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw it: .svg or .png.", show_default=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make a table or figure of the papers, on any embedding, for any mechanisms.
+
+    Without NAME: what there is. Only public data is looked at; answers are repeatable.
+
+    dpsan study variance -e 1,10 --csv
+    """
+    from dpsan.study import STUDIES, find
+    from dpsan.study import study as make
+
+    if name is None:
+        given = (mechanism, epsilon, param, embeddings, words, draws, plot)
+        if as_json or as_csv or any(each is not None for each in given):
+            raise UsageError("which study?", f"known: {', '.join(STUDIES)}")
+        print_list()
+        return
+    entry = find(name)
+    if as_json and as_csv:
+        raise UsageError("--json and --csv exclude each other")
+    asked = {"mechanisms": mechanism, "epsilons": epsilon, "words": words, "draws": draws}
+    for what, value in asked.items():
+        if value is not None and what not in entry.uses:
+            option = what if what in ("words", "draws") else what.removesuffix("s")
+            raise UsageError(f"study {name} takes no --{option}")
+    from dpsan.cli.progress import share_progress
+    from dpsan.study.record import as_csv as csv_text
+    from dpsan.study.request import drafts, numbers
+
+    values = options.parameters(param)
+    epsilons = numbers(epsilon or (), "--epsilon")
+    drafts(mechanism or (), values, entry.parameters, {})  # checked before the slow part
+    with _picture(plot, force=force) as picture:
+        vocabulary, space = _open(entry.vocabulary, embeddings, vocab_size, quiet=quiet)
+        known = vocabulary.key_to_index if vocabulary else {}
+        chosen, own = drafts(mechanism or (), values, entry.parameters, known)
+        with share_progress(name, quiet) as progress:
+            result = make(
+                name,
+                space,
+                mechanisms=chosen,
+                epsilons=epsilons,
+                words=words,
+                draws=draws,
+                seed=seed,
+                parameters=own,
+                progress=progress,
+            )
+        if picture is not None and plot is not None:
+            from dpsan.plot import draw, kind_of
+
+            title = f"{result.name}: {result.source}"
+            caption = _caption(result, vocabulary)
+            picture.write(draw(result.panels, title=title, caption=caption, kind=kind_of(plot)))
+            picture.commit()
+    if as_json:
+        command = _command(name, mechanism, epsilon, values, asked, seed, embeddings, vocab_size)
+        print_json(result, vocabulary, seed, command)
+    elif as_csv:
+        typer.echo(csv_text(result), nl=False)
+    else:
+        print_table(result, quiet=quiet)
+    if plot is not None and not quiet:
+        say(f"{plot}: written")
+
+
+def _open(
+    need: str, path: Path | None, vocab_size: int | None, *, quiet: bool
+) -> tuple[Embeddings | None, MetricSpace | None]:
+    """The vocabulary where the study needs one or one was asked for."""
+    if need != "required" and path is None and vocab_size is None:
+        return None, None
+    from dpsan.cache import Store
+    from dpsan.library import open_space
+
+    return open_space(path, vocab_size, Store(note=None if quiet else say))
+
+
+@contextmanager
+def _picture(path: Path | None, *, force: bool) -> Iterator[AtomicFile | None]:
+    """The file of the picture, begun before the work so that its errors come first."""
+    if path is None:
+        yield None
+        return
+    from dpsan.files import AtomicFile
+    from dpsan.plot import kind_of
+
+    kind_of(path)
+    sink = AtomicFile(path, force=force)
+    try:
+        yield sink
+    finally:
+        sink.discard()
+
+
+def _caption(result: Result, vocabulary: Embeddings | None) -> str:
+    """The study's caption with the name of the embedding file."""
+    if vocabulary is None:
+        return result.caption
+    return f"{result.caption} Words: {Path(vocabulary.source).name}."
+
+
+def _command(
+    name: str,
+    mechanism: list[str] | None,
+    epsilon: list[str] | None,
+    values: Mapping[str, str],
+    asked: Mapping[str, Any],
+    seed: str,
+    embeddings: Path | None,
+    vocab_size: int | None,
+) -> str:
+    """The command that makes the study again, as a shell takes it."""
+    words = ["dpsan", "study", name]
+    for each in mechanism or ():
+        words += ["-m", each]
+    for each in epsilon or ():
+        words += ["-e", each]
+    for key, value in values.items():
+        words += ["-p", f"{key}={value}"]
+    if embeddings is not None:
+        words += ["-E", str(embeddings)]
+    if vocab_size is not None:
+        words += ["--vocab-size", str(vocab_size)]
+    for key in ("words", "draws"):
+        if asked[key] is not None:
+            words += [f"--{key}", str(asked[key])]
+    return shlex.join([*words, "--seed", seed, "--json"])

@@ -1,0 +1,1 @@
+"""The rows of ``tests/reliability.py``, by subject."""
