@@ -13,7 +13,18 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli import bench, calibrate, explain, index, mechanisms, report, rewrite, study, verify
+from dpsan.cli import (
+    bench,
+    calibrate,
+    evaluate,
+    explain,
+    index,
+    mechanisms,
+    report,
+    rewrite,
+    study,
+    verify,
+)
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
@@ -41,6 +52,7 @@ app.command("mechanisms")(mechanisms.mechanisms)
 app.command("explain")(explain.explain)
 app.command("calibrate")(calibrate.calibrate)
 app.command("verify")(verify.verify)
+app.command("evaluate")(evaluate.evaluate)
 app.command("bench")(bench.bench)
 app.command("study")(study.study)
 

@@ -10,36 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsan.report import ACTIONS, QUANTILES, Report
+from dpsan.report.html import document, figure, number
 
 __all__ = ["page"]
 
-_STYLE: Final = """
-:root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--line:#d7dde5;--paper:#fff;
---card:#f6f8fa;--a:#2f6fb3;--b:#c77f1a;--c:#7a5aa8;--d:#b3382f;--ok:#1d7a46}
-@media(prefers-color-scheme:dark){:root{--ink:#e4e8ee;--soft:#9aa5b4;--line:#343c48;--paper:#14181e;
---card:#1c222a;--a:#6aa9ea;--b:#e0a550;--c:#ae93dc;--d:#ef7d72;--ok:#62c48e}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:1.2rem;max-width:70rem;background:var(--paper);color:var(--ink);
-font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
-h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.15rem;margin:2.2rem 0 .3rem}
-h3{font-size:.95rem;margin:0 0 .4rem}p{margin:.3rem 0}.soft{color:var(--soft)}
-.warn{color:var(--d);font-weight:600}.ok{color:var(--ok);font-weight:600}
-.cards{display:grid;gap:.7rem;margin:.9rem 0;
-grid-template-columns:repeat(auto-fit,minmax(8.6rem,1fr))}
-.card,figure{background:var(--card);border:1px solid var(--line);border-radius:.5rem;
-padding:.7rem .8rem}
-.card b{display:block;font-size:1.25rem;font-variant-numeric:tabular-nums}
-.card span{color:var(--soft);font-size:.82rem}
-.charts{display:grid;gap:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
-figure{margin:0}figure.wide{grid-column:1/-1}svg{display:block;width:100%;height:auto}
-svg text{fill:var(--soft);font:14px system-ui,sans-serif}
-svg.broad{display:none}@media(min-width:48rem){svg.broad{display:block}svg.narrow{display:none}}
-.scroll{overflow-x:auto;margin:.8rem 0}table{border-collapse:collapse;width:100%;font-size:.88rem}
-th,td{text-align:right;padding:.3rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap;
-font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:600}
-th:first-child,td:first-child{text-align:left;white-space:normal;min-width:9rem}
-code{font:.82em ui-monospace,monospace}details{margin:.6rem 0}
-"""
 _COLOURS: Final = {"replaced": "--a", "unknown": "--b", "kept": "--c", "passed": "--d"}
 _MEANING: Final = {
     "replaced": "replaced",
@@ -51,24 +25,12 @@ _MEANING: Final = {
 
 def page(reports: list[Report]) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    body = "".join(_section(each) for each in reports)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>dpsan report</title><style>{_STYLE}</style></head><body>"
-        "<h1>dpsan report</h1>"
-        '<p class="soft">What was done to the words of a text, without any of its words. '
-        "Line counts and file names are shown.</p>"
-        f"{body}</body></html>\n"
+    return document(
+        "dpsan report",
+        "What was done to the words of a text, without any of its words. "
+        "Line counts and file names are shown.",
+        "".join(_section(each) for each in reports),
     )
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "∞"
-    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15):
-        return f"{int(value):,}"
-    return f"{value:,.4g}"
 
 
 def _section(report: Report) -> str:
@@ -88,13 +50,13 @@ def _section(report: Report) -> str:
     if not proved:
         warnings.append(f"The mechanism's guarantee is {html.escape(status)}.")
     cards = [
-        ("words", _number(told["words"])),
+        ("words", number(told["words"])),
         ("mechanism", html.escape(str(told["mechanism"]))),
-        (f"epsilon per word ({unit})" if unit else "epsilon per word", _number(told["epsilon"])),
-        ("LDP epsilon per word", _number(told["epsilon_ldp"])),
-        ("epsilon, all draws", _number(told["epsilon_sum"])),
-        ("epsilon per line, median", _number(told["epsilon_per_line"]["p50"])),
-        ("epsilon per line, largest", _number(told["epsilon_per_line"]["max"])),
+        (f"epsilon per word ({unit})" if unit else "epsilon per word", number(told["epsilon"])),
+        ("LDP epsilon per word", number(told["epsilon_ldp"])),
+        ("epsilon, all draws", number(told["epsilon_sum"])),
+        ("epsilon per line, median", number(told["epsilon_per_line"]["p50"])),
+        ("epsilon per line, largest", number(told["epsilon_per_line"]["max"])),
     ]
     return (
         f"<section><h2>{html.escape(Path(report.path).name)}</h2>"
@@ -114,16 +76,6 @@ def _section(report: Report) -> str:
     )
 
 
-def _figure(title: str, label: str, *charts: tuple[str, int, int, str], wide: bool = False) -> str:
-    """A figure of one chart, or of a narrow and a broad one: (class, width, height, inner)."""
-    drawn = "".join(
-        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{html.escape(label)}">{inner}</svg>'
-        for kind, width, height, inner in charts
-    )
-    return f'<figure class="{"wide" if wide else ""}"><h3>{title}</h3>{drawn}</figure>'
-
-
 def _actions(report: Report) -> str:
     counts, total = report.counts, max(sum(report.counts.values()), 1)
     parts = []
@@ -133,14 +85,14 @@ def _actions(report: Report) -> str:
         long = max(share * 440, 2 if counts[action] else 0)
         parts.append(
             f'<text x="8" y="{y}">{_MEANING[action]}</text>'
-            f'<text x="452" y="{y}" text-anchor="end">{_number(counts[action])} '
+            f'<text x="452" y="{y}" text-anchor="end">{number(counts[action])} '
             f"({100 * share:.1f} %)</text>"
             f'<rect x="8" y="{y + 6}" width="444" height="14" rx="3" fill="var(--line)"/>'
             f'<rect x="8" y="{y + 6}" width="{long:.1f}" height="14" rx="3" '
             f'fill="var({_COLOURS[action]})"/>'
         )
     told = ", ".join(f"{counts[action]} {action}" for action in ACTIONS)
-    return _figure("Words by action", told, ("", 460, 186, "".join(parts)))
+    return figure("Words by action", told, ("", 460, 186, "".join(parts)))
 
 
 def _histogram(report: Report) -> str:
@@ -154,8 +106,8 @@ def _histogram(report: Report) -> str:
     bars = "".join(
         f'<rect x="{40 + at * step:.1f}" y="{150 - 132 * lines / top:.1f}" '
         f'width="{max(step - 1, 0.8):.1f}" height="{132 * lines / top:.1f}" fill="var(--a)">'
-        f"<title>epsilon {_number(at * wide * report.epsilon)} to "
-        f"{_number(((at + 1) * wide - 1) * report.epsilon)}: {lines} lines</title></rect>"
+        f"<title>epsilon {number(at * wide * report.epsilon)} to "
+        f"{number(((at + 1) * wide - 1) * report.epsilon)}: {lines} lines</title></rect>"
         for at, lines in enumerate(bins)
     )
     inner = (
@@ -163,13 +115,13 @@ def _histogram(report: Report) -> str:
         f'<text x="34" y="22" text-anchor="end">{_short(top)}</text>'
         '<text x="34" y="154" text-anchor="end">0</text>'
         f'<text x="40" y="168">0</text>'
-        f'<text x="452" y="168" text-anchor="end">{_number(most * report.epsilon)}</text>'
+        f'<text x="452" y="168" text-anchor="end">{number(most * report.epsilon)}</text>'
         '<text x="246" y="182" text-anchor="middle">epsilon of a line (lines with words)</text>'
     )
     label = "Histogram of epsilon per line; " + ", ".join(
-        f"{name} {_number(report.quantile(share))}" for name, share in QUANTILES.items()
+        f"{name} {number(report.quantile(share))}" for name, share in QUANTILES.items()
     )
-    return _figure("Lines by epsilon", label, ("", 460, 192, inner))
+    return figure("Lines by epsilon", label, ("", 460, 192, inner))
 
 
 def _line_chart(report: Report) -> str:
@@ -177,7 +129,7 @@ def _line_chart(report: Report) -> str:
     title = "Epsilon of a line, in order"
     if timeline.width > 1:
         title += f" (means of {timeline.width})"
-    return _figure(
+    return figure(
         title,
         f"Mean epsilon per line over {timeline.lines} lines",
         ("narrow", 460, 180, _line(report, 460)),
@@ -206,7 +158,7 @@ def _line(report: Report, width: int) -> str:
         f'<text x="42" y="22" text-anchor="end">{_short(top)}</text>'
         '<text x="42" y="154" text-anchor="end">0</text>'
         f'<text x="{left}" y="172">line 1</text><text x="{right}" y="172" text-anchor="end">'
-        f"{_number(lines)} lines with words</text>"
+        f"{number(lines)} lines with words</text>"
     )
 
 
@@ -221,13 +173,13 @@ def _files(told: dict[str, Any]) -> str:
     heads = ("file", "records", "words", *ACTIONS, "epsilon")
     rows = []
     for each in told["files"]:
-        records = _number(each["records"]) if each["finished"] else "not finished"
+        records = number(each["records"]) if each["finished"] else "not finished"
         cells = [
             html.escape(each["name"] or f"input {each['file']}"),
             records,
-            _number(each["words"]),
-            *(_number(each[action]) for action in ACTIONS),
-            _number(each["epsilon_sum"]),
+            number(each["words"]),
+            *(number(each[action]) for action in ACTIONS),
+            number(each["epsilon_sum"]),
         ]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     hashes = "".join(

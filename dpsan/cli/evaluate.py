@@ -1,0 +1,227 @@
+"""``dpsan evaluate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.evaluate_table import print_table
+from dpsan.cli.guard import say
+from dpsan.errors import UsageError, unknown_name
+
+__all__ = ["evaluate"]
+
+_INPUT, _ATTACK, _UTILITY = "Input", "Attacks", "Utility"
+
+
+def evaluate(
+    original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The texts.")],
+    sanitized: Annotated[
+        Path, typer.Argument(metavar="SANITIZED", help="Their sanitized versions, in order.")
+    ],
+    epsilon: options.Epsilon = None,
+    mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
+    param: options.Parameters = None,
+    embeddings: options.Embeddings = None,
+    vocab_size: options.VocabSize = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of --mechanism, --epsilon, --param and --tokenizer: those of the run "
+            "that wrote this audit.",
+            rich_help_panel=options.PRIVACY,
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="unicode|ptb|whitespace",
+            help="The one that was used for rewriting; default unicode.",
+            rich_help_panel=_INPUT,
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="auto|text|jsonl|csv|tsv|parquet",
+            help="Container of the texts; auto goes by the file's suffix.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = "auto",
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field", "-k", metavar="NAME", help="As for rewrite.", rich_help_panel=_INPUT
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool,
+        typer.Option(
+            "--no-header", help="The first row of csv and tsv is data.", rich_help_panel=_INPUT
+        ),
+    ] = False,
+    encoding: Annotated[
+        str, typer.Option(metavar="NAME", help="Encoding of the files.", rich_help_panel=_INPUT)
+    ] = "utf-8",
+    max_records: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Only the first N records.",
+            rich_help_panel=_INPUT,
+            show_default=False,
+        ),
+    ] = None,
+    public: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public text, one sentence or paragraph a line, repeatable: for the attack that "
+            "reads context.",
+            rich_help_panel=_ATTACK,
+            show_default=False,
+        ),
+    ] = None,
+    spans: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Spans of personal data: a JSON list, or JSON lines, with one list of {start, "
+            "end, type} (or {spans: [...]}) for each record.",
+            rich_help_panel=_ATTACK,
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of ORIGINAL with labels: train and test a classifier on both versions.",
+            rich_help_panel=_UTILITY,
+            show_default=False,
+        ),
+    ] = None,
+    test_original: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Test records; default: every fifth of ORIGINAL.",
+            rich_help_panel=_UTILITY,
+            show_default=False,
+        ),
+    ] = None,
+    test_sanitized: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Their sanitized versions.",
+            rich_help_panel=_UTILITY,
+            show_default=False,
+        ),
+    ] = None,
+    no_scores: Annotated[
+        bool,
+        typer.Option(
+            "--no-scores",
+            help="Neither ROUGE-1 nor BLEU, which need the extra 'evaluate'.",
+            rich_help_panel=_UTILITY,
+        ),
+    ] = False,
+    as_json: options.Json = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one page with charts.", show_default=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Judge a sanitized text: what it kept, and what an attacker reads back.
+
+    Only figures are written, no word of the texts; the attacks need --epsilon or --audit.
+
+    dpsan evaluate -e 8 letter.txt safe.txt
+    """
+    if (test_original is None) != (test_sanitized is None):
+        raise UsageError("--test-original and --test-sanitized need each other")
+    if test_original is not None and labels is None:
+        raise UsageError("--test-original needs --labels")
+    values = options.parameters(param)
+    if audit is not None:
+        if epsilon is not None or values:
+            raise UsageError("--audit and --epsilon or --param exclude each other")
+    elif epsilon is not None:
+        options.check_epsilon(epsilon)
+
+    from dpsan.cache import Store
+    from dpsan.cli.progress import count_progress
+    from dpsan.evaluate import Question
+    from dpsan.evaluate import evaluate as judge
+    from dpsan.evaluate.pairs import Inputs
+    from dpsan.evaluate.setting import read_setting
+    from dpsan.formats.base import ReadOptions
+    from dpsan.library import open_space
+    from dpsan.mechanisms import MECHANISMS
+    from dpsan.text import TOKENIZERS
+
+    setting = None if audit is None else read_setting(audit)
+    if setting is not None:
+        mechanism, epsilon = setting.mechanism, setting.epsilon
+        values = setting.parameters
+        tokenizer = tokenizer or setting.tokenizer
+    tokenizer = tokenizer or "unicode"
+    if tokenizer not in TOKENIZERS:
+        raise unknown_name("tokenizer", tokenizer, TOKENIZERS)
+    if mechanism not in MECHANISMS:
+        raise unknown_name("mechanism", mechanism, MECHANISMS)
+    built = None if epsilon is None else MECHANISMS[mechanism].build(epsilon, dict(values))
+    words, space = open_space(embeddings, vocab_size, Store(note=None if quiet else say))
+    if setting is not None:
+        setting.check(words.digest)
+    if built is not None:
+        built = built.with_vocabulary(words.key_to_index).resolved(space)
+    fields = ReadOptions(encoding=encoding, fields=tuple(field or ()), header=not no_header)
+    question = Question(
+        original=original,
+        sanitized=sanitized,
+        inputs=Inputs(format_, fields, max_records),
+        mechanism=built,
+        tokenizer=tokenizer,
+        public=tuple(public or ()),
+        spans=spans,
+        labels=labels,
+        test=(test_original, test_sanitized) if test_original and test_sanitized else None,
+    )
+    with count_progress("percent", 100, quiet or as_json) as bar:
+        shown = 0
+
+        def progress(share: float) -> None:
+            nonlocal shown
+            step = round(100 * share) - shown
+            if bar and step > 0:
+                bar(step)
+                shown += step
+
+        found = judge(question, words, space, scores=not no_scores, progress=progress)
+    if html is not None:
+        from dpsan.evaluate.page import page
+        from dpsan.files import AtomicFile
+
+        sink = AtomicFile(html, force=force)
+        try:
+            sink.write(page(found).encode())
+            sink.commit()
+        finally:
+            sink.discard()
+    if as_json:
+        import orjson
+
+        typer.echo(orjson.dumps(found.as_json(), option=orjson.OPT_INDENT_2).decode())
+    elif html is None:
+        print_table(found)
