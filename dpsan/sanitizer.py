@@ -272,7 +272,9 @@ class Sanitizer:
         streams = rng.streams_for(key, numbers, drawn)
         chosen = np.empty(len(ids), dtype=np.int64)
         at = 0
-        for part in streams.chunks(_BATCH_WORDS, whole_records=self._sampler.whole_records):
+        for part in streams.chunks(
+            self._sampler.batch_words, whole_records=self._sampler.whole_records
+        ):
             end = at + len(part)
             chosen[at:end] = self._sampler.sample(ids[at:end], part)
             at = end
