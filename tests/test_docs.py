@@ -150,13 +150,24 @@ def test_man_page_is_clean():
     assert done.stderr == ""
 
 
-def test_readme_python_runs(cache, capsys, monkeypatch):
+PYTHON = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=range(len(PYTHON)))
+def test_readme_python_runs(block, cache, capsys, monkeypatch):
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102
-    assert "knn-response" in capsys.readouterr().out
+    for library in re.findall(r"^(?:import|from) (pandas|polars|datasets)", block, re.M):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    names: dict[str, object] = {}
+    exec(compile(block, "README.md", "exec"), names)  # noqa: S102
+    if "mechanisms" in block:
+        assert "knn-response" in capsys.readouterr().out
+    else:
+        assert "Maria" not in str(names.get("frame", names.get("data")))
+
+
+def test_readme_has_python():
+    assert PYTHON
 
 
 def shell_lines() -> list[str]:
