@@ -41,6 +41,8 @@ class Sampler(ABC):
 
     whole_records: ClassVar[bool] = False
     """Whether words of one record must be given together (see :attr:`Streams.records`)."""
+    batch_words: ClassVar[int] = 4096
+    """Words given to :meth:`sample` at once: bounds memory for any length of line."""
 
     @abstractmethod
     def sample(self, ids: Ids, streams: Streams) -> Ids:
