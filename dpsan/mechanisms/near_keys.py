@@ -11,7 +11,8 @@ Exact distances decide afterwards (:mod:`dpsan.mechanisms.rank_orders`).
 
 from __future__ import annotations
 
-from typing import Any, Final
+import math
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,11 @@ _UNIT: Final = 2.0**-24
 _LEVELS: Final = 65_500
 _FIRST: Final = 2
 """Key of the nearest other word, up to rounding; 0 is the word itself."""
-_STRIP: Final = 8
-"""Rows handled at once: they stay in the processor's own cache."""
 _SAMPLE: Final = 1024
 """Keys of a row that are sorted to guess where a rank lies."""
 
 Keys = NDArray[np.uint16]
+Floats32 = NDArray[np.float32]
 
 
 class NearKeys:
@@ -41,47 +41,62 @@ class NearKeys:
     """
 
     def __init__(self, space: MetricSpace) -> None:
-        self.n = space.n
-        centred = (space.vectors - space.centroid).astype(np.float32)
-        exact = np.einsum("nd,nd->n", centred, centred, dtype=np.float64)
-        self._centred = centred
-        self._columns: NDArray[np.float32] = np.ascontiguousarray(-2 * centred.T)
-        self._squares = exact.astype(np.float32)
-        # The product of d terms, the rounding of the centred vectors and of the squares, and two
-        # roundings of a key: (2d + 4 + 1 + 2 · 6)·u·y² and second-order terms, y the largest norm.
-        largest = float(exact.max()) * (1 + 1e-6)
-        self._error = (2 * space.d + 32) * _UNIT * largest
+        self.n, d = space.n, space.d
+        centred = space.vectors - space.centroid
+        squares = np.einsum("nd,nd->n", centred, centred)
+        # Scaled by a power of two, which is exact, to norms below 1: no square overflows.
+        exponent = math.frexp(math.sqrt(float(squares.max())))[1]
+        self._factor = math.ldexp(1.0, 2 * exponent)
+        columns = np.empty((d + 1, self.n), dtype=np.float32)
+        columns[:d] = np.ldexp(centred, 1 - exponent).T
+        columns[d] = squares / self._factor
+        self._columns = columns
+        largest = float(columns[d].max()) * (1 + 1e-6)
+        # Of -2xy + y²: the product of d + 1 terms that add up to 3·y² at most, the rounding of
+        # the vectors and of the squares, 5·u·y², the three roundings of a key, 9·u·y², and terms
+        # of the second order, where y is the largest norm and u the unit roundoff.
+        self._error = (3 * d + 32) * _UNIT * largest
+        # How values become keys, for each word that was seen.
+        self._scale: Floats32 = np.zeros(self.n, dtype=np.float32)
+        self._shift: Floats32 = np.zeros(self.n, dtype=np.float32)
+        self.slack: NDArray[np.float64] = np.full(self.n, math.inf)
+        """Bound on how much farther, in squared distance, a word may be than one behind it."""
 
-    def products(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The matrix product that keys are made of, shape (m, n)."""
-        return np.asarray(np.matmul(self._centred[ids], self._columns))
+    def products(self, ids: NDArray[np.int64]) -> Floats32:
+        """The matrix product that keys are made of, shape (m, n): -2xy + y² in some unit."""
+        left = np.empty((len(ids), len(self._columns)), dtype=np.float32)
+        left[:, :-1] = self._columns[:-1, ids].T
+        left[:, :-1] *= -0.5
+        left[:, -1] = 1
+        return np.asarray(np.matmul(left, self._columns))
 
-    def keys(
-        self, ids: NDArray[np.int64], products: NDArray[np.float32]
-    ) -> tuple[Keys, NDArray[np.float64]]:
-        """Keys (m, n) of words and the slack of each row (m,).
+    def keys(self, ids: NDArray[np.int64], products: Floats32) -> Keys:
+        """Keys (m, n) of words; sets their :attr:`slack`.
 
         Args:
             ids: words, shape (m,), not ⊥.
             products: what :meth:`products` gave for them; overwritten.
         """
-        m = len(ids)
-        keys: Keys = np.empty((m, self.n), dtype=np.uint16)
-        slack = np.empty(m)
-        for at in range(0, m, _STRIP):
-            rows = products[at : at + _STRIP]
-            rows += self._squares
-            low, high = rows.min(axis=1), rows.max(axis=1)
-            width = high.astype(np.float64) - low
-            # Rows of one value have no order: every key is the same.
-            scale = np.divide(_LEVELS, width, out=np.zeros(len(width)), where=width > 0)
-            rows -= low[:, None]
-            rows *= scale.astype(np.float32)[:, None]
-            rows += np.float32(_FIRST)
-            keys[at : at + _STRIP] = rows  # the cast rounds down
-            slack[at : at + _STRIP] = width * (1.05 / _LEVELS) + 2 * self._error
-        keys[np.arange(m), ids] = 0
-        return keys, slack
+        new = np.flatnonzero(np.isinf(self.slack[ids]))
+        if len(new):
+            self._range(ids[new], products if len(new) == len(ids) else products[new])
+        products *= self._scale[ids, None]
+        products += self._shift[ids, None]
+        keys: Keys = products.astype(np.uint16)  # rounds down
+        keys[np.arange(len(ids)), ids] = 0
+        return keys
+
+    def _range(self, ids: NDArray[np.int64], products: Floats32) -> None:
+        """Choose the map to keys by the values of these words, once for each word."""
+        # Another product may give values that differ by two errors: they must fit the keys too.
+        low = products.min(axis=1) - 2 * self._error
+        width = products.max(axis=1) + 2 * self._error - low
+        # Rows of equal values have no order: every key is the same.
+        wide = width > 0
+        scale = np.divide(_LEVELS, width, out=np.zeros(len(ids)), where=wide).astype(np.float32)
+        self._scale[ids] = scale
+        self._shift[ids] = _FIRST - low * scale
+        self.slack[ids] = (width * (1.05 / _LEVELS) + 2 * self._error) * self._factor
 
 
 def window(keys: Keys, start: int, width: int) -> NDArray[np.int64] | None:

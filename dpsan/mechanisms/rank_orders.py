@@ -30,7 +30,7 @@ Ids = NDArray[np.int64]
 Run = Callable[[Callable[[int], None], range], Iterable[None]]
 """``map``, of this thread or of several."""
 
-_ORDER_BYTES: Final = 384 << 20
+_ORDER_BYTES: Final = 448 << 20
 """Memory for whole orders."""
 _NEAR_BYTES: Final = 64 << 20
 """Memory for the nearest words."""
@@ -48,6 +48,8 @@ _WIDER: Final = 4
 _FEW: Final = 2
 """Draws of a word up to which a part of its row is sorted, and not all of it."""
 _EXACT_ROWS: Final = 32
+_OFTEN: Final = 128
+"""Draws of a word, so far, from which its kept order is made exact: then a draw is a look-up."""
 
 
 class RankOrders:
@@ -75,11 +77,11 @@ class RankOrders:
         self._near = np.empty((n if self._depth else 0, self._depth), dtype=self._kind)
         self._slot = np.full(n, -1, dtype=np.int32)
         self._owner = np.full(room, -1, dtype=np.int64)
+        self._sharp = np.zeros(room, dtype=np.bool_)
         self._seen = np.zeros(n, dtype=np.bool_)
         self._drawn = np.zeros(n, dtype=np.int64)
-        self._slack = np.zeros(n)
         self._crowd = 1 + n // 32768
-        self._keys: NearKeys | None = None
+        self._keys = NearKeys(space)
 
     # -- the whole of it ---------------------------------------------------------------------------
 
@@ -145,11 +147,14 @@ class RankOrders:
 
     # -- words whose order is kept -----------------------------------------------------------------
 
-    def _kept(
-        self, ids: Ids, ranks: Ids, places: Ids, near: bool, out: Ids, run: Run
-    ) -> None:
+    def _kept(self, ids: Ids, ranks: Ids, places: Ids, near: bool, out: Ids, run: Run) -> None:
         """Decide draws by what is kept; those left undecided stay -1."""
         table = self._near if near else self._orders
+        if not near:
+            self._sharpen(np.unique(ids[places]), run)
+            sharp = self._sharp[self._slot[ids[places]]]
+            known, places = places[sharp], places[~sharp]
+            out[known] = table[self._slot[ids[known]], ranks[known]]
 
         def task(at: int) -> None:
             todo = places[at : at + _DRAWS]
@@ -169,6 +174,28 @@ class RankOrders:
         for _ in run(task, range(0, len(places), _DRAWS)):
             pass
 
+    def _sharpen(self, words: Ids, run: Run) -> None:
+        """Make the kept orders of those of these words exact that are drawn often."""
+        words = words[(self._drawn[words] >= _OFTEN) & ~self._sharp[self._slot[words]]]
+        for at in range(0, len(words), _EXACT_ROWS):
+            block = words[at : at + _EXACT_ROWS]
+            rows = self._distances(block)
+
+            def task(each: int, block: Ids = block, rows: NDArray[np.float64] = rows) -> None:
+                slot = self._slot[block[each]]
+                # Nearly in order, which a merge sort makes use of.
+                order = self._orders[slot].copy()
+                row = rows[each, order]
+                exact = np.argsort(row, kind="stable")
+                order, row = order[exact], row[exact]
+                if ((row[1:] == row[:-1]) & (order[1:] < order[:-1])).any():
+                    order = np.argsort(rows[each], kind="stable").astype(self._kind)
+                self._orders[slot] = order
+                self._sharp[slot] = True
+
+            for _ in run(task, range(len(block))):
+                pass
+
     def _decided(self, words: Ids, candidates: NDArray[Any], ranks: Ids, start: Ids) -> Ids:
         """The words of these ranks among candidates, or -1 where that is not certain.
 
@@ -183,7 +210,7 @@ class RankOrders:
         order = np.argsort(np.sqrt(squares), axis=1, kind="stable")
         chosen = order[np.arange(len(words)), ranks - start]
         rows = np.arange(len(words))
-        reached, slack = squares[rows, chosen], self._slack[words]
+        reached, slack = squares[rows, chosen], self._keys.slack[words]
         certain = (start == 1) | (reached > squares.min(axis=1) + slack)
         certain &= (start + width == self.n) | (reached < squares.max(axis=1) - slack)
         return np.where(certain, candidates[rows, chosen].astype(np.int64), -1)
@@ -199,27 +226,20 @@ class RankOrders:
         words, firsts = np.unique(ids[places], return_index=True)
         bounds = np.append(firsts, len(places))
         keys = self._keys
-        if keys is None:
-            keys = self._keys = NearKeys(self.space)
         step = int(np.clip(_PRODUCT_BYTES // (4 * self.n * _STRIP), 1, 8)) * _STRIP
         for at in range(0, len(words), step):
             products = keys.products(words[at : at + step])
 
-            def task(
-                start: int, at: int = at, products: NDArray[np.float32] = products
-            ) -> None:
+            def task(start: int, at: int = at, products: NDArray[np.float32] = products) -> None:
                 some = slice(at + start, min(at + start + _STRIP, len(words)))
-                rows, slack = keys.keys(words[some], products[start : start + _STRIP])
-                self._slack[words[some]] = slack
+                rows = keys.keys(words[some], products[start : start + _STRIP])
                 draws = places[bounds[some.start] : bounds[some.stop]]
                 self._strip(words[some], rows, ids, ranks, draws, out)
 
             for _ in run(task, range(0, min(step, len(words) - at), _STRIP)):
                 pass
 
-    def _strip(
-        self, words: Ids, rows: Keys, ids: Ids, ranks: Ids, places: Ids, out: Ids
-    ) -> None:
+    def _strip(self, words: Ids, rows: Keys, ids: Ids, ranks: Ids, places: Ids, out: Ids) -> None:
         """Decide the draws (all ``places``) of a few words by their rows of keys."""
         slots = self._slot[words]
         draws = np.bincount(np.searchsorted(words, ids[places]), minlength=len(words))
@@ -250,9 +270,7 @@ class RankOrders:
                 else:
                     candidates[each] = found
             some = places[part][good]
-            out[some] = self._decided(
-                ids[some], candidates[good], ranks[some], start[part][good]
-            )
+            out[some] = self._decided(ids[some], candidates[good], ranks[some], start[part][good])
 
     def _make_room(self, words: Ids) -> None:
         """Give slots to those of these words (distinct, without one) that are drawn most often."""
@@ -269,6 +287,7 @@ class RankOrders:
         self._slot[self._owner[held[won]]] = -1
         words = words[: len(slots)]
         self._owner[slots] = words
+        self._sharp[slots] = False
         self._slot[words] = slots
 
     def __getstate__(self) -> dict[str, Any]:

@@ -63,9 +63,7 @@ class RankResponseSampler(Sampler):
 
     batch_words = 1 << 18
 
-    def __init__(
-        self, space: MetricSpace, weights: NDArray[np.uint64], **memory: int
-    ) -> None:
+    def __init__(self, space: MetricSpace, weights: NDArray[np.uint64], **memory: int) -> None:
         self.space = space
         self.weights = weights
         self.orders = RankOrders(space, **memory)
