@@ -154,7 +154,7 @@ def exp_certificate(
     def build() -> dict[str, NDArray[Any]]:
         return _exp_losses(space, weights, distances, score, unknown, error, block)
 
-    found = space.table(f"certificate-1-{key}", build)
+    found = space.table(f"certificate-2-{key}", build)
     ldp, per_unit, slack = found["values"].tolist()
     first, second = found["pair"].tolist()
     return Certificate(

@@ -34,6 +34,8 @@ _KEPT: Final = -1
 _MASKED: Final = -2
 _PASSED: Final = -3
 _CACHE_TOKENS: Final = 200_000
+_BATCH_WORDS: Final = 4096
+"""Words given to a sampler at once: bounds memory for any length of line."""
 
 
 class Sanitizer:
@@ -270,10 +272,11 @@ class Sanitizer:
         streams = rng.streams_for(key, numbers, drawn)
         chosen = np.empty(len(ids), dtype=np.int64)
         at = 0
-        sampler = self._sampler
-        for part in streams.chunks(sampler.batch_words, whole_records=sampler.whole_records):
+        for part in streams.chunks(
+            self._sampler.batch_words, whole_records=self._sampler.whole_records
+        ):
             end = at + len(part)
-            chosen[at:end] = sampler.sample(ids[at:end], part)
+            chosen[at:end] = self._sampler.sample(ids[at:end], part)
             at = end
         outputs: list[str] = self._words[chosen].tolist()
         counts = dict.fromkeys(Action, 0)

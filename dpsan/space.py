@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.index import FlatIndex
+from dpsan.lattice import Lattice
 
 __all__ = ["MetricSpace", "Tables", "diameter_bound", "no_tables"]
 
@@ -67,6 +68,7 @@ class MetricSpace:
         self.name = name
         self._tables = tables
         self._memory: dict[str, Arrays] = {}
+        self._lattice: Lattice | None = None
         self.centroid: NDArray[np.float64] = self.vectors.mean(axis=0, dtype=np.float64)
 
     def table(self, name: str, build: Callable[[], Arrays]) -> Arrays:
@@ -113,18 +115,9 @@ class MetricSpace:
     def distances(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Euclidean distances from inputs (⊥ allowed) to every word, shape (m, n).
 
-        The distance of a word to itself is exactly 0.
+        Each is a function of its two rows alone, symmetric, and exactly 0 from a word to itself.
         """
-        points = self.points(ids) - self.centroid
-        out = points @ self._centred.T
-        out *= -2
-        out += np.einsum("md,md->m", points, points)[:, None]
-        out += self._squares
-        np.maximum(out, 0, out=out)
-        np.sqrt(out, out=out)
-        known = np.flatnonzero(ids < self.n)
-        out[known, ids[known]] = 0.0
-        return out
+        return self.lattice.distances(ids)
 
     def rank(self, word: int, other: int) -> tuple[float, int]:
         """Distance between two words, and how many words are nearer to the first (ties by row)."""
@@ -136,25 +129,14 @@ class MetricSpace:
     @property
     def distance_error(self) -> float:
         """Bound on the rounding error of one value of :meth:`distances`."""
-        # |sqrt(a + e) - sqrt(a)| <= sqrt(e); e bounds the float64 error of x² + y² - 2xy.
-        return float(np.sqrt(4 * (self.d + 8) * 2.0**-53 * float(self._squares.max()))) * 2
+        return self.lattice.error
 
     @property
-    def _centred(self) -> NDArray[np.float64]:
-        return self._float64()[0]
-
-    @property
-    def _squares(self) -> NDArray[np.float64]:
-        return self._float64()[1]
-
-    def _float64(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        # Centred, because x² + y² - 2xy cancels less for short vectors.
-        held = self._memory.get("float64")
-        if held is None:
-            centred = self.vectors - self.centroid
-            held = {"centred": centred, "squares": np.einsum("nd,nd->n", centred, centred)}
-            self._memory["float64"] = held
-        return held["centred"], held["squares"]
+    def lattice(self) -> Lattice:
+        """The same points where distances are exact; made when first needed."""
+        if self._lattice is None:
+            self._lattice = Lattice(self.vectors, self.centroid)
+        return self._lattice
 
     def eager(self, outputs: int) -> bool:
         """Whether a table over all words against ``outputs`` words is cheap enough to build."""
@@ -222,7 +204,7 @@ class MetricSpace:
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        state.update(_memory={}, _tables=no_tables)
+        state.update(_memory={}, _lattice=None, _tables=no_tables)
         del state["vectors"]  # a view of the index's own memory
         return state
 

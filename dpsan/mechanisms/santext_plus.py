@@ -16,7 +16,7 @@ Source
 Parameters
     sensitive: share of the vocabulary, 0.9 in the paper.  p: 0.3 in the paper.
 Cost
-    One row of n weights per distinct word.
+    n weights per distinct word once, and about sqrt(n) per word.
 Not to be confused with
     ``exponential``, which is SanText and draws every word from the whole vocabulary.
 """
@@ -32,31 +32,60 @@ from numpy.typing import NDArray
 
 from dpsan.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.guarantee import Claim, Guarantee, Status
-from dpsan.mechanisms.base import Mechanism, RowSampler, parameter
+from dpsan.mechanisms.base import SCORE_CAP, Mechanism, parameter
+from dpsan.mechanisms.blocks import DistanceSampler
 from dpsan.rng import Streams
 from dpsan.space import MetricSpace
 
-__all__ = ["SanTextPlus", "SanTextPlusSampler"]
+__all__ = ["NearestScores", "SanTextPlus", "SanTextPlusSampler"]
 
 
-class SanTextPlusSampler(RowSampler):
-    """Rows over V_S only, and the coin of the words of V_N.
+@dataclass(frozen=True)
+class NearestScores:
+    """Scores counted from the nearest word of V_S.
 
     Args:
         space: words in order of frequency.
         factor: nats per unit of distance.
         first: the first row of V_S.
-        p: probability with which a word of V_N is drawn anew.
     """
 
-    def __init__(self, space: MetricSpace, factor: float, first: int, p: float) -> None:
-        super().__init__(space, self._scores)
-        self.factor, self.first, self.p = factor, first, p
+    space: MetricSpace
+    factor: float
+    first: int
+    cap: float = SCORE_CAP
 
-    def _scores(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Scores of words (m,) against every word, (m, n)."""
         scores = self.space.distances(ids) * self.factor
         scores -= scores[:, self.first :].min(axis=1, keepdims=True)
         return np.maximum(scores, 0, out=scores)
+
+
+class SanTextPlusSampler(DistanceSampler):
+    """Weights over V_S only, and the coin of the words of V_N.
+
+    Args:
+        space: words in order of frequency.
+        scores: see :class:`NearestScores`.
+        p: probability with which a word of V_N is drawn anew.
+    """
+
+    def __init__(self, space: MetricSpace, scores: NearestScores, p: float) -> None:
+        super().__init__(space, scores, first=scores.first)
+        self.factor, self.first, self.p = scores.factor, scores.first, p
+        self._least = np.full(scores.first, np.nan)
+
+    def _nearest(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        missing = np.unique(ids[ids < self.first])
+        missing = missing[np.isnan(self._least[missing])]
+        for at in range(0, len(missing), self.block):
+            part = missing[at : at + self.block]
+            self._least[part] = self.space.distances(part)[:, self.first :].min(axis=1)
+        out = np.zeros(len(ids))  # a word of V_S is the nearest to itself
+        frequent = ids < self.first
+        out[frequent] = self._least[ids[frequent]] * self.factor
+        return out
 
     def weights(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Integer weights, 0 for the words of V_N."""
@@ -66,9 +95,10 @@ class SanTextPlusSampler(RowSampler):
 
     def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
         """See :class:`Sampler`."""
-        out = super().sample(ids, streams)
         keep = (ids < self.first) & (streams.uniform("keep")[:, 0] >= self.p)
-        return np.where(keep, ids, out)
+        out = ids.copy()
+        self._draw(ids, streams, np.flatnonzero(~keep), out)
+        return out
 
     def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """See :class:`Sampler`."""
@@ -133,4 +163,5 @@ class SanTextPlus(Mechanism):
 
     def prepare(self, space: MetricSpace) -> SanTextPlusSampler:
         """The published sampler."""
-        return SanTextPlusSampler(space, 0.5 * self.epsilon, self.first(space.n), self.p)
+        scores = NearestScores(space, 0.5 * self.epsilon, self.first(space.n))
+        return SanTextPlusSampler(space, scores, self.p)

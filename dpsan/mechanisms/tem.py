@@ -16,7 +16,7 @@ Source
 Parameters
     beta: mass given up beyond gamma where every other word is that far, in (0, 0.5].
 Cost
-    One row of n weights per distinct word, then one binary search per word.
+    n weights per distinct word once, and about sqrt(n) per word.
 Not to be confused with
     leaving the words beyond gamma out, whose supports differ: infinite loss.
 """
@@ -29,7 +29,8 @@ from typing import ClassVar
 
 from dpsan.certificate import Certificate
 from dpsan.guarantee import Claim, Guarantee, Status
-from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, RowSampler, parameter
+from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, parameter
+from dpsan.mechanisms.blocks import DistanceSampler
 from dpsan.mechanisms.exponential import DistanceScores
 from dpsan.space import MetricSpace
 
@@ -88,6 +89,6 @@ class TEM(Mechanism):
         """See :class:`Mechanism`."""
         return self._scores(space).certificate(repr(self))
 
-    def prepare(self, space: MetricSpace) -> RowSampler:
-        """A row sampler."""
-        return RowSampler(space, self._scores(space))
+    def prepare(self, space: MetricSpace) -> DistanceSampler:
+        """A sampler by blocks of words."""
+        return DistanceSampler(space, self._scores(space))

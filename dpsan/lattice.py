@@ -1,0 +1,130 @@
+"""Points on a public lattice, whose squared distances are exact whatever computes them.
+
+Knows vectors.  Must not know words or mechanisms.
+
+A matrix product of float64 numbers depends in its last bits on the order of its sums: on the BLAS,
+its threads, the shape of the product and the place in it.  Here the centred vectors are rounded
+once to integer multiples of a power of two, few enough for every partial sum of x² + y² - 2xy to
+be an integer of at most 2^53.  Such sums are exact in any order, with and without fused
+multiply-add, and the square root is correctly rounded: a distance is a function of its two rows.
+What the rounding moves is bounded by :attr:`Lattice.error`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Lattice"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_LARGEST: Final = 2.0**25.5
+"""Bound on a norm L in lattice units: 2·|x||y| + x² + y² <= 4·L² = 2^53."""
+_HELD_BYTES: Final = 256 << 20
+"""Up to this size the integers are held in float64; beyond it they are made again as needed."""
+_STEP: Final = 8192
+_PIECE: Final = 500_000
+"""Multiplications in one product up to which OpenBLAS works in the calling thread (2^19)."""
+
+
+class Lattice:
+    """n points and the centroid (input ``n``), rounded to a lattice around the centroid.
+
+    Args:
+        vectors: shape (n, d); not copied.
+        centroid: shape (d,).
+    """
+
+    def __init__(self, vectors: NDArray[np.float32], centroid: Floats) -> None:
+        self.n, self.d = vectors.shape
+        self._vectors, self._centroid = vectors, centroid
+        squares = [
+            float(np.einsum("nd,nd->n", part, part).max())
+            for part in (vectors[at : at + _STEP] - centroid for at in range(0, self.n, _STEP))
+        ]
+        largest = math.sqrt(max(squares, default=0.0)) * (1 + 1e-9)
+        # The largest power of two with largest·scale + the rounding of a row <= _LARGEST.
+        exponent = 0
+        if largest > 0:
+            exponent = math.frexp((_LARGEST - math.sqrt(self.d)) / largest)[1] - 1
+        self.scale = math.ldexp(1.0, exponent)
+        self.unit = math.ldexp(1.0, -exponent)
+        """Length of one step, a power of two: multiplying by it is exact."""
+        self.error = math.sqrt(self.d) * self.unit + largest * 2.0**-50
+        """Bound on abs(distance - true distance of the two vectors).
+
+        A row moves by at most half a step in each coordinate, sqrt(d)/2 steps, and so does the
+        other; the second term covers the rounding of the centring and of the square root.
+        """
+        self._held: Floats | None = None
+        if 8 * self.n * (self.d + 2) <= _HELD_BYTES:
+            self._held = self._made(0, self.n)
+
+    def _integers(self, vectors: NDArray[np.float32]) -> Floats:
+        out = vectors - self._centroid
+        out *= self.scale
+        return np.rint(out, out=out)
+
+    def left(self, ids: Ids) -> Floats:
+        """Left factors (-2x, x², 1) of inputs, shape (m, d + 2)."""
+        out = np.empty((len(ids), self.d + 2))
+        unknown = ids == self.n
+        x = self._integers(self._vectors[np.where(unknown, 0, ids)])
+        x[unknown] = 0.0
+        np.multiply(x, -2.0, out=out[:, : self.d])
+        np.einsum("md,md->m", x, x, out=out[:, self.d])
+        out[:, self.d + 1] = 1.0
+        return out
+
+    def right(self, start: int, stop: int) -> Floats:
+        """Right factors (y, 1, y²) of the words start ... stop - 1 as columns, (d + 2, words)."""
+        return self._made(start, stop) if self._held is None else self._held[:, start:stop]
+
+    def _made(self, start: int, stop: int) -> Floats:
+        out = np.empty((self.d + 2, stop - start))
+        for at in range(start, stop, _STEP):
+            y = self._integers(self._vectors[at : min(at + _STEP, stop)])
+            part = slice(at - start, at - start + len(y))
+            out[: self.d, part] = y.T
+            np.einsum("nd,nd->n", y, y, out=out[self.d + 1, part])
+        out[self.d] = 1.0
+        return out
+
+    def rows(self, words: int) -> int:
+        """How many inputs against so many words make one product in the calling thread."""
+        return max(1, int(_PIECE // (words * (self.d + 2))))
+
+    def squared(self, left: Floats, right: Floats, out: Floats) -> None:
+        """Squared distances in square units: integers, exact; uses the calling thread only.
+
+        Args:
+            left: see :meth:`left`, shape (m, d + 2).
+            right: see :meth:`right`, shape (d + 2, words).
+            out: shape (m, words), contiguous.
+        """
+        words = right.shape[1]
+        rows = self.rows(words)
+        whole = len(left) // rows * rows
+        if whole:
+            pieces = left[:whole].reshape(-1, rows, self.d + 2)
+            np.matmul(pieces, right, out=out[:whole].reshape(-1, rows, words))
+        if whole < len(left):
+            np.matmul(left[whole:], right, out=out[whole:])
+
+    def distances(self, ids: Ids) -> Floats:
+        """Distances from inputs to every word, shape (m, n)."""
+        out, left = np.empty((len(ids), self.n)), self.left(ids)
+        if self._held is not None:
+            np.matmul(left, self._held, out=out)
+        else:
+            for at in range(0, self.n, _STEP):
+                stop = min(at + _STEP, self.n)
+                out[:, at:stop] = left @ self.right(at, stop)
+        np.sqrt(out, out=out)
+        out *= self.unit
+        return out
