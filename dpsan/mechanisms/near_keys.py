@@ -1,6 +1,6 @@
 """All words by approximate distance from some words: float32 keys of 16 bits with a bound.
 
-Knows vectors and rounding errors.  Must not know ranks that were drawn, weights or strings.
+Knows points and rounding errors.  Must not know ranks that were drawn, weights or strings.
 
 A key is the squared distance in float32, mapped to 2 ... 65,502 and rounded down, so a counting
 sort puts a row of n words in order in a fraction of the time of a comparison sort.  The order is
@@ -17,8 +17,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.space import MetricSpace
-
 __all__ = ["Keys", "NearKeys", "window"]
 
 _UNIT: Final = 2.0**-24
@@ -26,6 +24,7 @@ _UNIT: Final = 2.0**-24
 _LEVELS: Final = 65_500
 _FIRST: Final = 2
 """Key of the nearest other word, up to rounding; 0 is the word itself."""
+_STEP: Final = 8192
 _SAMPLE: Final = 1024
 """Keys of a row that are sorted to guess where a rank lies."""
 
@@ -37,18 +36,18 @@ class NearKeys:
     """Approximate distances from words to all words.
 
     Args:
-        space: the vocabulary.
+        points: shape (n, d), whole numbers whose distances count.
     """
 
-    def __init__(self, space: MetricSpace) -> None:
-        self.n, d = space.n, space.d
-        centred = space.vectors - space.centroid
-        squares = np.einsum("nd,nd->n", centred, centred)
-        # Scaled by a power of two, which is exact, to norms below 1: no square overflows.
+    def __init__(self, points: NDArray[np.int32]) -> None:
+        self.n, d = points.shape
+        columns = np.empty((d + 1, self.n), dtype=np.float32)
+        squares = np.einsum("nd,nd->n", points, points, dtype=np.float64)
+        # Scaled by a power of two, which is exact, to norms of at most 1.
         exponent = math.frexp(math.sqrt(float(squares.max())))[1]
         self._factor = math.ldexp(1.0, 2 * exponent)
-        columns = np.empty((d + 1, self.n), dtype=np.float32)
-        columns[:d] = np.ldexp(centred, 1 - exponent).T
+        for at in range(0, self.n, _STEP):
+            columns[:d, at : at + _STEP] = np.ldexp(points[at : at + _STEP], 1 - exponent).T
         columns[d] = squares / self._factor
         self._columns = columns
         largest = float(columns[d].max()) * (1 + 1e-6)

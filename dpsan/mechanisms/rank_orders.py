@@ -47,6 +47,7 @@ are taken where more words share a key."""
 _WIDER: Final = 4
 _FEW: Final = 2
 """Draws of a word up to which a part of its row is sorted, and not all of it."""
+_STEP: Final = 8192
 _EXACT_ROWS: Final = 32
 _OFTEN: Final = 128
 """Draws of a word, so far, from which its kept order is made exact: then a draw is a look-up."""
@@ -81,7 +82,9 @@ class RankOrders:
         self._seen = np.zeros(n, dtype=np.bool_)
         self._drawn = np.zeros(n, dtype=np.int64)
         self._crowd = 1 + n // 32768
-        self._keys = NearKeys(space)
+        self._points = _points(space)
+        self._squares = np.einsum("nd,nd->n", self._points, self._points, dtype=np.float64)
+        self._keys = NearKeys(self._points)
 
     # -- the whole of it ---------------------------------------------------------------------------
 
@@ -135,8 +138,7 @@ class RankOrders:
 
     def _distances(self, ids: Ids) -> NDArray[np.float64]:
         """Distances of at most ``_EXACT_ROWS`` words; -1 to the word itself, which comes first."""
-        # Always the same number of rows: see RowSampler.weights.
-        rows = self.space.distances(np.resize(ids, _EXACT_ROWS))[: len(ids)]
+        rows = self.space.distances(ids)
         rows[np.arange(len(ids)), ids] = -1.0
         return rows
 
@@ -204,9 +206,14 @@ class RankOrders:
         """
         width = candidates.shape[1]
         candidates = np.sort(candidates, axis=1)  # ties by row number: by a stable sort below
-        offsets = self._points(candidates)
-        offsets -= self._points(words)[:, None, :]
-        squares = np.einsum("mkd,mkd->mk", offsets, offsets)
+        # Whole numbers below 2^53, so exact in any order: the distances of MetricSpace.distances.
+        products = np.einsum(
+            "mkd,md->mk",
+            self._points[candidates].astype(np.float64),
+            self._points[words].astype(np.float64),
+        )
+        squares = self._squares[candidates] - 2 * products
+        squares += self._squares[words, None]
         order = np.argsort(np.sqrt(squares), axis=1, kind="stable")
         chosen = order[np.arange(len(words)), ranks - start]
         rows = np.arange(len(words))
@@ -214,10 +221,6 @@ class RankOrders:
         certain = (start == 1) | (reached > squares.min(axis=1) + slack)
         certain &= (start + width == self.n) | (reached < squares.max(axis=1) - slack)
         return np.where(certain, candidates[rows, chosen].astype(np.int64), -1)
-
-    def _points(self, ids: NDArray[Any]) -> NDArray[np.float64]:
-        """The points whose distances count, shape (..., d)."""
-        return np.asarray(self.space.vectors[ids], dtype=np.float64)
 
     # -- words whose order is made -----------------------------------------------------------------
 
@@ -297,6 +300,15 @@ class RankOrders:
         n = state["space"].n
         size = np.dtype(np.uint16 if n <= 1 << 16 else np.int32).itemsize * n
         RankOrders.__init__(self, state["space"], state["room"] * size, state["depth"] * size)
+
+
+def _points(space: MetricSpace) -> NDArray[np.int32]:
+    """The points of all words in steps of the lattice, (n, d)."""
+    out = np.empty((space.n, space.d), dtype=np.int32)
+    for at in range(0, space.n, _STEP):
+        words = np.arange(at, min(at + _STEP, space.n))
+        out[words] = space.lattice.left(words)[:, : space.d] / -2
+    return out
 
 
 def _window(ranks: Ids, half: int, n: int) -> tuple[Ids, int]:

@@ -30,7 +30,7 @@ def reference(large):
 
 def full_sort(space):
     """The definition: by distance, ties by row number, the word itself first."""
-    rows = np.concatenate([space.distances(np.arange(at, at + 1)) for at in range(space.n)])
+    rows = space.distances(np.arange(space.n))
     np.fill_diagonal(rows, -1.0)
     return np.argsort(rows, axis=1, kind="stable")
 
@@ -91,7 +91,7 @@ def test_the_slack_decides(large, reference, monkeypatch, honest):
     assert wrong.any() == (not honest)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 40),
     st.integers(1, 3),
@@ -143,19 +143,19 @@ def test_words_do_not_depend_on_threads(large, reference, monkeypatch):
 
 
 def test_slots_go_to_the_words_drawn_most_often(large):
-    orders = RankOrders(large, order_bytes=2 * N * 2)
+    orders = RankOrders(large, order_bytes=2 * N * 2, near_bytes=0)
     for ids in ([5, 6], [7, 8, 8], [7, 7, 9]):
         orders.words(np.array(ids), np.full(len(ids), 9))
     assert sorted(orders._owner.tolist()) == [7, 8]
 
 
 def test_keys_are_wrong_by_at_most_the_slack(large):
-    keys = NearKeys(large)
+    keys = RankOrders(large)._keys
     ids = np.arange(0, N, 100)
     rows = keys.keys(ids, keys.products(ids))
     assert (rows[np.arange(len(ids)), ids] == 0).all()
     assert (np.sort(rows, axis=1)[:, 1] >= 1).all()
-    squares = large.distances(ids) ** 2
+    squares = (large.distances(ids) / large.lattice.unit) ** 2
     order = np.argsort(rows, axis=1, kind="stable")
     behind = np.take_along_axis(squares, order, axis=1)
     worst = (np.maximum.accumulate(behind, axis=1) - behind).max(axis=1)
@@ -166,7 +166,7 @@ def test_keys_are_wrong_by_at_most_the_slack(large):
 
 @pytest.mark.parametrize("start", [1, 7, 1500, N - 40])
 def test_part_of_a_row(large, start):
-    keys = NearKeys(large)
+    keys = RankOrders(large)._keys
     row = keys.keys(np.array([11]), keys.products(np.array([11])))[0]
     assert (window(row, start, 33) == np.argsort(row, kind="stable")[start : start + 33]).all()
 
@@ -174,7 +174,7 @@ def test_part_of_a_row(large, start):
 def test_a_wrong_guess_is_seen():
     keys = np.zeros(N, dtype=np.uint16)
     keys[np.arange(N) % 2 == 0] = 9  # the sample sees only these
-    assert window(keys, 10, 5) is None
+    assert window(keys, 1400, 5) is None
 
 
 def test_pickle_keeps_the_sizes(large, reference):
