@@ -246,7 +246,7 @@ class RankOrders:
         """Decide the draws (all ``places``) of a few words by their rows of keys."""
         slots = self._slot[words]
         draws = np.bincount(np.searchsorted(words, ids[places]), minlength=len(words))
-        whole = (slots >= 0) | ~self._seen[words] | (draws > _FEW)
+        whole = (slots >= 0) | (draws > _FEW)
         line_of = np.cumsum(whole) - 1
         orders = np.argsort(rows[whole], axis=1, kind="stable").astype(self._kind)
         kept = slots[whole] >= 0
@@ -254,6 +254,11 @@ class RankOrders:
         if self._depth:
             self._near[words[whole]] = orders[:, : self._depth]
             self._seen[words[whole]] = True
+            for each in np.flatnonzero(~whole & ~self._seen[words]).tolist():
+                found = window(rows[each], 0, self._depth)
+                if found is not None:
+                    self._near[words[each]] = found
+                    self._seen[words[each]] = True
         row = np.searchsorted(words, ids[places])
         here = slots[row] < 0
         places, row = places[here], row[here]
