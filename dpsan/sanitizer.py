@@ -34,8 +34,6 @@ _KEPT: Final = -1
 _MASKED: Final = -2
 _PASSED: Final = -3
 _CACHE_TOKENS: Final = 200_000
-_BATCH_WORDS: Final = 4096
-"""Words given to a sampler at once: bounds memory for any length of line."""
 
 
 class Sanitizer:

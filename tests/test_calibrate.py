@@ -140,9 +140,11 @@ def test_intervals_hold(few_draws):
             for _, low, high in outputs.confirm([target], mechanism, attempt)
         ]
         assert all(inside)
-        # The twin: limits about a share that is 10 % off would not.
+        # The twin: not all of them hold a share that is 20 % off.
         assert not all(
-            low <= true * 1.2 <= high for _, low, high in outputs.confirm([target], mechanism, 0)
+            low <= true * 1.2 <= high
+            for attempt in range(10)
+            for _, low, high in outputs.confirm([target], mechanism, attempt)
         )
 
 
