@@ -25,6 +25,8 @@ _LEVELS: Final = 65_500
 _FIRST: Final = 2
 """Key of the nearest other word, up to rounding; 0 is the word itself."""
 _STEP: Final = 8192
+_PIECE: Final = 500_000
+"""Multiplications in one product up to which OpenBLAS works in the calling thread (2^19)."""
 _SAMPLE: Final = 1024
 """Keys of a row that are sorted to guess where a rank lies."""
 
@@ -67,7 +69,14 @@ class NearKeys:
         left[:, :-1] = self._columns[:-1, ids].T
         left[:, :-1] *= -0.5
         left[:, -1] = 1
-        return np.asarray(np.matmul(left, self._columns))
+        out = np.empty((len(ids), self.n), dtype=np.float32)
+        # In tiles that BLAS computes in the calling thread: its own threads would wait for the next
+        # product busily, on the processors that the callers need.
+        step = max(1, _PIECE // left.size) if left.size else self.n
+        for at in range(0, self.n, step):
+            part = slice(at, at + step)
+            np.matmul(left, self._columns[:, part], out=out[:, part])
+        return out
 
     def keys(self, ids: NDArray[np.int64], products: Floats32) -> Keys:
         """Keys (m, n) of words; sets their :attr:`slack`.

@@ -30,14 +30,12 @@ Ids = NDArray[np.int64]
 Run = Callable[[Callable[[int], None], range], Iterable[None]]
 """``map``, of this thread or of several."""
 
-_ORDER_BYTES: Final = 448 << 20
+_ORDER_BYTES: Final = 352 << 20
 """Memory for whole orders."""
 _NEAR_BYTES: Final = 64 << 20
 """Memory for the nearest words."""
-_PRODUCT_BYTES: Final = 8 << 20
-"""Size of one float32 product."""
 _STRIP: Final = 8
-"""Rows of a product put in order by one task."""
+"""Rows made by one task."""
 _DRAWS: Final = 2048
 """Draws decided by one task."""
 _HALF: Final = 6
@@ -229,18 +227,15 @@ class RankOrders:
         words, firsts = np.unique(ids[places], return_index=True)
         bounds = np.append(firsts, len(places))
         keys = self._keys
-        step = int(np.clip(_PRODUCT_BYTES // (4 * self.n * _STRIP), 1, 8)) * _STRIP
-        for at in range(0, len(words), step):
-            products = keys.products(words[at : at + step])
 
-            def task(start: int, at: int = at, products: NDArray[np.float32] = products) -> None:
-                some = slice(at + start, min(at + start + _STRIP, len(words)))
-                rows = keys.keys(words[some], products[start : start + _STRIP])
-                draws = places[bounds[some.start] : bounds[some.stop]]
-                self._strip(words[some], rows, ids, ranks, draws, out)
+        def task(at: int) -> None:
+            some = slice(at, min(at + _STRIP, len(words)))
+            rows = keys.keys(words[some], keys.products(words[some]))
+            draws = places[bounds[some.start] : bounds[some.stop]]
+            self._strip(words[some], rows, ids, ranks, draws, out)
 
-            for _ in run(task, range(0, min(step, len(words) - at), _STRIP)):
-                pass
+        for _ in run(task, range(0, len(words), _STRIP)):
+            pass
 
     def _strip(self, words: Ids, rows: Keys, ids: Ids, ranks: Ids, places: Ids, out: Ids) -> None:
         """Decide the draws (all ``places``) of a few words by their rows of keys."""
