@@ -17,7 +17,8 @@ Source
 Parameters
     k: neighbours joined to each word.  edges: hop or rank.  cap: R, 0 for none.
 Cost
-    The graph once per vocabulary (cached); one row of n path lengths per distinct word.
+    The graph once per vocabulary (cached).  With hops and a small cap the words nearer than the cap
+    per distinct word, some hundreds; else one row of n path lengths.
 Not to be confused with
     the rank from the true word as a score, which is no metric (see ``zipf-response``).
 """
@@ -35,11 +36,19 @@ from dpsan.certificate import Certificate, exp_certificate
 from dpsan.errors import UsageError
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, RowSampler, parameter
+from dpsan.mechanisms.sparse_rows import NearRows, SparseRowSampler
 from dpsan.space import MetricSpace
 
 __all__ = ["Geodesic", "PathLengths", "neighbor_graph"]
 
 _BLOCK: Final = 256
+_SPARSE: Final = 8
+"""Words nearer than the cap are listed if they are at most one in so many."""
+_HOPS: Final = 100
+"""Caps from here on are not worth a list, and lengths stay within a byte."""
+_SAMPLE: Final = 64
+_HELD: Final = 1 << 24
+"""Largest number of near words held for a whole vocabulary: 5 bytes each."""
 
 
 def neighbor_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
@@ -172,6 +181,22 @@ class PathLengths:
             steps += 1
         return np.ascontiguousarray(out.T)
 
+    def near(self, ids: NDArray[np.int64]) -> NearRows:
+        """The words nearer than the cap; their levels are lengths.  Only for hops with a cap."""
+        from scipy.sparse import identity  # heavy import
+
+        cap = int(self.cap)
+        one = identity(self.n, dtype=np.int16, format="csr")
+        step = (self._sparse() != 0).astype(np.int16) + one
+        reached = total = one[ids]
+        for _ in range(cap - 1):
+            reached = reached @ step
+            reached.data[:] = 1
+            total = total + reached  # how often a word was reached: the nearer, the more
+        total.sort_indices()
+        levels = (cap - total.data).astype(np.uint8)
+        return NearRows(total.indptr.astype(np.int64), total.indices.astype(np.int32), levels)
+
     def of(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores of lengths."""
         scores = lengths * self.factor
@@ -252,5 +277,43 @@ class Geodesic(Mechanism):
         )
 
     def prepare(self, space: MetricSpace) -> RowSampler:
-        """A row sampler."""
-        return RowSampler(space, self.paths(space))
+        """A row sampler; one of near words where they are few."""
+        paths = self.paths(space)
+        if paths.hops and self.cap and self.cap < _HOPS:
+            sample = np.unique(np.linspace(0, space.n - 1, _SAMPLE).astype(np.int64))
+            reach = len(paths.near(sample).words) / len(sample)
+            if reach * _SPARSE <= space.n:
+                levels = paths.of(np.arange(self.cap + 1.0))
+                return SparseRowSampler(space, paths, _Held(paths, reach), levels, reach)
+        return RowSampler(space, paths)
+
+
+class _Held:
+    """Near words on request; all of them are held once half of the vocabulary was asked for.
+
+    Args:
+        paths: where they come from.
+        reach: about how many a word has.
+    """
+
+    def __init__(self, paths: PathLengths, reach: float) -> None:
+        self.paths = paths
+        self.small = reach * paths.n <= _HELD
+        self._asked = 0
+        self._all: NearRows | None = None
+
+    def __call__(self, ids: NDArray[np.int64]) -> NearRows:
+        self._asked += len(ids)
+        if self._all is None:
+            if not self.small or 2 * self._asked < self.paths.n:
+                return self.paths.near(ids)
+            self._all = self.paths.near(np.arange(self.paths.n))
+        starts, words, levels = self._all
+        sizes = starts[ids + 1] - starts[ids]
+        ends = np.cumsum(sizes)
+        entries = np.arange(ends[-1] if len(ends) else 0)
+        entries += np.repeat(starts[ids] - ends + sizes, sizes)
+        return NearRows(np.append(0, ends), words[entries], levels[entries])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_asked": 0, "_all": None}

@@ -13,7 +13,8 @@ Source
     This project (mechanisms.md §3).  Any non-increasing score of the rank works the same way:
     epsilon = score(0) - score(n-1).
 Cost
-    A rank in O(log n); the word of that rank by one row of n distances per distinct word.
+    A rank in O(log n); the word of that rank from a kept order of all words, or of the nearest, or
+    by one row of n float32 distances (:mod:`dpsan.mechanisms.rank_orders`); about 0.6 GB.
 Not to be confused with
     ``rank-softmax``, whose ranks are counted from a noisy pivot and not from the true word.
 """
@@ -21,9 +22,8 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,11 @@ from numpy.typing import NDArray
 from dpsan.certificate import Certificate, rank_certificate
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.rank_orders import RankOrders
 from dpsan.rng import Streams
 from dpsan.space import MetricSpace
 
 __all__ = ["RankResponseSampler", "ZipfResponse", "rank_weights"]
-
-_ORDER_BYTES: Final = 256 << 20
-"""Memory for the orders of frequent words."""
-_ROWS: Final = 32
-_OFTEN: Final = 3
-"""Draws of one word in a batch from which its whole order is made and kept."""
 
 
 def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
@@ -64,32 +59,20 @@ class RankResponseSampler(Sampler):
     Args:
         space: the vocabulary.
         weights: shape (n,), non-increasing.
-        cache_bytes: memory for the orders of words that are drawn often.
+        memory: for whole orders and for the nearest words, bytes; see :class:`RankOrders`.
     """
 
-    def __init__(
-        self, space: MetricSpace, weights: NDArray[np.uint64], cache_bytes: int = _ORDER_BYTES
-    ) -> None:
+    batch_words = 1 << 18
+
+    def __init__(self, space: MetricSpace, weights: NDArray[np.uint64], **memory: int) -> None:
         self.space = space
         self.weights = weights
+        self.orders = RankOrders(space, **memory)
         self._cumulative = np.cumsum(weights)
-        self._room = max(1, cache_bytes // (4 * space.n))
-        self._orders: OrderedDict[int, NDArray[np.int32]] = OrderedDict()
-
-    def _distances(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Distances of at most ``_ROWS`` words; -1 to the word itself, which comes first."""
-        # Always the same number of rows: see RowSampler.weights.
-        rows = self.space.distances(np.resize(ids, _ROWS))[: len(ids)]
-        rows[np.arange(len(ids)), ids] = -1.0
-        return rows
 
     def order(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """All words by rank from each word, shape (m, n)."""
-        out = np.empty((len(ids), self.space.n), dtype=np.int32)
-        for at in range(0, len(ids), _ROWS):
-            part = slice(at, at + _ROWS)
-            out[part] = np.argsort(self._distances(ids[part]), axis=1, kind="stable")
-        return out
+        return self.orders.order(ids)
 
     def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
         """See :class:`Sampler`."""
@@ -99,44 +82,8 @@ class RankResponseSampler(Sampler):
         out = drawn.astype(np.int64)  # ⊥: uniform over the words
         known = np.flatnonzero(ids < n)
         ranks = np.searchsorted(self._cumulative, drawn[known], side="right")
-        out[known] = ids[known]
-        far = known[ranks > 0]
-        if len(far):
-            self._at_rank(ids[far], ranks[ranks > 0], out, far)
+        out[known] = self.orders.words(ids[known], ranks)
         return out
-
-    def _at_rank(
-        self,
-        ids: NDArray[np.int64],
-        ranks: NDArray[np.int64],
-        out: NDArray[np.int64],
-        places: NDArray[np.int64],
-    ) -> None:
-        """Write the words of these ranks (> 0) from these words to ``out``."""
-        sorting = np.argsort(ids, kind="stable")
-        distinct, starts = np.unique(ids[sorting], return_index=True)
-        groups = np.split(sorting, starts[1:])
-        unseen = []
-        for key, group in zip(distinct.tolist(), groups, strict=True):
-            held = self._orders.get(key)
-            if held is None:
-                unseen.append((key, group))
-                continue
-            self._orders.move_to_end(key)
-            out[places[group]] = held[ranks[group]]
-        for at in range(0, len(unseen), _ROWS):
-            part = unseen[at : at + _ROWS]
-            rows = self._distances(np.array([key for key, _ in part]))
-            for row, (key, group) in zip(rows, part, strict=True):
-                if len(group) >= _OFTEN:
-                    held = np.argsort(row, kind="stable").astype(np.int32)
-                    self._orders[key] = held
-                    out[places[group]] = held[ranks[group]]
-                else:
-                    for each in group.tolist():
-                        out[places[each]] = _select(row, int(ranks[each]))
-            while len(self._orders) > self._room:
-                self._orders.popitem(last=False)
 
     def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """See :class:`Sampler`."""
@@ -145,16 +92,6 @@ class RankResponseSampler(Sampler):
         law = self.weights / self._cumulative[-1]
         out[known[:, None], self.order(ids[known])] = law
         return out
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_orders": OrderedDict()}
-
-
-def _select(row: NDArray[np.float64], rank: int) -> int:
-    """Place of the value of this rank in the stable order of a row, without sorting it."""
-    value = np.partition(row, rank)[rank]
-    below = int(np.count_nonzero(row < value))
-    return int(np.flatnonzero(row == value)[rank - below])
 
 
 @dataclass(frozen=True)
