@@ -128,10 +128,18 @@ class MetricSpace:
 
     def rank(self, word: int, other: int) -> tuple[float, int]:
         """Distance between two words, and how many words are nearer to the first (ties by row)."""
+        distances, ranks = self.ranks(word, np.array([other]))
+        return distances[0], ranks[0]
+
+    def ranks(self, word: int, others: NDArray[np.int64]) -> tuple[list[float], list[int]]:
+        """Distances from a word to others, and for each how many words are nearer to the word."""
         distances = self.distances(np.array([word]))[0]
-        reached = distances[other]
-        nearer = int((distances < reached).sum() + (distances[:other] == reached).sum())
-        return float(reached), 0 if other == word else max(nearer, 1)
+        reached = distances[others]
+        ranks = []
+        for other, limit in zip(others.tolist(), reached, strict=True):
+            nearer = int((distances < limit).sum() + (distances[:other] == limit).sum())
+            ranks.append(0 if other == word else max(nearer, 1))
+        return reached.tolist(), ranks
 
     @property
     def distance_error(self) -> float:

@@ -17,7 +17,7 @@ LAYERS = [
     {"text", "embeddings"},
     {"noise", "grid", "analytic", "guarantee", "composition", "weights", "refute"},
     {"cache", "cache_entry", "cache_files", "index", "space", "library"},
-    {"mechanisms", "certificate", "sensitivity", "unknown"},
+    {"mechanisms", "certificate", "sensitivity", "unknown", "lookup"},
     {
         "runspec",
         "sanitizer",

@@ -39,6 +39,9 @@ Ids = NDArray[np.int64]
 class Sampler(ABC):
     """A mechanism made ready for one space: the array function that carries the privacy."""
 
+    batch_words: int = 4096
+    """Words best given at once: enough to work on together, few enough to hold."""
+
     whole_records: ClassVar[bool] = False
     """Whether words of one record must be given together (see :attr:`Streams.records`)."""
 
