@@ -224,7 +224,7 @@ Projection = Callable[[MetricSpace, NDArray[np.float64], Streams], Ids]
 
 def nearest(space: MetricSpace, points: NDArray[np.float64], streams: Streams) -> Ids:
     """The word nearest to each noisy point, ties by row number."""
-    return space.search(points, 1)[0][:, 0]
+    return space.index.nearest(points)
 
 
 class PointSampler(Sampler):
