@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -40,7 +41,12 @@ __all__ = [
     "rewrite_stream",
 ]
 
+_FIRST_CHARACTERS: Final = 1 << 12
+"""Size of the first batch: its output is there soon after the start, however slow the mechanism."""
 _BATCH_CHARACTERS: Final = 1 << 18
+"""Largest size of a batch."""
+_QUICK, _SLOW = 1.0, 4.0
+"""Seconds: batches grow while they take less than the one, and shrink where more than the other."""
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
 
@@ -248,19 +254,27 @@ class _Flow:
 def _batches(records: Iterator[Record | None], plan: Plan) -> Iterator[tuple[list[Record], bool]]:
     """Records in groups, and whether somebody is waiting for the result.
 
-    Whatever is held when the source is idle, ends or fails comes before that.
+    Whatever is held when the source is idle, ends or fails comes before that.  Batches are as large
+    as is done in a few seconds.
     """
     batch: list[Record] = []
-    size = 0
+    # An audit lists copies batch by batch: its order must not depend on the time taken.
+    size, limit = 0, _BATCH_CHARACTERS if plan.copies > 1 else _FIRST_CHARACTERS
     try:
         for record in records:
             if record is not None:
                 batch.append(record)
-                size += record.size + sum(len(text) for text in record.texts)
-            full = size >= _BATCH_CHARACTERS or len(batch) >= plan.batch
+                size += record.size + sum(map(len, record.texts))
+            full = size >= limit or len(batch) >= plan.batch
             urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:
+                started = time.monotonic()
                 yield batch, urgent
+                seconds = time.monotonic() - started
+                if full and seconds < _QUICK:
+                    limit = min(2 * limit, _BATCH_CHARACTERS)
+                elif seconds > _SLOW and plan.copies == 1:
+                    limit = max(limit // 2, _FIRST_CHARACTERS)
                 batch, size = [], 0
     except InputError:
         if batch:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpsan.certificate import Certificate
 from dpsan.errors import UsageError, unknown_name
 from dpsan.guarantee import Guarantee, Status
-from dpsan.rng import Streams
+from dpsan.rng import KEY_BYTES, Streams, streams_for
 from dpsan.space import MetricSpace
 
 __all__ = [
@@ -245,6 +245,8 @@ class PointSampler(Sampler):
         self.space = space
         self.noise = noise
         self.project = project
+        # One vector, thrown away: its libraries load now, so that the first line need not wait.
+        noise(streams_for(bytes(KEY_BYTES), [0], [1]), space.d)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
