@@ -10,14 +10,17 @@ from __future__ import annotations
 import datetime
 import math
 import os
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain, repeat
+from operator import eq, or_
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from dpsan import __version__
 from dpsan.accounting import NOT_PROTECTED, Accountant
@@ -25,12 +28,13 @@ from dpsan.errors import OutputError
 from dpsan.files import create_private
 from dpsan.guarantee import Guarantee
 from dpsan.mechanisms.base import Mechanism
-from dpsan.runspec import AuditRecord
+from dpsan.runspec import ACTIONS, AuditTable
 from dpsan.sanitizer import Sanitizer
 
 __all__ = ["SCHEMA", "AuditWriter", "guarantee_row"]
 
 SCHEMA: Final = 1
+_ACTIONS: Final = np.array([str(action) for action in ACTIONS], dtype=object)
 
 _CHUNK: Final = 1 << 20
 
@@ -91,7 +95,7 @@ class AuditWriter:
         self._per_line = sanitizer.guarantee.per_line
         self._copies = copies
         if not part:
-            self._write([_header(sanitizer, originals=originals, seeded=seeded, copies=copies)])
+            self._write(_header(sanitizer, originals=originals, seeded=seeded, copies=copies))
 
     def __enter__(self) -> Self:
         return self
@@ -104,63 +108,83 @@ class AuditWriter:
     ) -> None:
         os.close(self._descriptor)
 
-    def words(
-        self, file: int, lines: Sequence[int], records: Sequence[AuditRecord], copy: int
-    ) -> None:
+    def words(self, file: int, lines: Sequence[int], table: AuditTable, copy: int) -> None:
         """Write the rows of one batch.
 
         Args:
             file: 1-based number of the input.
             lines: for each text of the batch its line.
-            records: what was done.
+            table: what was done.
             copy: 1-based number of the copy.
         """
-        rows = []
-        shift, at = 0, -1
-        share = self._shares(records)
-        for each in records:
-            if each.record != at:
-                at, shift = each.record, 0
-            # Positions are those of the output line: input positions would tell word lengths.
-            start = each.start + shift
-            shift += len(each.output) - (each.end - each.start)
-            row: dict[str, Any] = {
-                "type": "word",
-                "file": file,
-                "line": lines[each.record],
-                "start": start,
-                "end": start + len(each.output),
-                "action": each.action,
-                "out": each.output,
-                # Kept, passed and masked words are not drawn: no epsilon bounds what they tell.
-                "epsilon": share(each.record) if each.output_id >= 0 else None,
-            }
-            if self._copies > 1:
-                row["copy"] = copy
-            if self._originals:
-                row.update(self._original(each))
-            rows.append(row)
-        self._write(rows)
+        # Whole columns as JSON, put together by one template: an object for each row would cost
+        # several times as much as drawing the word.
+        heads = [f'{{"type":"word","file":{file},"line":{line},"start":' for line in lines]
+        outputs = _json(table.outputs)
+        starts, ends = _places(table)
+        tails = self._tails(table, copy)
+        rows = [
+            f'{head}{start},"end":{end},"action":"{action}","out":{output}{tail}'
+            for head, start, end, action, output, tail in zip(
+                _for_each_word(heads, table.sizes),
+                starts.tolist(),
+                ends.tolist(),
+                _ACTIONS[table.actions].tolist(),
+                outputs,
+                tails,
+                strict=True,
+            )
+        ]
+        self._send("".join(rows).encode())
 
-    def _shares(self, records: Sequence[AuditRecord]) -> Callable[[int], float]:
-        """Epsilon of each drawn word of a text; a line's epsilon is shared out evenly."""
-        if not self._per_line:
-            return lambda _: self._epsilon
-        drawn = Counter(each.record for each in records if each.output_id >= 0)
-        return lambda record: self._epsilon / drawn[record]
+    def _tails(self, table: AuditTable, copy: int) -> Iterable[str]:
+        """The end of each word's row, from the epsilon on."""
+        drawn = table.output_ids >= 0
+        sizes = table.sizes
+        shares = np.full(len(table), self._epsilon)
+        if self._per_line:  # a line's epsilon is shared out evenly
+            texts = np.repeat(np.arange(len(sizes)), sizes)
+            shares /= np.maximum(np.bincount(texts[drawn], minlength=len(sizes)), 1)[texts]
+        distinct, which = np.unique(shares, return_inverse=True)
+        more = f',"copy":{copy}' if self._copies > 1 else ""
+        end = "" if self._originals else "}\n"
+        # Kept, passed and masked words are not drawn: no epsilon bounds what they tell.
+        kinds = [f',"epsilon":{share}{more}{end}' for share in ["null", *_json(distinct.tolist())]]
+        tails = np.array(kinds, dtype=object)[np.where(drawn, which + 1, 0)].tolist()
+        return map(str.__add__, tails, self._inputs(table)) if self._originals else tails
 
-    def _original(self, each: AuditRecord) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "in": each.original,
-            "in_start": each.start,
-            "in_end": each.end,
-            "unchanged": each.original == each.output or each.input_id == each.output_id >= 0,
-            "rank": None,
-            "distance": None,
-        }
-        if 0 <= each.input_id < self._space.n and each.output_id >= 0:
-            row["distance"], row["rank"] = self._space.rank(each.input_id, each.output_id)
-        return row
+    def _inputs(self, table: AuditTable) -> list[str]:
+        """What the rows say of the inputs."""
+        distances, ranks = self._ranks(table)
+        same = (table.output_ids >= 0) & (table.input_ids == table.output_ids)
+        return [
+            f',"in":{original},"in_start":{start},"in_end":{start + length},'
+            f'"unchanged":{unchanged},"rank":{rank},"distance":{distance}}}\n'
+            for original, start, length, unchanged, rank, distance in zip(
+                _json(table.originals),
+                table.starts.tolist(),
+                map(len, table.originals),
+                _json(list(map(or_, same.tolist(), map(eq, table.originals, table.outputs)))),
+                _json(ranks),
+                _json(distances),
+                strict=True,
+            )
+        ]
+
+    def _ranks(self, table: AuditTable) -> tuple[list[float | None], list[int | None]]:
+        """Distance and rank of each output that was drawn for a known word."""
+        distances: list[float | None] = [None] * len(table)
+        ranks: list[int | None] = [None] * len(table)
+        ids, outputs = table.input_ids, table.output_ids
+        known = np.flatnonzero((ids >= 0) & (ids < self._space.n) & (outputs >= 0))
+        words, groups = np.unique(ids[known], return_inverse=True)
+        order = np.argsort(groups, kind="stable")
+        ends = np.cumsum(np.bincount(groups, minlength=len(words)))[:-1]
+        for word, places in zip(words.tolist(), np.split(known[order], ends), strict=False):
+            found = self._space.ranks(word, outputs[places])
+            for place, distance, rank in zip(places.tolist(), *found, strict=True):
+                distances[place], ranks[place] = distance, rank
+        return distances, ranks
 
     def append(self, part: Path) -> None:
         """Copy the rows of a part.  Raises OutputError."""
@@ -173,9 +197,14 @@ class AuditWriter:
 
     def file(self, file: int, name: str, totals: Accountant, hashes: tuple[str, str]) -> None:
         """Write the row that ends an input."""
-        row = {"type": "file", "file": file, "name": name, **_totals(totals, self._copies)}
+        row = {
+            "type": "file",
+            "file": file,
+            "name": _encodable(name),
+            **_totals(totals, self._copies),
+        }
         row.update(input_sha256=hashes[0], output_sha256=hashes[1])
-        self._write([row])
+        self._write(row)
 
     def totals(self, totals: Accountant, hashes: tuple[str, str] | None, *, complete: bool) -> None:
         """Write the last row and sync.
@@ -185,7 +214,7 @@ class AuditWriter:
         """
         row = {"type": "totals", "complete": complete, **_totals(totals, self._copies)}
         row["input_sha256"], row["output_sha256"] = hashes or (None, None)
-        self._write([row])
+        self._write(row)
         try:
             os.fsync(self._descriptor)
         except OSError as error:
@@ -193,26 +222,49 @@ class AuditWriter:
             if error.errno not in (22, 95):
                 raise OutputError(f"{self._path}: cannot write: {error.strerror}") from None
 
-    def _write(self, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            self._send(b"\n".join([orjson.dumps(_printable(row)) for row in rows]) + b"\n")
+    def _write(self, row: dict[str, Any]) -> None:
+        self._send(orjson.dumps(row) + b"\n")
 
-    def _send(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
+    def _send(self, rows: bytes) -> None:
+        data = memoryview(rows)
+        while data:
             try:
-                view = view[os.write(self._descriptor, view) :]
+                data = data[os.write(self._descriptor, data) :]
             except OSError as error:
                 raise OutputError(f"{self._path}: cannot write: {error.strerror}") from None
 
 
-def _printable(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with lone surrogates (which JSON in UTF-8 cannot hold) replaced."""
-    for key in ("in", "out", "name"):
-        value = row.get(key)
-        if isinstance(value, str) and not value.isascii():
-            row[key] = value.encode("utf-8", "replace").decode("utf-8")
-    return row
+def _json(values: Sequence[str] | Sequence[float | None]) -> list[str]:
+    """Each value as JSON."""
+    if not values:
+        return []
+    try:
+        data = orjson.dumps(values, option=orjson.OPT_INDENT_2)
+    except orjson.JSONEncodeError:
+        data = orjson.dumps([_encodable(str(each)) for each in values], option=orjson.OPT_INDENT_2)
+    # One value a line, and no newline within a value: JSON writes it as an escape.
+    return data[4:-2].decode().split(",\n  ")
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates (which JSON in UTF-8 cannot hold) replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _for_each_word(values: Sequence[str], sizes: NDArray[np.int64]) -> Iterator[str]:
+    """The value of a word's text, for each word."""
+    return chain.from_iterable(map(repeat, values, sizes.tolist()))
+
+
+def _places(table: AuditTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the words are in the output texts: input positions would tell word lengths."""
+    count = len(table)
+    before = np.fromiter(map(len, table.originals), dtype=np.int64, count=count)
+    after = np.fromiter(map(len, table.outputs), dtype=np.int64, count=count)
+    shift = np.concatenate([[0], np.cumsum(after - before)])
+    firsts = np.cumsum(table.sizes) - table.sizes
+    starts = table.starts + shift[:-1] - np.repeat(shift[firsts], table.sizes)
+    return starts, starts + after
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:

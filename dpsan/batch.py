@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from typing import Final
 from dpsan import rng
 from dpsan.accounting import Accountant, Budget, number
 from dpsan.audit import AuditWriter
-from dpsan.errors import BudgetError, InputError, OutputError, UsageError
+from dpsan.errors import BudgetError, InputError, OutputError
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
@@ -26,6 +26,7 @@ from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.runspec import Sanitized
 from dpsan.sanitizer import Sanitizer
+from dpsan.targets import back_up, refuse_same
 from dpsan.workers import Inline, Workers
 
 __all__ = [
@@ -33,14 +34,16 @@ __all__ = [
     "Outcome",
     "Plan",
     "open_input",
-    "plan_outputs",
-    "refuse_same",
-    "refuse_stdout",
     "rewrite_file",
     "rewrite_stream",
 ]
 
+_FIRST_CHARACTERS: Final = 1 << 12
+"""Size of the first batch: its output is there soon after the start, however slow the mechanism."""
 _BATCH_CHARACTERS: Final = 1 << 18
+"""Largest size of a batch."""
+_QUICK, _SLOW = 1.0, 4.0
+"""Seconds: batches grow while they take less than the one, and shrink where more than the other."""
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
 
@@ -253,19 +256,27 @@ class _Flow:
 def _batches(records: Iterator[Record | None], plan: Plan) -> Iterator[tuple[list[Record], bool]]:
     """Records in groups, and whether somebody is waiting for the result.
 
-    Whatever is held when the source is idle, ends or fails comes before that.
+    Whatever is held when the source is idle, ends or fails comes before that.  Batches are as large
+    as is done in a few seconds.
     """
     batch: list[Record] = []
-    size = 0
+    # An audit lists copies batch by batch: its order must not depend on the time taken.
+    size, limit = 0, _BATCH_CHARACTERS if plan.copies > 1 else _FIRST_CHARACTERS
     try:
         for record in records:
             if record is not None:
                 batch.append(record)
-                size += record.size + sum(len(text) for text in record.texts)
-            full = size >= _BATCH_CHARACTERS or len(batch) >= plan.batch
+                size += record.size + sum(map(len, record.texts))
+            full = size >= limit or len(batch) >= plan.batch
             urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:
+                started = time.monotonic()
                 yield batch, urgent
+                seconds = time.monotonic() - started
+                if full and seconds < _QUICK:
+                    limit = min(2 * limit, _BATCH_CHARACTERS)
+                elif seconds > _SLOW and plan.copies == 1:
+                    limit = max(limit // 2, _FIRST_CHARACTERS)
                 batch, size = [], 0
     except InputError:
         if batch:
@@ -331,7 +342,7 @@ def rewrite_file(
                 budget=budget,
             )
             if isinstance(target, Inplace) and target.backup:
-                _back_up(path, target.backup, force=plan.force)
+                back_up(path, target.backup, force=plan.force)
             sink.commit()
             outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
         except BaseException:
@@ -343,47 +354,3 @@ def rewrite_file(
         raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None
     finally:
         os.close(descriptor)
-
-
-def refuse_stdout(name: str, descriptor: int) -> None:
-    """Raise InputError if standard output is the file that is read: it would never end."""
-    with suppress(OSError):
-        mine, out = os.fstat(descriptor), os.fstat(1)
-        same = stat.S_ISREG(mine.st_mode) and os.path.samestat(mine, out)
-        if same and mine.st_size > os.lseek(descriptor, 0, os.SEEK_CUR):
-            raise InputError(name, "input and output are the same file", "-i does that")
-
-
-def refuse_same(path: Path, target: Path) -> None:
-    """Raise OutputError if both are one file: reading would meet its own output."""
-    if target.exists() and path.exists() and target.samefile(path):
-        raise OutputError(f"{path}: input and output are the same file", "-i does that")
-
-
-def _back_up(path: Path, suffix: str, *, force: bool) -> None:
-    backup = path.with_name(path.name + suffix)
-    if backup.exists() and not force:
-        raise OutputError(f"{backup}: exists", "--force replaces it")
-    with suppress(FileNotFoundError):
-        backup.unlink()
-    # A second name for the same file: the original is never absent, whatever happens now.
-    os.link(path, backup)
-
-
-def plan_outputs(paths: list[Path], directory: Path) -> list[Path]:
-    """The output of each input below ``directory``, keeping the tree of relative paths.
-
-    Raises:
-        UsageError: two inputs would have the same output.
-    """
-    out: list[Path] = []
-    for path in paths:
-        clean = Path(os.path.normpath(path))
-        inside = not clean.is_absolute() and clean.parts[:1] != ("..",)
-        out.append(directory / (clean if inside else clean.name))
-    seen: dict[Path, Path] = {}
-    for path, target in zip(paths, out, strict=True):
-        if target in seen:
-            raise UsageError(f"{seen[target]} and {path} would both be written to {target}")
-        seen[target] = path
-    return out

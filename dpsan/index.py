@@ -106,13 +106,81 @@ class FlatIndex:
         """
         if not 1 <= k <= self.n:
             raise ValueError(f"k must be in 1 ... {self.n}")
+        return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
+
+    def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The nearest row of each point, ties by row number, shape (m,): :meth:`search` for k = 1.
+
+        Where the float32 values of the best two differ by more than rounding can, the first is
+        certain and no distance is computed again.
+        """
+        found, near = self._propose(points, min(self.n, 1 + _EXTRA))
+        ids = found[:, 0].copy()
+        if self.n > 1:
+            unsure = np.flatnonzero(~self._apart(points, near[:, 0], near[:, 1]))
+            settled, _ = self._settle(points[unsure], found[unsure], near[unsure], 1)
+            ids[unsure] = settled[:, 0]
+        return ids
+
+    def ranked(
+        self, points: NDArray[np.float64], asked: NDArray[np.int64], ranks: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows by their rank among the rows nearest to points, where float32 tells them for sure.
+
+        That is where the float32 values of the ranks before and behind differ by more than
+        rounding can.
+
+        Args:
+            points: shape (p, d).
+            asked: shape (m,): which of the points is meant.
+            ranks: shape (m,), each in 1 ... n-1.
+
+        Returns:
+            Rows and whether they are certain, each (m,).
+        """
+        width = min(self.n, int(ranks.max(initial=0)) + 2)
+        found, near = self._propose(points, width)
+        bound = 2.5 * self._bound(points)[asked]
+        before, value = (near[asked, at].astype(np.float64) for at in (ranks - 1, ranks))
+        behind = near[asked, np.minimum(ranks + 1, width - 1)].astype(np.float64)
+        sure = (value - before > bound) & ((behind - value > bound) | (ranks == self.n - 1))
+        return found[asked, ranks], sure
+
+    def _propose(
+        self, points: NDArray[np.float64], width: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        near, found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), width)
+        return found, near
+
+    def _apart(
+        self, points: NDArray[np.float64], near: NDArray[np.float32], far: NDArray[np.float32]
+    ) -> NDArray[np.bool_]:
+        """Whether the rows of these two float32 values differ in true distance for sure."""
+        gap: NDArray[np.float64] = far.astype(np.float64) - near
+        return np.asarray(gap > 2.5 * self._bound(points), dtype=np.bool_)
+
+    def _bound(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound on |float32 value - true squared distance| for any order of summation, (m,).
+
+        d products, the rounding of the point itself and of the final sums: factor d + 8 on the
+        norms.
+        """
+        norms = np.sqrt(np.einsum("md,md->m", points, points)) + self._largest_norm
+        return np.asarray((self.d + 8) * 2 * _UNIT * norms**2, dtype=np.float64)
+
+    def _settle(
+        self,
+        points: NDArray[np.float64],
+        found: NDArray[np.int64],
+        near: NDArray[np.float32],
+        k: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The k nearest rows and their distances, from candidates and their float32 values."""
         m = len(points)
         ids = np.empty((m, k), dtype=np.int64)
         distances = np.empty((m, k), dtype=np.float64)
-        step = max(1, _QUERIES * 8 // (k + _EXTRA)) if k > 8 else _QUERIES
         # FAISS searches all points at once (one matrix product); re-scoring goes in pieces.
-        width = min(self.n, k + _EXTRA)
-        found, near = self._propose(points, width)
+        step = max(1, _QUERIES * 8 // (k + _EXTRA)) if k > 8 else _QUERIES
         for at in range(0, m, step):
             part = slice(at, at + step)
             good = self._decide(
@@ -122,12 +190,6 @@ class FlatIndex:
                 if len(some):
                     ids[some], distances[some] = self._far(points[some], k)
         return ids, distances
-
-    def _propose(
-        self, points: NDArray[np.float64], width: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        near, found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), width)
-        return found, near
 
     def _decide(
         self,
@@ -149,13 +211,9 @@ class FlatIndex:
         distances[:] = np.sqrt(exact)
         if found.shape[1] == self.n:
             return np.ones(len(points), dtype=np.bool_)
-        # |float32 value - true squared distance| <= bound, for any order of summation: d products,
-        # the rounding of the point itself and of the final sums (factor d + 8 on the norms).
-        norms = np.sqrt(np.einsum("md,md->m", points, points)) + self._largest_norm
-        bound = (self.d + 8) * 2 * _UNIT * norms**2
         # A row outside the candidates has a float32 value of at least the largest candidate's.
         largest: NDArray[np.float64] = near[:, -1].astype(np.float64)
-        return np.asarray(exact[:, -1] < largest - bound, dtype=np.bool_)
+        return np.asarray(exact[:, -1] < largest - self._bound(points), dtype=np.bool_)
 
     def _far(
         self, points: NDArray[np.float64], k: int

@@ -42,7 +42,9 @@ def multivariate_laplace(streams: Streams, d: int, epsilon: float) -> NDArray[np
     from scipy.special import gammaincinv  # heavy import
 
     radius = gammaincinv(float(d), streams.uniform("radius")) / epsilon
-    return np.asarray(unit_directions(streams, d) * radius, dtype=np.float64)
+    noise = unit_directions(streams, d)
+    noise *= radius
+    return noise
 
 
 def elliptical_laplace(
@@ -62,7 +64,9 @@ def elliptical_laplace(
 
 def gaussian(streams: Streams, d: int, sigma: float) -> NDArray[np.float64]:
     """Independent normal noise of standard deviation ``sigma``, shape (m, d)."""
-    return streams.normal("gaussian", d) * sigma
+    noise = streams.normal("gaussian", d)
+    noise *= sigma
+    return noise
 
 
 def independent_laplace(streams: Streams, d: int, scale: float) -> NDArray[np.float64]:

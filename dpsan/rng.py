@@ -80,9 +80,10 @@ class Streams:
         name = label.encode("ascii")
         prefix.update(struct.pack("<QQ", len(name), width) + name)
         parts = []
+        place = struct.Struct("<QQ").pack
         for record, block, words in self.blocks:
             state = prefix.copy()
-            state.update(struct.pack("<QQ", record, block))
+            state.update(place(record, block))
             parts.append(state.digest(8 * width * words))
         data = np.frombuffer(b"".join(parts), dtype="<u8")
         return data.reshape(-1, width).astype(np.uint64, copy=False)
@@ -90,8 +91,10 @@ class Streams:
     def uniform(self, label: str, width: int = 1) -> NDArray[np.float64]:
         """Uniform numbers in the open interval (0, 1) on a grid of 2^-52, shape (m, width)."""
         # 52 bits and a half: exact in float64, never 0 and never 1.
-        bits = self.bits(label, width) >> np.uint64(12)
-        return np.asarray((bits + 0.5) * 2.0**-52, dtype=np.float64)
+        out: NDArray[np.float64] = (self.bits(label, width) >> np.uint64(12)).astype(np.float64)
+        out += 0.5
+        out *= 2.0**-52
+        return out
 
     def integers(self, label: str, bounds: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
         """Exactly uniform integers in [0, bound) for each word, shape (m,).
@@ -120,7 +123,8 @@ class Streams:
         """Standard normal numbers, shape (m, width), by the inverse distribution function."""
         from scipy.special import ndtri  # heavy import
 
-        return np.asarray(ndtri(self.uniform(label, width)), dtype=np.float64)
+        out = self.uniform(label, width)
+        return np.asarray(ndtri(out, out=out), dtype=np.float64)
 
     def chunks(self, size: int, *, whole_records: bool = False) -> list[Streams]:
         """The same streams in pieces of at most max(size, BLOCK) words, cut between blocks.

@@ -19,9 +19,6 @@ from dpsan.batch import (
     Outcome,
     Plan,
     open_input,
-    plan_outputs,
-    refuse_same,
-    refuse_stdout,
     rewrite_file,
     rewrite_stream,
 )
@@ -31,6 +28,7 @@ from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
 from dpsan.sanitizer import Sanitizer
+from dpsan.targets import plan_outputs, refuse_same, refuse_stdout
 from dpsan.workers import Workers
 
 __all__ = ["Result", "Run"]

@@ -5,10 +5,14 @@ Knows names and records.  Must not know how words are drawn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
@@ -16,7 +20,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.text import TOKENIZERS
 from dpsan.unknown import UnknownPolicy
 
-__all__ = ["Action", "AuditRecord", "RunSpec", "Sanitized"]
+__all__ = ["ACTIONS", "Action", "AuditRecord", "AuditTable", "RunSpec", "Sanitized"]
 
 
 class Action(StrEnum):
@@ -30,6 +34,9 @@ class Action(StrEnum):
     """On the keep-list: written unchanged, not protected."""
     PASSED = "passed"
     """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
+
+
+ACTIONS: Final = tuple(Action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,50 @@ class AuditRecord:
     output_id: int = -1
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditTable(Sequence[AuditRecord]):
+    """What happened to the words of a call, in columns; a row is made when it is asked for.
+
+    An object for each word would cost more than drawing the word.
+    """
+
+    sizes: NDArray[np.int64]
+    """Words in each text, shape (texts,)."""
+    starts: NDArray[np.int64]
+    """First character of each word in its input text, shape (words,), as all that follow."""
+    actions: NDArray[np.int64]
+    """Places in :data:`ACTIONS`."""
+    originals: list[str]
+    outputs: list[str]
+    input_ids: NDArray[np.int64]
+    output_ids: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, place: int) -> AuditRecord: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[AuditRecord]: ...
+
+    def __getitem__(self, place: int | slice) -> AuditRecord | list[AuditRecord]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        start, original = int(self.starts[place]), self.originals[place]
+        at = range(len(self))[place]
+        return AuditRecord(
+            record=int(np.searchsorted(np.cumsum(self.sizes), at, side="right")),
+            start=start,
+            end=start + len(original),
+            action=ACTIONS[self.actions[place]],
+            original=original,
+            output=self.outputs[place],
+            input_id=int(self.input_ids[place]),
+            output_id=int(self.output_ids[place]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Sanitized:
     """Result of one call: the texts and what was done."""
@@ -57,7 +108,7 @@ class Sanitized:
     drawn: list[int]
     """Words drawn by the mechanism in each text."""
     counts: dict[Action, int]
-    records: list[AuditRecord] | None = field(default=None, repr=False)
+    records: AuditTable | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

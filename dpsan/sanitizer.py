@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,18 +23,20 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UnprovedError, UsageError, unknown_name
 from dpsan.guarantee import Guarantee, Status
 from dpsan.library import open_space, space_of
+from dpsan.lookup import KEPT, MASKED, PASSED, Lookup
 from dpsan.mechanisms import DEFAULT_MECHANISM
-from dpsan.runspec import Action, AuditRecord, RunSpec, Sanitized
+from dpsan.runspec import ACTIONS, Action, AuditTable, RunSpec, Sanitized
 from dpsan.space import MetricSpace
-from dpsan.text import TOKENIZERS, lookup_keys, subwords
+from dpsan.text import TOKENIZERS
 from dpsan.unknown import MASK, UnknownPolicy
 
 __all__ = ["Sanitizer", "run_key"]
 
-_KEPT: Final = -1
-_MASKED: Final = -2
-_PASSED: Final = -3
-_CACHE_TOKENS: Final = 200_000
+Ids = NDArray[np.int64]
+
+_ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.UNKNOWN, PASSED: Action.PASSED}
+_PLACES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
+"""Places in ACTIONS of what negative codes mean, indexed by the code."""
 
 
 class Sanitizer:
@@ -162,21 +165,17 @@ class Sanitizer:
             )
         self.guarantee: Guarantee = guarantee
         self._sampler = self.mechanism.prepare(space)
-        self._split = TOKENIZERS[self.spec.tokenizer].split
         self._words: NDArray[np.object_] = np.array(embeddings.index_to_key, dtype=object)
-        self._row = embeddings.key_to_index
-        self._keep = {key for word in self.spec.keep for key in lookup_keys(word)}
-        self._unknown: int = {
+        unknown = {
             UnknownPolicy.SAMPLE: space.n,
-            UnknownPolicy.MASK: _MASKED,
-            UnknownPolicy.KEEP: _PASSED,
+            UnknownPolicy.MASK: MASKED,
+            UnknownPolicy.KEEP: PASSED,
         }[self.spec.unknown]
-        self._codes: dict[str, int | list[str]] = {}
+        split = TOKENIZERS[self.spec.tokenizer].split
+        self._lookup = Lookup(split, embeddings.key_to_index, self.spec.keep, unknown)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
-
-    # -- looking words up ------------------------------------------------------------------------
 
     def input_of(self, text: str) -> int | None:
         """The mechanism's input that a one-word text stands for.
@@ -185,68 +184,8 @@ class Sanitizer:
             A row number, n for ⊥, a negative number if nothing is drawn, None if the text is not
             one word.
         """
-        pieces, codes = self._look_up(text)
-        return codes[0] if len(codes) == 1 and pieces[1] == text else None
-
-    def _code(self, token: str) -> int | list[str]:
-        """Row number of a token, a negative code, or the pieces it must be split into."""
-        if len(self._codes) >= _CACHE_TOKENS:
-            self._codes.clear()
-        code = self._resolve(token)
-        self._codes[token] = code
-        return code
-
-    def _resolve(self, token: str) -> int | list[str]:
-        row: int | None = None
-        for key in lookup_keys(token):
-            if key in self._keep:
-                return _KEPT
-            if row is None:
-                row = self._row.get(key)
-        if row is not None:
-            return row
-        pieces = subwords(token)
-        if pieces is None or not self._useful(pieces):
-            return self._unknown
-        return pieces
-
-    def _useful(self, pieces: list[str]) -> bool:
-        """Contractions are split only into known words; everything else is split always."""
-        if len(pieces) == 5 and pieces[2] == "":
-            return all(isinstance(self._resolve(p), int) and self._known(p) for p in pieces[1::2])
-        return True
-
-    def _known(self, token: str) -> bool:
-        return any(key in self._row or key in self._keep for key in lookup_keys(token))
-
-    def _look_up(self, line: str) -> tuple[list[str], list[int]]:
-        """Split a line: alternating pieces, and a code for each word."""
-        pieces = self._split(line)
-        get, code = self._codes.get, self._code
-        codes = [found if (found := get(word)) is not None else code(word) for word in pieces[1::2]]
-        if any(type(each) is list for each in codes):
-            return self._expand(pieces)
-        return pieces, codes  # type: ignore[return-value]
-
-    def _expand(self, pieces: list[str]) -> tuple[list[str], list[int]]:
-        """Put the pieces of unknown compounds in place, until every word has a code."""
-        out, codes = [pieces[0]], []
-        for at in range(1, len(pieces), 2):
-            code = self._codes.get(pieces[at])
-            if code is None:
-                code = self._code(pieces[at])
-            if isinstance(code, int):
-                out += (pieces[at], pieces[at + 1])
-                codes.append(code)
-            else:
-                inner, found = self._expand(code)
-                out[-1] += inner[0]
-                out += inner[1:]
-                out[-1] += pieces[at + 1]
-                codes += found
-        return out, codes
-
-    # -- sanitizing ------------------------------------------------------------------------------
+        split, _, codes = self._lookup.texts([text])
+        return int(codes[0]) if len(codes) == 1 and split[0][1] == text else None
 
     def rewrite(self, texts: Iterable[str]) -> list[str]:
         """Sanitize texts; one output for each, in order.
@@ -278,75 +217,72 @@ class Sanitizer:
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
         """
-        split = [self._look_up(text) for text in texts]
-        n = self.space.n
-        drawn = [sum(code >= 0 for code in codes) for _, codes in split]
-        ids = np.array([c for _, codes in split for c in codes if c >= 0], dtype=np.int64)
+        split, words, codes = self._lookup.texts(texts)
+        sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
+        drawing = codes >= 0
+        drawn = sizes if drawing.all() else _sums(drawing, sizes)
         numbers = range(len(texts)) if records is None else records
-        streams = rng.streams_for(key, numbers, drawn)
+        chosen = self._draw(codes[drawing], rng.streams_for(key, numbers, drawn.tolist()))
+        outputs = self._outputs(words, codes, drawing, chosen)
+        actions = np.where(drawing, codes == self.space.n, _PLACES[np.minimum(codes, -1)])
+        table = None
+        if audit:
+            output_ids = np.full(len(codes), -1, dtype=np.int64)
+            output_ids[drawing] = chosen
+            starts = _starts(split, sizes)
+            table = AuditTable(sizes, starts, actions, words, outputs, codes, output_ids)
+        at = 0
+        for pieces, size in zip(split, sizes.tolist(), strict=True):
+            pieces[1::2] = outputs[at : at + size]
+            at += size
+        counts = np.bincount(actions, minlength=len(Action)).tolist()
+        return Sanitized(
+            list(map("".join, split)), drawn.tolist(), dict(zip(Action, counts, strict=True)), table
+        )
+
+    def _draw(self, ids: Ids, streams: rng.Streams) -> Ids:
+        """One output for each input, a bounded number at a time."""
+        sampler = self._sampler
         chosen = np.empty(len(ids), dtype=np.int64)
         at = 0
-        for part in streams.chunks(
-            self._sampler.batch_words, whole_records=self._sampler.whole_records
-        ):
+        for part in streams.chunks(sampler.batch_words, whole_records=sampler.whole_records):
             end = at + len(part)
-            chosen[at:end] = self._sampler.sample(ids[at:end], part)
+            chosen[at:end] = sampler.sample(ids[at:end], part)
             at = end
-        outputs: list[str] = self._words[chosen].tolist()
-        counts = dict.fromkeys(Action, 0)
-        counts[Action.UNKNOWN] = int((ids == n).sum())
-        counts[Action.REPLACED] = len(ids) - counts[Action.UNKNOWN]
-        rows: list[AuditRecord] | None = [] if audit else None
-        lines: list[str] = []
-        at = 0
-        for record, (pieces, codes) in enumerate(split):
-            if drawn[record] == len(codes) and rows is None and self.spec.case == "vocabulary":
-                pieces[1::2] = outputs[at : at + len(codes)]
-                at += len(codes)
-            else:
-                at = self._fill(record, pieces, codes, outputs, chosen, at, counts, rows)
-            lines.append("".join(pieces))
-        return Sanitized(lines, drawn, counts, rows)
+        return chosen
 
-    def _fill(
-        self,
-        record: int,
-        pieces: list[str],
-        codes: list[int],
-        outputs: list[str],
-        chosen: NDArray[np.int64],
-        at: int,
-        counts: dict[Action, int],
-        rows: list[AuditRecord] | None,
-    ) -> int:
-        """Put the outputs of one text in place, the long way; returns the next output's place."""
-        position = 0
-        for word, code in enumerate(codes):
-            place = 2 * word + 1
-            original = pieces[place]
-            output_id = -1
-            if code >= 0:
-                action = Action.UNKNOWN if code == self.space.n else Action.REPLACED
-                output, output_id = outputs[at], int(chosen[at])
-                if self.spec.case == "input":
-                    output = _recase(original, output)
-                at += 1
-            elif code == _MASKED:
-                action, output = Action.UNKNOWN, MASK
-                counts[action] += 1
-            else:
-                action = Action.KEPT if code == _KEPT else Action.PASSED
-                output = original
-                counts[action] += 1
-            pieces[place] = output
-            if rows is not None:
-                position += len(pieces[place - 1])
-                end = position + len(original)
-                rows.append(
-                    AuditRecord(record, position, end, action, original, output, code, output_id)
-                )
-                position = end
-        return at
+    def _outputs(
+        self, words: list[str], codes: Ids, drawing: NDArray[np.bool_], chosen: Ids
+    ) -> list[str]:
+        """What is written for each word."""
+        new: NDArray[np.object_] = self._words[chosen]
+        recased = self.spec.case == "input"
+        written: list[str] = new.tolist()
+        if len(chosen) == len(words) and not recased:
+            return written
+        out = np.array(words, dtype=object)
+        if recased:
+            new[:] = list(map(_recase, out[drawing].tolist(), written))
+        out[drawing] = new
+        out[codes == MASKED] = MASK
+        return list(out)
+
+
+def _sums(values: NDArray[Any], sizes: Ids) -> Ids:
+    """Sums of consecutive runs of values, of these sizes."""
+    total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    ends = np.cumsum(sizes)
+    return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)
+
+
+def _starts(split: list[list[str]], sizes: Ids) -> Ids:
+    """For each word where it starts in its text."""
+    lengths = np.fromiter(map(len, chain.from_iterable(split)), dtype=np.int64)
+    before = np.cumsum(lengths) - lengths
+    firsts = 2 * (np.cumsum(sizes) - sizes) + np.arange(len(sizes))  # piece that begins each text
+    texts = np.repeat(np.arange(len(sizes)), sizes)
+    places = 2 * np.arange(len(texts)) + texts + 1
+    return np.asarray(before[places] - before[firsts][texts], dtype=np.int64)
 
 
 def run_key(seed: str | None) -> bytes:

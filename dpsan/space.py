@@ -78,13 +78,20 @@ class MetricSpace:
             self._memory[full] = self._tables(full, build)
         return self._memory[full]
 
-    def transformed(self, name: str, vectors: NDArray[np.float32], lipschitz: float) -> MetricSpace:
+    def transformed(
+        self,
+        name: str,
+        vectors: NDArray[np.float32],
+        lipschitz: float,
+        index: FlatIndex | None = None,
+    ) -> MetricSpace:
         """The same words at other points (clipped, whitened, projected).
 
         Args:
             name: names the transform and its parameters, part of the key of every cached table.
             vectors: shape (n, d'), a public deterministic function of the original vectors.
             lipschitz: bound on distance(new) / distance(original) over all pairs.
+            index: one that already holds the vectors.
         """
         moved = Embeddings(
             index_to_key=[""] * self.n,
@@ -94,7 +101,11 @@ class MetricSpace:
             counts=self.counts,
         )
         return MetricSpace(
-            moved, self._tables, lipschitz=self.lipschitz * lipschitz, name=f"{self.name}{name}/"
+            moved,
+            self._tables,
+            index=index,
+            lipschitz=self.lipschitz * lipschitz,
+            name=f"{self.name}{name}/",
         )
 
     def points(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -121,10 +132,18 @@ class MetricSpace:
 
     def rank(self, word: int, other: int) -> tuple[float, int]:
         """Distance between two words, and how many words are nearer to the first (ties by row)."""
+        distances, ranks = self.ranks(word, np.array([other]))
+        return distances[0], ranks[0]
+
+    def ranks(self, word: int, others: NDArray[np.int64]) -> tuple[list[float], list[int]]:
+        """Distances from a word to others, and for each how many words are nearer to the word."""
         distances = self.distances(np.array([word]))[0]
-        reached = distances[other]
-        nearer = int((distances < reached).sum() + (distances[:other] == reached).sum())
-        return float(reached), 0 if other == word else max(nearer, 1)
+        reached = distances[others]
+        ranks = []
+        for other, limit in zip(others.tolist(), reached, strict=True):
+            nearer = int((distances < limit).sum() + (distances[:other] == limit).sum())
+            ranks.append(0 if other == word else max(nearer, 1))
+        return reached.tolist(), ranks
 
     @property
     def distance_error(self) -> float:
@@ -225,12 +244,14 @@ def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
     """
     centroid = vectors.mean(axis=0, dtype=np.float64)
     radii = np.empty(len(vectors))
-    for at in range(0, len(vectors), 65536):
-        radii[at : at + 65536] = np.linalg.norm(vectors[at : at + 65536] - centroid, axis=1)
+    for at in range(0, len(vectors), 4096):
+        radii[at : at + 4096] = np.linalg.norm(vectors[at : at + 4096] - centroid, axis=1)
     low = 0.0
     here = int(np.argmax(radii))
+    far = np.empty(len(vectors), dtype=np.float32)
     for _ in range(8):  # each step goes to the row farthest from the present one
-        far = np.linalg.norm(vectors - vectors[here], axis=1)
+        for at in range(0, len(vectors), 4096):
+            far[at : at + 4096] = np.linalg.norm(vectors[at : at + 4096] - vectors[here], axis=1)
         there = int(np.argmax(far))
         reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there]))
         if reached <= low:

@@ -29,7 +29,7 @@ LAYERS = [
         "files",
         "description",
     },
-    {"formats", "batch", "run", "report", "explain", "evaluate", "study", "bench"},
+    {"formats", "targets", "batch", "run", "report", "explain", "evaluate", "study", "bench"},
     {"plot", "plot_explain", "cluster", "cli"},
     {"__main__", "__init__"},
 ]

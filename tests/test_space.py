@@ -122,3 +122,26 @@ def test_rank(space):
     order = np.argsort(space.distances(np.array([3]))[0], kind="stable")
     for rank, other in enumerate(order.tolist()):
         assert space.rank(3, other)[1] == rank
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 1e3, 1e6])
+def test_nearest_and_ranked_agree_with_search(scale):
+    generator = np.random.default_rng(5)
+    vectors = np.concatenate([generator.normal(size=(300, 8))] * 2).astype(np.float32)
+    vectors[450:] += np.float32(1e-7)  # duplicates and near duplicates: float32 cannot decide
+    index = FlatIndex(vectors)
+    points = generator.normal(size=(400, 8)) * scale
+    assert (index.nearest(points) == index.search(points, 1)[0][:, 0]).all()
+    asked = np.arange(400).repeat(3)
+    ranks = np.tile([1, 4, 9], 400)
+    rows, sure = index.ranked(points, asked, ranks)
+    exact = index.search(points, 10)[0][asked, ranks]
+    assert (rows[sure] == exact[sure]).all()
+
+
+def test_ranked_is_sure_where_rows_are_apart_and_only_there():
+    vectors = np.array([[0.0], [1.0], [3.0], [3.0], [7.0]], dtype=np.float32)
+    point, asked = np.zeros((1, 1)), np.zeros(4, dtype=np.int64)
+    rows, sure = FlatIndex(vectors).ranked(point, asked, np.arange(1, 5))
+    assert sure.tolist() == [True, False, False, True]
+    assert rows[sure].tolist() == [1, 4]

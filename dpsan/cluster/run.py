@@ -16,13 +16,14 @@ from typing import Protocol
 
 from dpsan.accounting import Accountant
 from dpsan.audit import AuditWriter
-from dpsan.batch import Outcome, Plan, plan_outputs, refuse_same
+from dpsan.batch import Outcome, Plan
 from dpsan.cluster.join import Joining
 from dpsan.cluster.pieces import Piece, cut, opened, piece_bytes
 from dpsan.cluster.work import Job, Row, part_audit, totals
 from dpsan.errors import DpsanError, InputError, OutputError
 from dpsan.run import Result
 from dpsan.sanitizer import Sanitizer
+from dpsan.targets import plan_outputs, refuse_same
 
 __all__ = ["ClusterRun", "Engine"]
 

@@ -16,7 +16,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ class DistanceSampler(RowSampler):
         first: the first word that can come out of a word; ⊥ is uniform over all.
     """
 
-    batch_words: ClassVar[int] = 1 << 16
+    batch_words = 1 << 16
     """Many, because the tokens of a batch that fall into one block are drawn together."""
 
     def __init__(

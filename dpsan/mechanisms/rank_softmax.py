@@ -70,8 +70,15 @@ class SoftmaxRanks:
             step = max(1, _HELD // k)
             for at in range(0, len(distinct), step):
                 rows = np.flatnonzero((place >= at) & (place < at + step))
-                found = space.neighbors(distinct[at : at + step], k)
-                out[group[rows]] = found[place[rows] - at, ranks[group[rows]]]
+                asked, wanted = place[rows] - at, ranks[group[rows]]
+                words = distinct[at : at + step]
+                found, sure = space.index.ranked(space.points(words), asked, wanted)
+                unsure = np.flatnonzero(~sure)
+                if len(unsure):
+                    again, which = np.unique(asked[unsure], return_inverse=True)
+                    table = space.neighbors(words[again], k)
+                    found[unsure] = table[which, wanted[unsure]]
+                out[group[rows]] = found
             low, size = k, 4 * size
         return out
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.rng import Streams
+from dpsan.rng import KEY_BYTES, Streams, streams_for
 from dpsan.space import MetricSpace
 
 __all__ = [
@@ -34,8 +34,8 @@ class Sampler(ABC):
 
     whole_records: ClassVar[bool] = False
     """Whether words of one record must be given together (see :attr:`Streams.records`)."""
-    batch_words: ClassVar[int] = 4096
-    """How many words are best given at once: bounds memory for any length of line."""
+    batch_words: int = 4096
+    """Words best given at once: enough to work on together, few enough to hold."""
 
     @abstractmethod
     def sample(self, ids: Ids, streams: Streams) -> Ids:
@@ -60,7 +60,7 @@ Projection = Callable[[MetricSpace, NDArray[np.float64], Streams], Ids]
 
 def nearest(space: MetricSpace, points: NDArray[np.float64], streams: Streams) -> Ids:
     """The word nearest to each noisy point, ties by row number."""
-    return space.search(points, 1)[0][:, 0]
+    return space.index.nearest(points)
 
 
 class PointSampler(Sampler):
@@ -81,6 +81,8 @@ class PointSampler(Sampler):
         self.space = space
         self.noise = noise
         self.project = project
+        # One vector, thrown away: its libraries load now, so that the first line need not wait.
+        noise(streams_for(bytes(KEY_BYTES), [0], [1]), space.d)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
