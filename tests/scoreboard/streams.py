@@ -27,40 +27,17 @@ def streamed(quick: bool, folder: Path) -> Row:
     )
     assert child.stdin is not None
     generator = random.Random(6)
-    words = [
-        "the",
-        "of",
-        "and",
-        "to",
-        "in",
-        "is",
-        "that",
-        "for",
-        "it",
-        "was",
-        "on",
-        "with",
-        "as",
-        "his",
-        "he",
-        "at",
-        "by",
-        "i",
-        "you",
-        "not",
-        "this",
-    ]
-    words += [f"x{number}" for number in range(300)]
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["the", "of", "and", "to", "in", "is", "that", "for", "it", "was", "hospital", "paris"]
+    words += ["".join(generator.choices(letters, k=generator.randrange(4, 25))) for _ in range(999)]
+    # Drawing every word of ten gigabytes would take the generator longer than the sanitizer.
+    lines = [" ".join(generator.choices(words, k=generator.randrange(30))) for _ in range(20_000)]
     sent, early = 0, 0
     started = time.perf_counter()
     while sent < goal:
-        block = (
-            "\n".join(
-                " ".join(generator.choices(words, k=generator.randrange(30))) + str(sent + at)
-                for at in range(2000)
-            ).encode()
-            + b"\n"
-        )
+        block = "".join(
+            f"{line} {sent + at}\n" for at, line in enumerate(generator.choices(lines, k=5000))
+        ).encode()
         child.stdin.write(block)
         sent += len(block)
         if not early and sent > goal * 0.4:

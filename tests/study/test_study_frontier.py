@@ -104,7 +104,7 @@ def test_table_at_8(glove):
     (row,) = study(glove[1], [COLUMNS[3]], [8.0], words=500).rows
     assert row["close"] == pytest.approx(0.322, abs=0.005)
     assert row["cosine_low"] - 0.005 < 0.335 < row["cosine_high"] + 0.005
-    assert row["bayes_low"] < 0.054 < row["bayes_high"]
+    assert row["bayes_low"] - 0.0005 < 0.054 < row["bayes_high"]  # the table has three digits
 
 
 @pytest.mark.slow
