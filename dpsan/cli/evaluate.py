@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.completion import choices
 from dpsan.cli.evaluate_table import print_table
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
 
 __all__ = ["evaluate"]
 
-_INPUT, _ATTACK, _UTILITY = "Input", "Attacks", "Utility"
+_ATTACK, _UTILITY = "Attacks", "Utility"
 
 
 def evaluate(
@@ -40,43 +41,23 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="unicode|ptb|whitespace",
+            autocompletion=choices("unicode", "ptb", "whitespace"),
             help="The one that was used for rewriting; default unicode.",
-            rich_help_panel=_INPUT,
+            rich_help_panel=options.INPUT,
             show_default=False,
         ),
     ] = None,
-    format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="auto|text|jsonl|csv|tsv|parquet",
-            help="Container of the texts; auto goes by the file's suffix.",
-            rich_help_panel=_INPUT,
-        ),
-    ] = "auto",
-    field: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--field", "-k", metavar="NAME", help="As for rewrite.", rich_help_panel=_INPUT
-        ),
-    ] = None,
-    no_header: Annotated[
-        bool,
-        typer.Option(
-            "--no-header", help="The first row of csv and tsv is data.", rich_help_panel=_INPUT
-        ),
-    ] = False,
-    encoding: Annotated[
-        str, typer.Option(metavar="NAME", help="Encoding of the files.", rich_help_panel=_INPUT)
-    ] = "utf-8",
+    format_: options.Format = "auto",
+    field: options.Field = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = "utf-8",
     max_records: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
             help="Only the first N records.",
-            rich_help_panel=_INPUT,
+            rich_help_panel=options.INPUT,
             show_default=False,
         ),
     ] = None,

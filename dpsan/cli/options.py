@@ -16,13 +16,18 @@ from dpsan.errors import UsageError
 __all__ = [
     "CASES",
     "DEFAULT_MECHANISM",
+    "INPUT",
     "UNKNOWN",
     "Case",
     "Embeddings",
+    "Encoding",
     "Epsilon",
+    "Field",
+    "Format",
     "Json",
     "Keep",
     "Mechanism",
+    "NoHeader",
     "Parameters",
     "Quiet",
     "Unknown",
@@ -39,6 +44,7 @@ __all__ = [
 DEFAULT_MECHANISM: Final = "knn-response"
 
 PRIVACY: Final = "Privacy"
+INPUT: Final = "Input"
 UNKNOWN: Final = ("sample", "mask", "keep")
 CASES: Final = ("vocabulary", "input")
 
@@ -142,6 +148,48 @@ Unproved = Annotated[
         "--allow-unproved",
         help="Run a mechanism whose status is not PROVED.",
         rich_help_panel=PRIVACY,
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="auto|text|jsonl|csv|tsv|parquet",
+        autocompletion=choices("auto", "text", "jsonl", "csv", "tsv", "parquet"),
+        help="Container of the text; auto goes by the file's suffix.",
+        envvar="DPSAN_FORMAT",
+        rich_help_panel=INPUT,
+    ),
+]
+Field = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        "-k",
+        metavar="NAME",
+        help="What to sanitize in jsonl, csv, tsv and parquet, repeatable: a column's name or "
+        "number; a path such as user.name or messages[].content, with ? at the end if no "
+        "record need have it. Everything else passes unchanged.",
+        rich_help_panel=INPUT,
+        show_default=False,
+    ),
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first row of csv and tsv is data: choose columns by number.",
+        rich_help_panel=INPUT,
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of input and output.",
+        envvar="DPSAN_ENCODING",
+        rich_help_panel=INPUT,
     ),
 ]
 Quiet = Annotated[

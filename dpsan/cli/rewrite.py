@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rewrite"]
 
-_INPUT, _OUTPUT, _RUNNING = "Input", "Output", "Running"
+_OUTPUT, _RUNNING = "Output", "Running"
 
 
 def rewrite(
@@ -61,52 +61,16 @@ def rewrite(
         ),
     ] = "unicode",
     allow_unproved: options.Unproved = False,
-    format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="auto|text|jsonl|csv|tsv|parquet",
-            autocompletion=choices("auto", "text", "jsonl", "csv", "tsv", "parquet"),
-            help="Container of the text; auto goes by the file's suffix.",
-            envvar="DPSAN_FORMAT",
-            rich_help_panel=_INPUT,
-        ),
-    ] = "auto",
-    field: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--field",
-            "-k",
-            metavar="NAME",
-            help="What to sanitize in jsonl, csv, tsv and parquet, repeatable: a column's name or "
-            "number; a path such as user.name or messages[].content, with ? at the end if no "
-            "record need have it. Everything else passes unchanged.",
-            rich_help_panel=_INPUT,
-            show_default=False,
-        ),
-    ] = None,
-    no_header: Annotated[
-        bool,
-        typer.Option(
-            "--no-header",
-            help="The first row of csv and tsv is data: choose columns by number.",
-            rich_help_panel=_INPUT,
-        ),
-    ] = False,
+    format_: options.Format = "auto",
+    field: options.Field = None,
+    no_header: options.NoHeader = False,
     null_data: Annotated[
         bool,
-        typer.Option("--null-data", "-z", help="Records end with NUL.", rich_help_panel=_INPUT),
-    ] = False,
-    encoding: Annotated[
-        str,
         typer.Option(
-            metavar="NAME",
-            help="Encoding of input and output.",
-            envvar="DPSAN_ENCODING",
-            rich_help_panel=_INPUT,
+            "--null-data", "-z", help="Records end with NUL.", rich_help_panel=options.INPUT
         ),
-    ] = "utf-8",
+    ] = False,
+    encoding: options.Encoding = "utf-8",
     invalid: Annotated[
         str,
         typer.Option(
@@ -114,7 +78,7 @@ def rewrite(
             autocompletion=choices("replace", "error"),
             help="Bytes that are not text: U+FFFD, or stop.",
             envvar="DPSAN_INVALID",
-            rich_help_panel=_INPUT,
+            rich_help_panel=options.INPUT,
         ),
     ] = "replace",
     max_record: Annotated[
@@ -123,7 +87,7 @@ def rewrite(
             metavar="SIZE",
             help="Longest line accepted.",
             envvar="DPSAN_MAX_RECORD",
-            rich_help_panel=_INPUT,
+            rich_help_panel=options.INPUT,
         ),
     ] = "16MiB",
     output: Annotated[
