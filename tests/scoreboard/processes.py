@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scoreboard.base import DPSAN, TWO, Row, embedding_file, environment, leftovers
 
-_LINES = 6_000
+_LINES = 3_000
 
 
 def signals(quick: bool, folder: Path) -> Row:
@@ -53,7 +53,7 @@ def signals(quick: bool, folder: Path) -> Row:
             start_new_session=True,
         )
         # Two run at a time, so each takes up to twice as long as it did alone.
-        time.sleep(generator.uniform(0.1, 2.0) * whole["2" if jobs else "1"])
+        time.sleep(generator.uniform(0.4, 2.0) * whole["2" if jobs else "1"])
         child.send_signal(sent)
         try:
             _, told = child.communicate(timeout=30)
@@ -78,13 +78,16 @@ def signals(quick: bool, folder: Path) -> Row:
             (traced and not early) or orphans,
         )
 
+    goal, number = (16, 0) if quick else (1000, 0)
     with ThreadPoolExecutor(2) as pool:
-        for counted, status, partial, left, traced in pool.map(one, range(24 if quick else 1200)):
-            row.tried += counted
-            row.count("wrong wait status", bool(status))
-            row.count("partial file under the final name", partial)
-            row.count("temporary left", left)
-            row.count("traceback or worker left", traced)
+        while row.tried < goal and number < 3 * goal:
+            for counted, status, partial, left, traced in pool.map(one, range(number, number + 20)):
+                row.tried += counted
+                row.count("wrong wait status", bool(status))
+                row.count("partial file under the final name", partial)
+                row.count("temporary left", left)
+                row.count("traceback or worker left", traced)
+            number += 20
     row.note = "signals before the program was up are not counted"
     return row
 
