@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FlatIndex"]
+__all__ = ["FlatIndex", "largest_norm"]
 
 _EXTRA: Final = 3
 """Candidates taken beyond those asked for; more cost time, fewer cost retries."""
@@ -35,6 +35,15 @@ def _faiss() -> Any:
     # FAISS has two code paths and picks by batch size; take the matrix product always.
     faiss.cvar.distance_compute_blas_threshold = 1
     return faiss
+
+
+def largest_norm(vectors: NDArray[np.float32]) -> float:
+    """The largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
+    squares = [
+        float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
+        for block in (vectors[at : at + 65536] for at in range(0, len(vectors), 65536))
+    ]
+    return float(np.sqrt(max(squares)))
 
 
 class FlatIndex:
@@ -56,9 +65,13 @@ class FlatIndex:
         self._pending = self._allocate(n, d)
         return self
 
-    def filled(self) -> None:
-        """Say that the memory handed out by :meth:`empty` now holds the vectors."""
-        self._finish(self._pending)
+    def filled(self, largest_norm: float | None = None) -> None:
+        """Say that the memory handed out by :meth:`empty` now holds the vectors.
+
+        Args:
+            largest_norm: what :func:`largest_norm` gave for them, if it is known.
+        """
+        self._finish(self._pending, largest_norm)
         del self._pending
 
     def _allocate(self, n: int, d: int) -> Any:
@@ -69,16 +82,11 @@ class FlatIndex:
         self.vectors: NDArray[np.float32] = faiss.rev_swig_ptr(index.get_xb(), n * d).reshape(n, d)
         return index
 
-    def _finish(self, index: Any) -> None:
+    def _finish(self, index: Any, known: float | None = None) -> None:
         self._index = index
         self.vectors.flags.writeable = False
-        n, d = self.vectors.shape
-        self.n, self.d = n, d
-        norms = [
-            float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
-            for block in (self.vectors[at : at + 65536] for at in range(0, n, 65536))
-        ]
-        self._largest_norm = float(np.sqrt(max(norms)))
+        self.n, self.d = self.vectors.shape
+        self._largest_norm = largest_norm(self.vectors) if known is None else known
         self._half_squares: NDArray[np.float32] | None = None
 
     @property
