@@ -23,8 +23,13 @@ _EXTRA: Final = 3
 _QUERIES: Final = 1024
 """Queries re-scored at a time: bounds memory at 1024 · (k + 3) · d float64."""
 _FAR: Final = 64
-"""Far queries handled at a time: bounds memory at 64 · n float32."""
+"""Far queries handled at a time, at most."""
+_FAR_SCORES: Final = 1 << 23
+"""Scores of far queries held at a time: bounds memory at 16 bytes each."""
 _FAR_EXTRA: Final = 16
+_ONE_THREAD_FLOPS: Final = 1e9
+"""Work (2·m·n·d) of a search that one thread does in some 20 ms: on a busy machine threads that
+wait for each other cost a single line more than they save."""
 _UNIT: Final = 2.0**-24
 """Unit roundoff of float32."""
 
@@ -157,7 +162,18 @@ class FlatIndex:
     def _propose(
         self, points: NDArray[np.float64], width: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        near, found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), width)
+        asked = np.ascontiguousarray(points, dtype=np.float32)
+        if 2.0 * len(asked) * self.n * self.d > _ONE_THREAD_FLOPS:
+            near, found = self._index.search(asked, width)
+            return found, near
+        import faiss  # heavy import
+
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # of the calling thread only
+        try:
+            near, found = self._index.search(asked, width)
+        finally:
+            faiss.omp_set_num_threads(threads)
         return found, near
 
     def _apart(
@@ -194,9 +210,10 @@ class FlatIndex:
             good = self._decide(
                 points[part], found[part], near[part], k, ids[part], distances[part]
             )
-            for some in np.array_split(at + np.flatnonzero(~good), max(1, (~good).sum() // _FAR)):
-                if len(some):
-                    ids[some], distances[some] = self._far(points[some], k)
+            far = at + np.flatnonzero(~good)
+            size = max(1, min(_FAR, _FAR_SCORES // self.n))
+            for some in (far[start : start + size] for start in range(0, len(far), size)):
+                ids[some], distances[some] = self._far(points[some], k)
         return ids, distances
 
     def _decide(

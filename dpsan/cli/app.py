@@ -50,7 +50,6 @@ app = typer.Typer(
     cls=_Root,
     help="Sanitize text with word-level differential privacy.",
     epilog=_EPILOG,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,  # they print local variables, which hold input text
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -104,8 +103,7 @@ def run() -> int:
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
         message = getattr(error, "format_message", lambda: "bad usage")()
-        if message:  # a bare `dpsan` has shown its help already
-            say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
+        say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:
         return 130

@@ -74,6 +74,13 @@ class Commands(Mapping[str, TyperCommand]):
 class Group(TyperGroup):
     """The root: its help lists the commands without importing them."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As for any group; without arguments show the help, as for a wrong command line."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write names and summaries."""
         if isinstance(self.commands, Commands):
