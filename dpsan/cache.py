@@ -136,13 +136,16 @@ class Store:
                     self._note(f"{error}; going on without it")
             return entry
 
-    def entries(self) -> list[EntryInfo]:
+    def entries(self, kind: str | None = None) -> list[EntryInfo]:
         """All entries by name; reads manifests only.
+
+        Args:
+            kind: only entries of this kind.
 
         Raises:
             CacheError: the directory is there but cannot be used.
         """
-        return [info for info, _ in self._survey(thorough=False)]
+        return [info for info, _ in self._survey(thorough=False, kind=kind)]
 
     def check(self) -> list[tuple[EntryInfo, str | None]]:
         """All entries by name, each read and verified as a load would, with its problem or None.
@@ -248,14 +251,16 @@ class Store:
                     break
         return None, f"cache entry {_short(name)} damaged ({problem}), rebuilding"
 
-    def _survey(self, *, thorough: bool) -> list[tuple[EntryInfo, str | None]]:
+    def _survey(
+        self, *, thorough: bool, kind: str | None = None
+    ) -> list[tuple[EntryInfo, str | None]]:
         if not os.path.lexists(self._path):
             return []
         with self._shelf("read") as shelf:
             return [
                 inspect(shelf, name, thorough=thorough)
                 for name in files.names(shelf)
-                if _NAME.fullmatch(name)
+                if _NAME.fullmatch(name) and kind in (None, name[: name.rindex("-")])
             ]
 
 

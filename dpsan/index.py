@@ -16,15 +16,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FlatIndex"]
+__all__ = ["FlatIndex", "largest_norm"]
 
 _EXTRA: Final = 3
 """Candidates taken beyond those asked for; more cost time, fewer cost retries."""
 _QUERIES: Final = 1024
 """Queries re-scored at a time: bounds memory at 1024 · (k + 3) · d float64."""
 _FAR: Final = 64
-"""Far queries handled at a time: bounds memory at 64 · n float32."""
+"""Far queries handled at a time, at most."""
+_FAR_SCORES: Final = 1 << 23
+"""Scores of far queries held at a time: bounds memory at 16 bytes each."""
 _FAR_EXTRA: Final = 16
+_ONE_THREAD_FLOPS: Final = 1e9
+"""Work (2·m·n·d) of a search that one thread does in some 20 ms: on a busy machine threads that
+wait for each other cost a single line more than they save."""
 _UNIT: Final = 2.0**-24
 """Unit roundoff of float32."""
 
@@ -35,6 +40,15 @@ def _faiss() -> Any:
     # FAISS has two code paths and picks by batch size; take the matrix product always.
     faiss.cvar.distance_compute_blas_threshold = 1
     return faiss
+
+
+def largest_norm(vectors: NDArray[np.float32]) -> float:
+    """The largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
+    squares = [
+        float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
+        for block in (vectors[at : at + 65536] for at in range(0, len(vectors), 65536))
+    ]
+    return float(np.sqrt(max(squares)))
 
 
 class FlatIndex:
@@ -56,9 +70,13 @@ class FlatIndex:
         self._pending = self._allocate(n, d)
         return self
 
-    def filled(self) -> None:
-        """Say that the memory handed out by :meth:`empty` now holds the vectors."""
-        self._finish(self._pending)
+    def filled(self, largest_norm: float | None = None) -> None:
+        """Say that the memory handed out by :meth:`empty` now holds the vectors.
+
+        Args:
+            largest_norm: what :func:`largest_norm` gave for them, if it is known.
+        """
+        self._finish(self._pending, largest_norm)
         del self._pending
 
     def _allocate(self, n: int, d: int) -> Any:
@@ -69,16 +87,11 @@ class FlatIndex:
         self.vectors: NDArray[np.float32] = faiss.rev_swig_ptr(index.get_xb(), n * d).reshape(n, d)
         return index
 
-    def _finish(self, index: Any) -> None:
+    def _finish(self, index: Any, known: float | None = None) -> None:
         self._index = index
         self.vectors.flags.writeable = False
-        n, d = self.vectors.shape
-        self.n, self.d = n, d
-        norms = [
-            float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
-            for block in (self.vectors[at : at + 65536] for at in range(0, n, 65536))
-        ]
-        self._largest_norm = float(np.sqrt(max(norms)))
+        self.n, self.d = self.vectors.shape
+        self._largest_norm = largest_norm(self.vectors) if known is None else known
         self._half_squares: NDArray[np.float32] | None = None
 
     @property
@@ -149,7 +162,18 @@ class FlatIndex:
     def _propose(
         self, points: NDArray[np.float64], width: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        near, found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), width)
+        asked = np.ascontiguousarray(points, dtype=np.float32)
+        if 2.0 * len(asked) * self.n * self.d > _ONE_THREAD_FLOPS:
+            near, found = self._index.search(asked, width)
+            return found, near
+        import faiss  # heavy import
+
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # of the calling thread only
+        try:
+            near, found = self._index.search(asked, width)
+        finally:
+            faiss.omp_set_num_threads(threads)
         return found, near
 
     def _apart(
@@ -186,9 +210,10 @@ class FlatIndex:
             good = self._decide(
                 points[part], found[part], near[part], k, ids[part], distances[part]
             )
-            for some in np.array_split(at + np.flatnonzero(~good), max(1, (~good).sum() // _FAR)):
-                if len(some):
-                    ids[some], distances[some] = self._far(points[some], k)
+            far = at + np.flatnonzero(~good)
+            size = max(1, min(_FAR, _FAR_SCORES // self.n))
+            for some in (far[start : start + size] for start in range(0, len(far), size)):
+                ids[some], distances[some] = self._far(points[some], k)
         return ids, distances
 
     def _decide(

@@ -5,6 +5,7 @@ Knows files, digests and the cache.  Must not know mechanisms.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -18,8 +19,9 @@ from dpsan.cache import Entry, Store
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
-from dpsan.index import FlatIndex
-from dpsan.space import MetricSpace
+from dpsan.errors import CacheError
+from dpsan.index import FlatIndex, largest_norm
+from dpsan.space import MetricSpace, centroid_of
 
 __all__ = ["cached_tables", "describe", "open_space", "space_of", "store_embeddings"]
 
@@ -29,8 +31,16 @@ TABLE_KIND = "table"
 Arrays = dict[str, NDArray[Any]]
 
 
-def _entry(embeddings: Embeddings) -> Entry:
-    arrays: Arrays = {"vectors": np.ascontiguousarray(embeddings.vectors, dtype=np.float32)}
+def _entry(
+    embeddings: Embeddings, path: Path | None = None, vocab_size: int | None = None
+) -> Entry:
+    vectors = np.ascontiguousarray(embeddings.vectors, dtype=np.float32)
+    arrays: Arrays = {
+        "vectors": vectors,
+        # Sums over all vectors, to be spared at every start.
+        "centroid": centroid_of(vectors),
+        "largest_norm": np.array([largest_norm(vectors)]),
+    }
     if embeddings.counts is not None:
         arrays["counts"] = embeddings.counts
     meta = {
@@ -40,7 +50,50 @@ def _entry(embeddings: Embeddings) -> Entry:
         "dimensions": embeddings.d,
         "dropped": dict(embeddings.dropped),
     }
+    if path is not None:
+        meta["looks"] = _looks(path, vocab_size)
     return Entry(arrays=arrays, meta=meta, strings={"words": embeddings.index_to_key})
+
+
+def _looks(path: Path, vocab_size: int | None) -> list[Any]:
+    """What a file looks like before it is read: enough to guess its entry, not to trust it."""
+    try:
+        return [path.name, path.stat().st_size, vocab_size]
+    except OSError:
+        return []
+
+
+def _guessed(path: Path, vocab_size: int | None, store: Store) -> str | None:
+    """The digest of the newest entry made from a file that looked the same."""
+    looks = _looks(path, vocab_size)
+    try:
+        alike = [each for each in store.entries(INDEX_KIND) if each.meta.get("looks") == looks]
+    except CacheError:  # told when the entry is asked for
+        return None
+    return max(alike, key=lambda each: each.created).key if alike and looks else None
+
+
+class _Digest:
+    """The digest of an embedding file, computed in a thread: hashing lets others run."""
+
+    def __init__(self, path: Path, vocab_size: int | None) -> None:
+        self._found: str | BaseException = ""
+
+        def work() -> None:
+            try:
+                self._found = file_digest(path, vocab_size=vocab_size)
+            except BaseException as error:  # noqa: BLE001 - raised where the digest is asked for
+                self._found = error
+
+        # A daemon: an interrupted program does not wait for it.
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def result(self) -> str:
+        self._thread.join()
+        if isinstance(self._found, BaseException):
+            raise self._found
+        return self._found
 
 
 def cached_tables(store: Store, digest: str) -> Callable[[str, Callable[[], Arrays]], Arrays]:
@@ -82,7 +135,7 @@ def open_space(
     if path is None:
         embeddings = load(None, vocab_size=vocab_size)
         return embeddings, space_of(embeddings, store)
-    digest = file_digest(path, vocab_size=vocab_size)
+    hashing = _Digest(path, vocab_size)
     indexes: list[FlatIndex] = []
 
     def allocate(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
@@ -92,12 +145,23 @@ def open_space(
         indexes[:] = [FlatIndex.empty(shape[0], shape[1])]
         return indexes[0].vectors
 
-    entry = store.get(
-        INDEX_KIND, digest, lambda: _entry(load(path, vocab_size=vocab_size)), allocate=allocate
-    )
+    # The likely entry is read and verified while the file is hashed, and used if the digest agrees.
+    guess = _guessed(path, vocab_size, store)
+    entry = None
+    if guess is not None:
+        entry = Store(store.root).load(INDEX_KIND, guess, allocate=allocate)
+    digest = hashing.result()
+    if entry is None or guess != digest:
+        entry = store.get(
+            INDEX_KIND,
+            digest,
+            lambda: _entry(load(path, vocab_size=vocab_size), path, vocab_size),
+            allocate=allocate,
+        )
     if indexes and entry.arrays["vectors"] is indexes[0].vectors:
         index = indexes[0]
-        index.filled()
+        known = entry.arrays.get("largest_norm")
+        index.filled(None if known is None else float(known[0]))
     else:
         index = FlatIndex(entry.arrays["vectors"])
     embeddings = Embeddings(
@@ -108,7 +172,8 @@ def open_space(
         counts=entry.arrays.get("counts"),
         dropped=entry.meta["dropped"],
     )
-    return embeddings, MetricSpace(embeddings, cached_tables(store, digest), index=index)
+    tables, centroid = cached_tables(store, digest), entry.arrays.get("centroid")
+    return embeddings, MetricSpace(embeddings, tables, index=index, centroid=centroid)
 
 
 def describe(

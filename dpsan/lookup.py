@@ -45,10 +45,7 @@ class Lookup:
         unknown: int,
     ) -> None:
         self._split = split
-        self._rows = rows
-        self._keep = {key for word in keep for key in lookup_keys(word)}
-        self._unknown = unknown
-        self._codes = _Codes(self._resolve)
+        self._codes = _Codes(_Rules(rows, keep, unknown).resolve)
 
     def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
         """Split texts.
@@ -84,7 +81,19 @@ class Lookup:
                 out[-1] += pieces[at + 1]
         return out
 
-    def _resolve(self, token: str) -> int | list[str]:
+
+class _Rules:
+    """What a token stands for.  Apart from :class:`Lookup`, so that nothing refers to itself.
+
+    A vocabulary in a reference cycle would stay in memory until the garbage collector runs.
+    """
+
+    def __init__(self, rows: Mapping[str, int], keep: Iterable[str], unknown: int) -> None:
+        self._rows = rows
+        self._keep = {key for word in keep for key in lookup_keys(word)}
+        self._unknown = unknown
+
+    def resolve(self, token: str) -> int | list[str]:
         """The code of a token, or the pieces it must be split into."""
         row: int | None = None
         for key in lookup_keys(token):
@@ -102,7 +111,7 @@ class Lookup:
     def _useful(self, pieces: list[str]) -> bool:
         """Contractions are split only into known words; everything else is split always."""
         if len(pieces) == 5 and pieces[2] == "":
-            return all(isinstance(self._resolve(p), int) and self._known(p) for p in pieces[1::2])
+            return all(isinstance(self.resolve(p), int) and self._known(p) for p in pieces[1::2])
         return True
 
     def _known(self, token: str) -> bool:

@@ -18,7 +18,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.index import FlatIndex
 from dpsan.lattice import Lattice
 
-__all__ = ["MetricSpace", "Tables", "diameter_bound", "no_tables"]
+__all__ = ["MetricSpace", "Tables", "centroid_of", "diameter_bound", "no_tables"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -48,6 +48,7 @@ class MetricSpace:
         tables: where derived tables are cached, keyed by this space.
         index: an index that already holds the vectors.
         lipschitz: constant of the public map from the original vectors to these.
+        centroid: what :func:`centroid_of` gives for the vectors, if it is known.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class MetricSpace:
         index: FlatIndex | None = None,
         lipschitz: float = 1.0,
         name: str = "",
+        centroid: NDArray[np.float64] | None = None,
     ) -> None:
         self.index = index or FlatIndex(embeddings.vectors)
         self.n, self.d = self.index.n, self.index.d
@@ -69,7 +71,7 @@ class MetricSpace:
         self._tables = tables
         self._memory: dict[str, Arrays] = {}
         self._lattice: Lattice | None = None
-        self.centroid: NDArray[np.float64] = self.vectors.mean(axis=0, dtype=np.float64)
+        self.centroid = centroid_of(self.vectors) if centroid is None else centroid
 
     def table(self, name: str, build: Callable[[], Arrays]) -> Arrays:
         """Arrays derived from this space alone: from memory, else the cache, else built."""
@@ -230,6 +232,12 @@ class MetricSpace:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.vectors = self.index.vectors
+
+
+def centroid_of(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The mean of vectors (n, d), shape (d,): the point of ⊥."""
+    mean: NDArray[np.float64] = vectors.mean(axis=0, dtype=np.float64)
+    return mean
 
 
 def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:

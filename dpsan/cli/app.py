@@ -13,19 +13,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli import (
-    bench,
-    calibrate,
-    evaluate,
-    explain,
-    index,
-    mechanisms,
-    report,
-    rewrite,
-    study,
-    verify,
-)
 from dpsan.cli.guard import say
+from dpsan.cli.tree import Commands, Group
 from dpsan.errors import UsageError
 
 __all__ = ["app", "run"]
@@ -35,26 +24,36 @@ _EPILOG: Final = (
     "positions, correlation between words, repeated runs (they add up), timing, and the words of "
     "a keep-list. See man dpsan."
 )
+_COMMANDS: Final = Commands(
+    {
+        "rewrite": "Sanitize text, line by line.",
+        "index": "Build, list, check or clear cached indexes of embeddings.",
+        "report": "Add up audit files, without any word of the text.",
+        "mechanisms": "List the mechanisms and their guarantees, or explain one.",
+        "explain": "Show what can become of a word, and what that tells.",
+        "calibrate": "Find the epsilon or parameters that do what you want.",
+        "verify": "Check the guarantee on your own vocabulary.",
+        "evaluate": "Judge a sanitized text: utility, and what attackers read.",
+        "bench": "Measure words per second beside a bare FAISS search.",
+        "study": "Make a table or figure of the papers, on any embedding.",
+    }
+)
+
+
+class _Root(Group):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": _COMMANDS})
+
 
 app = typer.Typer(
     name="dpsan",
+    cls=_Root,
     help="Sanitize text with word-level differential privacy.",
     epilog=_EPILOG,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,  # they print local variables, which hold input text
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("rewrite")(rewrite.rewrite)
-app.command("index")(index.index)
-app.command("report")(report.report)
-app.command("mechanisms")(mechanisms.mechanisms)
-app.command("explain")(explain.explain)
-app.command("calibrate")(calibrate.calibrate)
-app.command("verify")(verify.verify)
-app.command("evaluate")(evaluate.evaluate)
-app.command("bench")(bench.bench)
-app.command("study")(study.study)
 
 
 def _version(value: bool) -> None:
@@ -104,8 +103,7 @@ def run() -> int:
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
         message = getattr(error, "format_message", lambda: "bad usage")()
-        if message:  # a bare `dpsan` has shown its help already
-            say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
+        say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:
         return 130

@@ -38,7 +38,7 @@ class Embeddings:
     @cached_property
     def key_to_index(self) -> dict[str, int]:
         """Row number of each word."""
-        return {word: row for row, word in enumerate(self.index_to_key)}
+        return dict(zip(self.index_to_key, range(self.n), strict=True))
 
     @property
     def n(self) -> int:

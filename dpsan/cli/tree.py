@@ -1,0 +1,88 @@
+"""Commands that are imported when they are asked for, and the look of their help.
+
+Knows command names and help sections.  Must not know what commands do.  A run of one command does
+not import the others, and help is plain text in sections: the library that draws boxes takes
+longer to import than everything else that ``dpsan --help`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["Command", "Commands", "Group"]
+
+
+class Command(TyperCommand):
+    """A command whose help puts its options under the headings of their panels."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options by panel, those of no panel last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None:
+                continue
+            name, text = record
+            if param.param_type_name == "argument":
+                # Its name says enough: "[FILE]...", not "[FILE]... <list[Path]>".
+                section, name = "Arguments", name.split(" ", 1)[0]
+            else:
+                section = getattr(param, "rich_help_panel", None) or "Options"
+            sections.setdefault(section, []).append((name, text))
+        if rest := sections.pop("Options", None):
+            sections["Options"] = rest
+        for section, rows in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+
+class Commands(Mapping[str, TyperCommand]):
+    """Commands by name, each imported when it is first looked up.
+
+    Args:
+        summaries: one line for each command, in the order of the help.
+    """
+
+    def __init__(self, summaries: Mapping[str, str]) -> None:
+        self.summaries: Final = summaries
+        self._made: dict[str, TyperCommand] = {}
+
+    def __getitem__(self, name: str) -> TyperCommand:
+        if name not in self._made:
+            if name not in self.summaries:
+                raise KeyError(name)
+            module = import_module(f"dpsan.cli.{name}")
+            one = typer.Typer(add_completion=False, rich_markup_mode=None)
+            one.command(name, cls=Command, short_help=self.summaries[name])(getattr(module, name))
+            made = typer.main.get_command(one)
+            assert isinstance(made, TyperCommand)  # noqa: S101 - a single command is no group
+            self._made[name] = made
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.summaries)
+
+    def __len__(self) -> int:
+        return len(self.summaries)
+
+
+class Group(TyperGroup):
+    """The root: its help lists the commands without importing them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As for any group; without arguments show the help, as for a wrong command line."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write names and summaries."""
+        if isinstance(self.commands, Commands):
+            with formatter.section("Commands"):
+                formatter.write_dl(list(self.commands.summaries.items()))
