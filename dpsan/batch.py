@@ -24,6 +24,7 @@ from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
+from dpsan.pace import FilePace, Pace
 from dpsan.runspec import Sanitized
 from dpsan.sanitizer import Sanitizer
 from dpsan.targets import back_up, refuse_same
@@ -38,12 +39,6 @@ __all__ = [
     "rewrite_stream",
 ]
 
-_FIRST_CHARACTERS: Final = 1 << 12
-"""Size of the first batch: its output is there soon after the start, however slow the mechanism."""
-_BATCH_CHARACTERS: Final = 1 << 18
-"""Largest size of a batch."""
-_QUICK, _SLOW = 1.0, 4.0
-"""Seconds: batches grow while they take less than the one, and shrink where more than the other."""
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
 
@@ -124,7 +119,11 @@ def rewrite_stream(
     workers = workers or Inline(sanitizer)
     flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget, first)
     try:
-        for batch, urgent in _batches(records, plan):
+        # Several processes need many batches, and an audit lists copies batch by batch: its order
+        # must not depend on the time taken.
+        at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
+        pace = FilePace() if at_rest else Pace(plan.copies == 1)
+        for batch, urgent in _batches(records, plan, pace):
             if batch:
                 flow.submit(batch)
             flow.finish(everything=urgent)
@@ -253,30 +252,26 @@ class _Flow:
         return True
 
 
-def _batches(records: Iterator[Record | None], plan: Plan) -> Iterator[tuple[list[Record], bool]]:
+def _batches(
+    records: Iterator[Record | None], plan: Plan, pace: Pace
+) -> Iterator[tuple[list[Record], bool]]:
     """Records in groups, and whether somebody is waiting for the result.
 
-    Whatever is held when the source is idle, ends or fails comes before that.  Batches are as large
-    as is done in a few seconds.
+    Whatever is held when the source is idle, ends or fails comes before that.
     """
     batch: list[Record] = []
-    # An audit lists copies batch by batch: its order must not depend on the time taken.
-    size, limit = 0, _BATCH_CHARACTERS if plan.copies > 1 else _FIRST_CHARACTERS
+    size, most = 0, plan.batch * pace.records
     try:
         for record in records:
             if record is not None:
                 batch.append(record)
                 size += record.size + sum(map(len, record.texts))
-            full = size >= limit or len(batch) >= plan.batch
+            full = size >= pace.limit or len(batch) >= most
             urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:
                 started = time.monotonic()
                 yield batch, urgent
-                seconds = time.monotonic() - started
-                if full and seconds < _QUICK:
-                    limit = min(2 * limit, _BATCH_CHARACTERS)
-                elif seconds > _SLOW and plan.copies == 1:
-                    limit = max(limit // 2, _FIRST_CHARACTERS)
+                pace.took(time.monotonic() - started, size, full=full)
                 batch, size = [], 0
     except InputError:
         if batch:

@@ -136,28 +136,35 @@ class FlatIndex:
         return ids
 
     def ranked(
-        self, points: NDArray[np.float64], asked: NDArray[np.int64], ranks: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows by their rank among the rows nearest to points, where float32 tells them for sure.
+        self,
+        points: NDArray[np.float64],
+        k: int,
+        asked: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """The k nearest rows of each point by rank, as :meth:`search`, where they are known.
 
-        That is where the float32 values of the ranks before and behind differ by more than
-        rounding can.
+        Most ranks are certain by float32 values: those before and behind differ by more than
+        rounding can.  A point of which another rank is asked for is scored in float64.
 
         Args:
             points: shape (p, d).
-            asked: shape (m,): which of the points is meant.
-            ranks: shape (m,), each in 1 ... n-1.
+            k: 1 ... n.
+            asked: shape (m,): a point of which a rank must be known.
+            ranks: shape (m,), each in 0 ... k-1: that rank.
 
         Returns:
-            Rows and whether they are certain, each (m,).
+            Row numbers, -1 for unknown, shape (p, k).
         """
-        width = min(self.n, int(ranks.max(initial=0)) + 2)
-        found, near = self._propose(points, width)
-        bound = 2.5 * self._bound(points)[asked]
-        before, value = (near[asked, at].astype(np.float64) for at in (ranks - 1, ranks))
-        behind = near[asked, np.minimum(ranks + 1, width - 1)].astype(np.float64)
-        sure = (value - before > bound) & ((behind - value > bound) | (ranks == self.n - 1))
-        return found[asked, ranks], sure
+        found, near = self._propose(points, min(self.n, k + max(_EXTRA, k // 8)))
+        apart = np.ones((len(points), k + 1), dtype=np.bool_)  # before each rank
+        gaps = np.diff(near[:, : k + 1].astype(np.float64))
+        apart[:, 1 : 1 + gaps.shape[1]] = gaps > 2.5 * self._bound(points)[:, None]
+        sure = apart[:, :-1] & apart[:, 1:]
+        rows = np.where(sure, found[:, :k], -1)
+        unsure = np.unique(asked[~sure[asked, ranks]])
+        rows[unsure], _ = self._settle(points[unsure], found[unsure], near[unsure], k)
+        return rows
 
     def _propose(
         self, points: NDArray[np.float64], width: int

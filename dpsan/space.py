@@ -176,10 +176,19 @@ class MetricSpace:
         outputs = self.n if outputs is None else outputs
         index = self.index if outputs == self.n else self._part(outputs)
         found, _ = index.search(self.points(ids), k)
-        own = np.flatnonzero((ids < outputs) & (found[:, 0] != ids))
-        for row in own:  # another word has the same vector and a smaller row number
-            rest = found[row][found[row] != ids[row]][: k - 1]
-            found[row] = np.concatenate(([ids[row]], rest))
+        _own_first(found, ids, np.flatnonzero(ids < outputs))
+        return found
+
+    def ranked(
+        self,
+        ids: NDArray[np.int64],
+        k: int,
+        asked: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """:meth:`neighbors` where they are known, else -1; see :meth:`FlatIndex.ranked`."""
+        found = self.index.ranked(self.points(ids), k, asked, ranks)
+        _own_first(found, ids, np.flatnonzero(found[:, 0] >= 0))
         return found
 
     def _part(self, outputs: int) -> FlatIndex:
@@ -282,3 +291,16 @@ def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
         product += squares[at:]
         best = max(best, float(product.max()))
     return float(np.sqrt(best)) * rounding, True
+
+
+def _own_first(found: NDArray[np.int64], ids: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+    """Put each word before others that have the same vector and a smaller row number.
+
+    Args:
+        found: shape (m, k): neighbours, changed in these rows.
+        ids: words, shape (m,).
+        rows: numbers of rows.
+    """
+    for row in rows[found[rows, 0] != ids[rows]]:
+        rest = found[row][found[row] != ids[row]][: found.shape[1] - 1]
+        found[row] = np.concatenate(([ids[row]], rest))

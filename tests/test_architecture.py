@@ -27,6 +27,7 @@ LAYERS = [
         "calibrate",
         "audit",
         "files",
+        "pace",
         "description",
     },
     {"formats", "targets", "batch", "run", "report", "explain", "evaluate", "study", "bench"},

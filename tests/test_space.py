@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import make_embeddings
 
+from dpsan.embeddings.base import Embeddings
 from dpsan.index import FlatIndex
 from dpsan.space import MetricSpace, diameter_bound
 
@@ -134,14 +135,30 @@ def test_nearest_and_ranked_agree_with_search(scale):
     assert (index.nearest(points) == index.search(points, 1)[0][:, 0]).all()
     asked = np.arange(400).repeat(3)
     ranks = np.tile([1, 4, 9], 400)
-    rows, sure = index.ranked(points, asked, ranks)
-    exact = index.search(points, 10)[0][asked, ranks]
-    assert (rows[sure] == exact[sure]).all()
+    exact = index.search(points, 10)[0]
+    rows = index.ranked(points, 10, asked, ranks)
+    assert (rows[asked, ranks] == exact[asked, ranks]).all()
+    assert ((rows == exact) | (rows == -1)).all()
 
 
 def test_ranked_is_sure_where_rows_are_apart_and_only_there():
     vectors = np.array([[0.0], [1.0], [3.0], [3.0], [7.0]], dtype=np.float32)
-    point, asked = np.zeros((1, 1)), np.zeros(4, dtype=np.int64)
-    rows, sure = FlatIndex(vectors).ranked(point, asked, np.arange(1, 5))
-    assert sure.tolist() == [True, False, False, True]
-    assert rows[sure].tolist() == [1, 4]
+    index, points, none = FlatIndex(vectors), np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
+    assert index.ranked(points, 5, none, none).tolist() == [[0, 1, -1, -1, 4]]
+    assert index.ranked(points, 3, none, none).tolist() == [[0, 1, -1]]
+    settled = index.ranked(points, 5, np.array([0, 0]), np.array([1, 2]))
+    assert settled.tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_ranked_puts_the_word_itself_first():
+    """Equal vectors: the order of neighbors, for every k and whichever rank is asked for."""
+    vectors = np.repeat(np.random.default_rng(3).normal(size=(10, 2)), 3, axis=0)[::-1]
+    words = [str(row) for row in range(len(vectors))]
+    space = MetricSpace(Embeddings(words, vectors.astype(np.float32), "", "made-up"))
+    ids = np.arange(space.n)
+    for k in (1, 2, 3, 7, space.n):
+        expected = space.neighbors(ids, k)
+        for rank in range(k):
+            rows = space.ranked(ids, k, ids, np.full(space.n, rank))
+            assert (rows[:, rank] == expected[:, rank]).all()
+            assert ((rows == expected) | (rows == -1)).all()

@@ -66,7 +66,7 @@ class DistanceSampler(RowSampler):
         first: the first word that can come out of a word; ⊥ is uniform over all.
     """
 
-    batch_words = 1 << 16
+    batch_words = 1 << 14
     """Many, because the tokens of a batch that fall into one block are drawn together."""
 
     def __init__(

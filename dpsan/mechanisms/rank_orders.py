@@ -243,21 +243,27 @@ class RankOrders:
         draws = np.bincount(np.searchsorted(words, ids[places]), minlength=len(words))
         whole = (slots >= 0) | (draws > _FEW)
         line_of = np.cumsum(whole) - 1
-        orders = np.argsort(rows[whole], axis=1, kind="stable").astype(self._kind)
-        kept = slots[whole] >= 0
-        self._orders[slots[whole][kept]] = orders[kept]
-        if self._depth:
-            self._near[words[whole]] = orders[:, : self._depth]
-            self._seen[words[whole]] = True
-            for each in np.flatnonzero(~whole & ~self._seen[words]).tolist():
-                found = window(rows[each], 0, self._depth)
-                if found is not None:
-                    self._near[words[each]] = found
-                    self._seen[words[each]] = True
+        orders = np.empty((np.count_nonzero(whole), self.n), dtype=self._kind)
+        for each in np.flatnonzero(whole).tolist():
+            order = np.argsort(rows[each], kind="stable")
+            if slots[each] >= 0:
+                self._orders[slots[each]] = order
+            else:
+                orders[line_of[each]] = order
+            if self._depth:
+                self._near[words[each]] = order[: self._depth]
+                self._seen[words[each]] = True
         row = np.searchsorted(words, ids[places])
-        here = slots[row] < 0
-        places, row = places[here], row[here]
         start, width = _window(ranks[places], _WIDE * self._crowd, self.n)
+        # The nearest of other words are found when one of them is wanted.
+        close = np.unique(row[start + width <= self._depth])
+        for each in close[~self._seen[words[close]]].tolist():
+            found = window(rows[each], 0, self._depth)
+            if found is not None:
+                self._near[words[each]] = found
+                self._seen[words[each]] = True
+        here = slots[row] < 0
+        places, row, start = places[here], row[here], start[here]
         for at in range(0, len(places), _DRAWS):
             part = slice(at, at + _DRAWS)
             candidates = np.empty((len(row[part]), width), dtype=self._kind)
@@ -267,7 +273,11 @@ class RankOrders:
             candidates[sorted_] = orders[lines[:, None], columns]
             good = np.ones(len(candidates), dtype=np.bool_)
             for each in np.flatnonzero(~sorted_).tolist():
-                found = window(rows[row[part][each]], int(start[part][each]), width)
+                word, first = row[part][each], int(start[part][each])
+                if first + width <= self._depth and self._seen[words[word]]:
+                    candidates[each] = self._near[words[word], first : first + width]
+                    continue
+                found = window(rows[word], first, width)
                 if found is None:
                     good[each] = False
                 else:

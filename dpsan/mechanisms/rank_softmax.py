@@ -14,16 +14,17 @@ Source
 Parameters
     c: per unit of epsilon, > 0; the authors use 0.04 (GloVe 300d) and 0.007 (word2vec).
 Cost
-    Two exact searches per word; a rank in the thousands costs about a sort of the vocabulary.
+    An exact search per word and one per new pivot; a rank in the thousands costs about a sort of
+    the vocabulary.  32 MB for neighbours of pivots.
 Not to be confused with
     ranks or candidates taken from the true word after adding noise, which has no such guarantee.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +32,12 @@ from numpy.typing import NDArray
 from dpsan.analytic import radial_std
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, nearest, parameter
+from dpsan.mechanisms.pivot_ranks import PivotRanks
 from dpsan.noise import multivariate_laplace
 from dpsan.rng import Streams
 from dpsan.space import MetricSpace
 
 __all__ = ["RankSoftmax", "SoftmaxRanks", "draw_ranks"]
-
-_HELD: Final = 1 << 22
-"""Neighbours held at a time (batch · k)."""
 
 
 def draw_ranks(uniform: NDArray[np.float64], rate: float, n: int) -> NDArray[np.int64]:
@@ -53,6 +52,7 @@ class SoftmaxRanks:
     """Projection: nearest word, then one of its neighbours by rank."""
 
     rate: float
+    _kept: list[PivotRanks] = field(default_factory=list, repr=False, compare=False)
 
     def __call__(
         self, space: MetricSpace, points: NDArray[np.float64], streams: Streams
@@ -60,27 +60,13 @@ class SoftmaxRanks:
         """Words for noisy points (m, d), shape (m,)."""
         pivots = nearest(space, points, streams)
         ranks = draw_ranks(streams.uniform("rank")[:, 0], self.rate, space.n)
-        out = pivots.copy()  # rank 0
-        # Groups by powers of four, so that a word's query depends on its own rank only.
-        size, low = 4, 1
-        while low < space.n:
-            k = min(size, space.n)
-            group = np.flatnonzero((ranks >= low) & (ranks < k))
-            distinct, place = np.unique(pivots[group], return_inverse=True)
-            step = max(1, _HELD // k)
-            for at in range(0, len(distinct), step):
-                rows = np.flatnonzero((place >= at) & (place < at + step))
-                asked, wanted = place[rows] - at, ranks[group[rows]]
-                words = distinct[at : at + step]
-                found, sure = space.index.ranked(space.points(words), asked, wanted)
-                unsure = np.flatnonzero(~sure)
-                if len(unsure):
-                    again, which = np.unique(asked[unsure], return_inverse=True)
-                    table = space.neighbors(words[again], k)
-                    found[unsure] = table[which, wanted[unsure]]
-                out[group[rows]] = found
-            low, size = k, 4 * size
-        return out
+        return self._ranks(space).words(pivots, ranks)
+
+    def _ranks(self, space: MetricSpace) -> PivotRanks:
+        """What is kept for this space."""
+        if not self._kept or self._kept[0].space is not space:
+            self._kept[:] = [PivotRanks(space)]
+        return self._kept[0]
 
 
 @dataclass(frozen=True)

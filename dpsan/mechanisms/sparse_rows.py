@@ -54,7 +54,7 @@ class SparseRowSampler(RowSampler):
         reach: about how many near words a word has.
     """
 
-    batch_words = 1 << 16
+    batch_words = 1 << 14
 
     def __init__(
         self,

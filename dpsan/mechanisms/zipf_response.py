@@ -62,7 +62,7 @@ class RankResponseSampler(Sampler):
         memory: for whole orders and for the nearest words, bytes; see :class:`RankOrders`.
     """
 
-    batch_words = 1 << 18
+    batch_words = 1 << 20
 
     def __init__(self, space: MetricSpace, weights: NDArray[np.uint64], **memory: int) -> None:
         self.space = space

@@ -5,6 +5,7 @@ import pytest
 from line_laws import counts, laplace_cdf, line_space, metric_loss, nearest_law, off
 from support import fits, make_embeddings, streams
 
+from dpsan.mechanisms.pivot_ranks import PivotRanks
 from dpsan.mechanisms.rank_softmax import RankSoftmax, SoftmaxRanks, draw_ranks
 from dpsan.space import MetricSpace
 
@@ -95,3 +96,42 @@ def test_large_vocabulary_and_flat_law(glove):
     nearer = (distances < reached[:, None]).sum(axis=1)
     assert ranks.max() > 5000
     assert (np.abs(nearer - ranks) <= 1).all()
+
+
+@pytest.mark.parametrize("kept", [0, 7, 300])
+def test_what_is_kept_of_pivots_changes_no_word(kept):
+    """Few pivots again and again, ranks of every size, with room for none, some and all."""
+    space = MetricSpace(make_embeddings(300, 3))
+    ranking = space.neighbors(np.arange(300), 300)
+    held = PivotRanks(space, kept)
+    generator = np.random.default_rng(2)
+    for size in (1, 5, 400, 400, 50):
+        pivots = generator.integers(0, 300, size)
+        ranks = np.minimum(generator.zipf(1.3, size) - 1, 299)
+        assert (held.words(pivots, ranks) == ranking[pivots, ranks]).all()
+    owners = held._owner[held._owner >= 0]
+    assert min(kept, 200) <= len(owners) <= kept
+    assert (held._owner[held._slot[owners]] == owners).all()
+    assert (held._slot >= 0).sum() == len(owners)
+
+
+def test_a_pivot_is_searched_once(monkeypatch):
+    space = MetricSpace(make_embeddings(300, 3))
+    searched = []
+    ranked = MetricSpace.ranked
+
+    def counted(self, ids, *rest):
+        searched.extend(ids.tolist())
+        return ranked(self, ids, *rest)
+
+    monkeypatch.setattr(MetricSpace, "ranked", counted)
+    held = PivotRanks(space)
+    pivots, ranks = np.arange(300).repeat(4), np.tile([1, 5, 40, 200], 300)
+    held.words(pivots, ranks)
+    assert sorted(searched) == list(range(300))
+    searched.clear()
+    kept = held.words(pivots, np.minimum(ranks, 63))
+    assert len(searched) <= 300  # those of which a rank was not certain
+    searched.clear()
+    assert (held.words(pivots, np.minimum(ranks, 63)) == kept).all()
+    assert not searched

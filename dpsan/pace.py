@@ -1,0 +1,67 @@
+"""How large the batches of an input are: by the time that they take.
+
+Knows sizes and seconds.  Must not know records, files or mechanisms.  No output depends on it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["FilePace", "Pace"]
+
+_FIRST_CHARACTERS: Final = 1 << 12
+"""Size of the first batch: its output is there soon after the start, however slow the mechanism."""
+_BATCH_CHARACTERS: Final = 1 << 18
+"""Largest size of a batch of which somebody waits for the output."""
+_FILE_CHARACTERS: Final = 1 << 23
+"""Largest size of a batch of a regular file: what words of a batch share is computed once."""
+_FILE_RECORDS: Final = 4
+"""How many times as many records such a batch may have."""
+_QUICK, _SLOW = 1.0, 4.0
+"""Seconds: batches grow while they take less than the one, and shrink where more than the other."""
+_FILE_SECONDS: Final = 8.0
+"""Seconds that batches of a regular file should take at most; they shrink at twice as many."""
+_GROWTH: Final = 8
+"""How many times as large the next batch of a regular file may be."""
+_FAST: Final = 2_000_000
+"""Characters a second from which nothing is gained by larger batches."""
+
+
+class Pace:
+    """How large batches are: as large as is done in a few seconds.
+
+    Args:
+        adaptive: by the time that batches take; else always the same.
+    """
+
+    records = 1
+    """Times the most records of a plan."""
+
+    def __init__(self, adaptive: bool) -> None:
+        self._adaptive = adaptive
+        self.limit = _FIRST_CHARACTERS if adaptive else _BATCH_CHARACTERS
+
+    def took(self, seconds: float, size: int, *, full: bool) -> None:
+        """Learn from a batch of ``size`` characters."""
+        if full and seconds < _QUICK:
+            self.limit = min(2 * self.limit, _BATCH_CHARACTERS)
+        elif seconds > _SLOW and self._adaptive:
+            self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
+
+
+class FilePace(Pace):
+    """The same where all of the input is there and the output is read when it is complete."""
+
+    records = _FILE_RECORDS
+
+    def __init__(self) -> None:
+        super().__init__(adaptive=True)
+
+    def took(self, seconds: float, size: int, *, full: bool) -> None:
+        """See :class:`Pace`."""
+        if full and 2 * seconds < _FILE_SECONDS:
+            most = _BATCH_CHARACTERS if size > _FAST * seconds else _FILE_CHARACTERS
+            larger = self.limit * min(_GROWTH, int(_FILE_SECONDS / max(seconds, 1e-3)))
+            self.limit = max(self.limit, min(larger, most))
+        elif seconds > 2 * _FILE_SECONDS:
+            self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
