@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from dpsan import rng
@@ -14,6 +18,29 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 ALPHA = 1e-9
 """Significance of statistical tests: a sound program fails one in 10^9 runs per test."""
+
+
+def extra_is_installed(extra: str) -> bool:
+    """Whether every package of an extra of pyproject.toml is installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in project["optional-dependencies"][extra]:
+        try:
+            version(re.split(r"[\[>=<]", requirement)[0])
+        except PackageNotFoundError:
+            return False
+    return True
+
+
+def need_extra(extra: str) -> None:
+    """Skip a test, loudly, where an extra is not installed."""
+    if not extra_is_installed(extra):
+        pytest.skip(f"LOUD: the extra '{extra}' is not installed, this was NOT tested")
+
+
+def skip_without_extra(stderr: str) -> None:
+    """Skip if a command asked for an extra, and that extra is truly missing."""
+    for extra in re.findall(r"needs an extra \(pip install 'dpsan\[(\w+)\]'\)", stderr):
+        need_extra(extra)
 
 
 def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:

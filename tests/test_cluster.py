@@ -279,7 +279,7 @@ def test_pieces_are_not_empty_and_cover_the_file(tmp_path):
 
 @pytest.fixture
 def table(tmp_path):
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
     import pyarrow.parquet as pq
 
     n = 500
@@ -495,7 +495,7 @@ def recipe(word):
 @pytest.fixture
 def folder(tmp_path, monkeypatch, cache):
     """A folder with the rows that the recipes read."""
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
     import pyarrow.parquet as pq
 
     (tmp_path / "in").mkdir()
@@ -507,7 +507,7 @@ def folder(tmp_path, monkeypatch, cache):
 
 
 def check(written):
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
     rows = pd.read_parquet(written).sort_values("id")
     assert rows["id"].tolist() == list(range(40))
     texts = rows["text"].tolist()

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from support import need_extra
 
 from dpsan.analytic import gaussian_delta, gaussian_mu
 from dpsan.composition import compose_basic, compose_optimal
@@ -33,7 +34,7 @@ def test_pure_guarantees_add_up():
 
 
 def test_black_box():
-    pytest.importorskip("dp_accounting", reason="extra 'accounting' is not installed")
+    need_extra("accounting")
     composed = compose_optimal(guarantee(0.1, 1e-6), 100)
     assert composed.epsilon < 0.6 * compose_basic(guarantee(0.1, 1e-6), 100).epsilon
     assert composed.delta == pytest.approx(2e-4)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from support import skip_without_extra
 
 from dpsan.cli.app import app
 from dpsan.description import parameter_rows
@@ -218,6 +219,7 @@ def test_examples_run(line, tmp_path, cache):
         },
         timeout=120,
     )
+    skip_without_extra(done.stderr.decode())
     assert done.returncode == 0, done.stderr.decode()
 
 

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import orjson
 import pytest
-from support import make_embeddings
+from support import make_embeddings, need_extra
 
 from dpsan import rng
 from dpsan.calibrate import Draft
@@ -386,7 +386,7 @@ def explained(store):
 
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
 def test_plot(explained, tmp_path, suffix):
-    pytest.importorskip("matplotlib")
+    need_extra("plot")
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     for path in (first, second):
         check(path, 2, force=False)
@@ -405,7 +405,7 @@ def test_plot(explained, tmp_path, suffix):
 
 
 def test_plot_refuses(tmp_path):
-    pytest.importorskip("matplotlib")
+    need_extra("plot")
     with pytest.raises(UsageError, match=r"must end in \.png or \.svg"):
         check(tmp_path / "a.pdf", 1, force=False)
     with pytest.raises(UsageError, match="at most 20 words"):

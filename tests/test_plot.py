@@ -5,6 +5,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from support import need_extra
 
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.plot import _styles, draw, kind_of
@@ -33,6 +34,7 @@ def picture(panels=(PANEL, AREA), kind="svg"):
 
 
 def test_svg_repeats_and_is_plain():
+    need_extra("plot")
     first = picture()
     assert first == picture()
     text = first.decode()
@@ -44,6 +46,7 @@ def test_svg_repeats_and_is_plain():
 
 
 def test_png_repeats():
+    need_extra("plot")
     first = picture(kind="png")
     assert first == picture(kind="png")
     width, height = struct.unpack(">II", first[16:24])
@@ -52,6 +55,7 @@ def test_png_repeats():
 
 
 def test_user_settings_change_nothing():
+    need_extra("plot")
     import matplotlib as mpl
 
     before = picture()
@@ -76,6 +80,7 @@ def test_many_labels_differ():
 
 
 def test_one_legend_where_all_panels_have_the_same_labels():
+    need_extra("plot")
     same = Panel("left", "x", "y", (LINE,)), Panel("right", "x", "y", (LINE,))
     text = picture(same).decode()
     assert text.count('id="legend_1"') == 1
@@ -91,8 +96,12 @@ def test_what_is_refused(monkeypatch):
     assert kind_of(Path("a.SVG")) == "svg"
     with pytest.raises(UsageError, match=r"a\.pdf: pictures end in"):
         kind_of(Path("a.pdf"))
-    with pytest.raises(UsageError, match="nothing to draw"):
-        picture((Panel("", "", "", ()),))
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(ExtraMissingError, match=r"dpsan\[plot\]"):
         kind_of(Path("a.png"))
+
+
+def test_no_panel_is_refused():
+    need_extra("plot")
+    with pytest.raises(UsageError, match="nothing to draw"):
+        picture((Panel("", "", "", ()),))

@@ -184,7 +184,7 @@ def test_in_place_backup_and_compression(folder, dpsan):
 
 
 def test_zstandard(folder, dpsan):
-    zstandard = pytest.importorskip("zstandard", reason="extra not installed")
+    zstandard = pytest.importorskip("zstandard", reason="extra 'zst' is not installed")
     (folder / "a.txt.zst").write_bytes(zstandard.compress(LINE * 9) + zstandard.compress(LINE))
     assert dpsan("rewrite", *BASE, "a.txt.zst", "-O", "out", cwd=folder).returncode == 0
     packed = (folder / "out" / "a.txt.zst").read_bytes()
@@ -315,7 +315,7 @@ def test_tickets(tickets, folder, dpsan):
 
 
 def test_tickets_as_parquet_with_nulls(tickets, folder, dpsan):
-    pa = pytest.importorskip("pyarrow", reason="extra not installed")
+    pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
     pq = pytest.importorskip("pyarrow.parquet")
     with tickets.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))[:2000]

@@ -4,6 +4,7 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
+from support import skip_without_extra
 
 SECRET = "Zanzibarquux"  # noqa: S105
 WORDS = [f"word{i}" for i in range(40)]
@@ -44,6 +45,7 @@ def folder(dpsan, tmp_path_factory):
 
 def run(dpsan, folder, *arguments):
     done = dpsan("evaluate", "-E", "v.txt", *arguments, cwd=folder)
+    skip_without_extra(done.stderr.decode())
     assert done.returncode == 0, done.stderr.decode()
     assert SECRET.encode() not in done.stderr
     return done
@@ -148,6 +150,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
 )
 def test_mistakes(dpsan, folder, arguments, status, message):
     done = dpsan("evaluate", "-E", "v.txt", *arguments, cwd=folder)
+    skip_without_extra(done.stderr.decode())
     assert (done.returncode, done.stdout) == (status, b"")
     assert message in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1

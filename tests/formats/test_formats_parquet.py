@@ -3,7 +3,7 @@ from identity import identity, marker, through_file
 
 from dpsan.errors import InputError
 
-pa = pytest.importorskip("pyarrow", reason="extra not installed")
+pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
 pq = pytest.importorskip("pyarrow.parquet")
 SAME, MASK = identity(), marker()
 
