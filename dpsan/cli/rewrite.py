@@ -209,7 +209,9 @@ def rewrite(
     cluster_options.check(
         engine, address, inputs, output_dir, budget=budget, line_buffered=line_buffered
     )
-    check_outputs(inputs, output, output_dir, in_place, backup, resume, audit_originals, audit)
+    check_outputs(
+        inputs, output, output_dir, in_place, backup, resume, audit_originals, audit, force
+    )
     check_fields(inputs, format_, field, no_header=no_header, null_data=null_data)
     for name, given, allowed in (
         ("--invalid", invalid, ("replace", "error")),

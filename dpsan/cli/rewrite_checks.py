@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsan.cli.guard import say
-from dpsan.errors import UsageError
+from dpsan.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from dpsan.run import Result
@@ -83,8 +83,9 @@ def check_outputs(
     resume: bool,
     audit_originals: bool,
     audit: Path | None,
+    force: bool,
 ) -> None:
-    """Combinations that make no sense, told before anything is read."""
+    """Combinations that make no sense, told before anything is read or written."""
     if sum((output is not None, output_dir is not None, in_place)) > 1:
         raise UsageError("-o, -O and -i exclude each other")
     if (output_dir or in_place) and Path("-") in inputs:
@@ -97,3 +98,11 @@ def check_outputs(
         raise UsageError("--resume needs -O")
     if audit_originals and audit is None:
         raise UsageError("--audit-originals needs --audit FILE")
+    same = (
+        output is not None
+        and output.is_file()
+        and any(each.exists() and each.samefile(output) for each in inputs)
+    )
+    if output is not None and output.is_file() and not force and not same:
+        # Again when it is written; told here before an audit is begun that would be in the way.
+        raise OutputError(f"{output}: exists", "--force replaces it")

@@ -344,3 +344,16 @@ def test_tickets_as_parquet_with_nulls(tickets, folder, dpsan):
     assert done.stderr == (
         b"dpsan: standard input: parquet needs a file, not a pipe or compressed file\n"
     )
+
+
+def test_a_refused_output_begins_no_audit(folder, env):
+    """Else the corrected command would be refused because of the audit."""
+    (folder / "out.txt").write_bytes(b"here\n")
+    (folder / "a.txt").write_bytes(LINE)
+    command = "$DPSAN rewrite " + " ".join(BASE) + " a.txt -o out.txt -a audit"
+    done = shell(command, folder, env)
+    assert done.returncode != 0
+    assert b"exists (--force replaces it)" in done.stderr
+    assert not (folder / "audit").exists()
+    assert shell(command + " --force", folder, env).returncode == 0
+    assert (folder / "audit").exists()
