@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dpsan import __version__
 from dpsan.accounting import NOT_PROTECTED, Accountant
 from dpsan.errors import OutputError
+from dpsan.errors import reason as os_reason
 from dpsan.files import create_private
 from dpsan.guarantee import Guarantee
 from dpsan.mechanisms.base import Mechanism
@@ -193,7 +194,7 @@ class AuditWriter:
                 while data := rows.read(_CHUNK):
                     self._send(data)
         except OSError as error:
-            raise OutputError(f"{part}: cannot read: {error.strerror}") from None
+            raise OutputError(f"{part}: cannot read: {os_reason(error)}") from None
 
     def file(self, file: int, name: str, totals: Accountant, hashes: tuple[str, str]) -> None:
         """Write the row that ends an input."""
@@ -220,7 +221,7 @@ class AuditWriter:
         except OSError as error:
             # Pipes and devices cannot be synced.
             if error.errno not in (22, 95):
-                raise OutputError(f"{self._path}: cannot write: {error.strerror}") from None
+                raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
 
     def _write(self, row: dict[str, Any]) -> None:
         self._send(orjson.dumps(row) + b"\n")
@@ -231,7 +232,7 @@ class AuditWriter:
             try:
                 data = data[os.write(self._descriptor, data) :]
             except OSError as error:
-                raise OutputError(f"{self._path}: cannot write: {error.strerror}") from None
+                raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
 
 
 def _json(values: Sequence[str] | Sequence[float | None]) -> list[str]:

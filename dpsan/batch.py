@@ -19,6 +19,7 @@ from dpsan import rng
 from dpsan.accounting import Accountant, Budget, number
 from dpsan.audit import AuditWriter
 from dpsan.errors import BudgetError, InputError, OutputError
+from dpsan.errors import reason as os_reason
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
@@ -289,7 +290,7 @@ def open_input(path: Path) -> int:
             os.close(descriptor)
             raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     return descriptor
 

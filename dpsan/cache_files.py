@@ -23,6 +23,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.errors import reason as os_reason
+
 __all__ = [
     "DamagedError",
     "decode_strings",
@@ -62,7 +64,7 @@ def reason(error: OSError | DamagedError | MemoryError) -> str:
     """What went wrong in a few words, without the path."""
     if isinstance(error, DamagedError):
         return str(error)
-    return (error.strerror if isinstance(error, OSError) else "out of memory") or "unknown error"
+    return os_reason(error) if isinstance(error, OSError) else "out of memory"
 
 
 def _distrust(status: os.stat_result) -> str:

@@ -7,6 +7,7 @@ never contain input text.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ __all__ = [
     "OutputError",
     "UnprovedError",
     "UsageError",
+    "reason",
     "unknown_name",
 ]
 
@@ -100,3 +102,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     if near:
         return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
     return UsageError(f"unknown {kind} '{name}'", f"known: {', '.join(names)}")
+
+
+def reason(error: OSError) -> str:
+    """The system's own words for an error's number: nothing that a library may have put in."""
+    return os.strerror(error.errno) if error.errno else type(error).__name__

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from dpsan.errors import OutputError
+from dpsan.errors import reason as os_reason
 
 __all__ = ["AtomicFile", "Packer", "Sink", "create_private", "discard_unfinished"]
 
@@ -88,7 +89,7 @@ class Sink:
             except BrokenPipeError:
                 raise
             except OSError as error:
-                raise OutputError(f"{self.name}: cannot write: {error.strerror}") from None
+                raise OutputError(f"{self.name}: cannot write: {os_reason(error)}") from None
             view = view[done:]
         self._hash.update(data)
         self.bytes_written += len(data)
@@ -126,7 +127,7 @@ class AtomicFile(Sink):
             descriptor = os.open(self._temporary, flags, 0o600)
         except OSError as error:
             _UNFINISHED.discard(self._temporary)
-            raise OutputError(f"{target}: cannot create: {error.strerror}") from None
+            raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None
         if like is None:
             umask = os.umask(0)
             os.umask(umask)
@@ -152,7 +153,7 @@ class AtomicFile(Sink):
                 os.close(directory)
         except OSError as error:
             self.discard()
-            raise OutputError(f"{self.name}: cannot write: {error.strerror}") from None
+            raise OutputError(f"{self.name}: cannot write: {os_reason(error)}") from None
         except OutputError:
             self.discard()
             raise
@@ -183,5 +184,5 @@ def create_private(path: Path, *, force: bool) -> int:
     except FileExistsError:
         raise OutputError(f"{path}: exists", "--force replaces it") from None
     except OSError as error:
-        raise OutputError(f"{path}: cannot create: {error.strerror}") from None
+        raise OutputError(f"{path}: cannot create: {os_reason(error)}") from None
     return descriptor

@@ -23,6 +23,7 @@ from dpsan.batch import (
     rewrite_stream,
 )
 from dpsan.errors import BudgetError, DpsanError, OutputError, UsageError
+from dpsan.errors import reason as os_reason
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
@@ -192,7 +193,7 @@ class Run:
             try:
                 descriptor = os.open(self.output, os.O_WRONLY | os.O_CLOEXEC)
             except OSError as error:
-                raise OutputError(f"{self.output}: cannot write: {error.strerror}") from None
+                raise OutputError(f"{self.output}: cannot write: {os_reason(error)}") from None
             stack.callback(os.close, descriptor)
             return Sink(str(self.output), descriptor, packer)
         for path in self.inputs:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
 
 __all__ = ["MASK", "UnknownPolicy", "read_word_list"]
 
@@ -36,7 +37,7 @@ def read_word_list(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import InputError, UsageError
+from dpsan.errors import reason as os_reason
 from dpsan.text import lookup_keys
 
 __all__ = ["FREQUENCY", "NO_WEIGHTS", "TOP_WEIGHT", "frequency", "load", "resolve"]
@@ -41,7 +42,7 @@ def load(path: Path | str, key_to_index: Mapping[str, int]) -> Floats:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None

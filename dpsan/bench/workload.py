@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpsan import rng
 from dpsan.embeddings import load
 from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
 from dpsan.text import TOKENIZERS
 
 __all__ = ["random_points", "repeated_text", "synthetic_file", "words_of", "zipf_text"]
@@ -105,7 +106,7 @@ def repeated_text(path: Path, source: Path, count: int) -> None:
     try:
         lines = source.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(source, str(reason)) from None
     split = TOKENIZERS["unicode"].split
     sizes = [len(split(line)) // 2 for line in lines]

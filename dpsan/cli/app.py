@@ -16,6 +16,7 @@ from dpsan import __version__
 from dpsan.cli.guard import say
 from dpsan.cli.tree import Commands, Group
 from dpsan.errors import UsageError
+from dpsan.errors import reason as os_reason
 
 __all__ = ["app", "run"]
 
@@ -85,7 +86,7 @@ def _configured() -> dict[str, Any]:
         with Path(path).open("rb") as file:
             config = tomllib.load(file)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "DPSAN_CONFIG names it") from None
+        raise UsageError(f"{path}: {os_reason(error)}", "DPSAN_CONFIG names it") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise UsageError(f"{path}: not valid TOML", "DPSAN_CONFIG names it") from None
     out: dict[str, Any] = {}

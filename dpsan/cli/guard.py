@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from dpsan.errors import DpsanError
+from dpsan.errors import reason as os_reason
 
 __all__ = ["Interrupted", "main", "say"]
 
@@ -80,7 +81,7 @@ def _guarded(run: Callable[[], int]) -> int:
         return 1
     except OSError as error:
         _clean_up()
-        say(error.strerror or type(error).__name__)
+        say(os_reason(error))
         return 1
     except RecursionError:
         _clean_up()
@@ -127,7 +128,7 @@ def _close_streams(status: int) -> int:
             if isinstance(error, BrokenPipeError):
                 status = 128 + signal.SIGPIPE
             elif stream is sys.stdout and status == 0:
-                reason = error.strerror if isinstance(error, OSError) else "closed"
+                reason = os_reason(error) if isinstance(error, OSError) else "closed"
                 say(f"standard output: cannot write: {reason}")
                 status = 1
     return status

@@ -11,6 +11,7 @@ from typing import Final
 
 from dpsan.cluster.pieces import opened
 from dpsan.errors import OutputError
+from dpsan.errors import reason as os_reason
 from dpsan.files import AtomicFile
 
 __all__ = ["Joining"]
@@ -36,7 +37,7 @@ class Joining:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{target}: cannot create: {error.strerror}") from None
+            raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None
         self._sink = AtomicFile(target, force=force)
 
     def add(self, part: Path) -> None:
@@ -49,7 +50,7 @@ class Joining:
                 while data := file.read(_CHUNK):
                     self._sink.write(data)
         except OSError as error:
-            raise OutputError(f"{part}: cannot read: {error.strerror}") from None
+            raise OutputError(f"{part}: cannot read: {os_reason(error)}") from None
         _remove(part)
 
     def commit(self) -> str:

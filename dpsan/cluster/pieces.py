@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 from dpsan.batch import open_input
 from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import COMPRESSED, format_for, format_name
 from dpsan.formats.source import FileSource
@@ -151,7 +152,7 @@ def stretch(piece: Piece, options: ReadOptions) -> Iterator[FileSource]:
             stop = _boundary(descriptor, piece.end, separator, options.max_record)
             os.lseek(descriptor, begin, os.SEEK_SET)
         except OSError as error:
-            raise InputError(piece.path, f"cannot read: {error.strerror}") from None
+            raise InputError(piece.path, f"cannot read: {os_reason(error)}") from None
         yield FileSource(str(piece.path), descriptor, max(0, stop - begin))
     finally:
         os.close(descriptor)

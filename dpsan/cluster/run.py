@@ -21,6 +21,7 @@ from dpsan.cluster.join import Joining
 from dpsan.cluster.pieces import Piece, cut, opened, piece_bytes
 from dpsan.cluster.work import Job, Row, part_audit, totals
 from dpsan.errors import DpsanError, InputError, OutputError
+from dpsan.errors import reason as os_reason
 from dpsan.run import Result
 from dpsan.sanitizer import Sanitizer
 from dpsan.targets import plan_outputs, refuse_same
@@ -275,7 +276,7 @@ def _status(path: Path) -> tuple[int, int]:
     try:
         status = path.stat()
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     if stat.S_ISDIR(status.st_mode):
         raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
@@ -290,7 +291,7 @@ def _temporary(stack: ExitStack, parent: Path) -> Path:
         parent.mkdir(parents=True, exist_ok=True)
         path = Path(tempfile.mkdtemp(".tmp", ".dpsan-", parent)).absolute()
     except OSError as error:
-        raise OutputError(f"{parent}: cannot create: {error.strerror}") from None
+        raise OutputError(f"{parent}: cannot create: {os_reason(error)}") from None
     stack.callback(shutil.rmtree, path, ignore_errors=True)
     return path
 

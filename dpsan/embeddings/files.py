@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from dpsan.errors import EmbeddingError
+from dpsan.errors import reason as os_reason
 
 __all__ = ["MAX_WORD", "Bounded", "Lines", "Source", "digest_of", "open_regular", "unpack"]
 
@@ -46,7 +47,7 @@ def open_regular(path: Path) -> io.BufferedReader:
     except FileNotFoundError:
         raise EmbeddingError(path, "no such file") from None
     except OSError as error:
-        raise EmbeddingError(path, (error.strerror or "cannot be opened").lower()) from None
+        raise EmbeddingError(path, os_reason(error).lower()) from None
     except ValueError:  # a NUL in the name
         raise EmbeddingError(repr(str(path)), "no such file") from None
     stream: io.BufferedReader = io.BufferedReader(io.FileIO(handle), _BUFFER)

@@ -28,6 +28,7 @@ from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
 from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
 from dpsan.errors import EmbeddingError, UsageError
+from dpsan.errors import reason as os_reason
 
 __all__ = ["file_digest", "load"]
 
@@ -90,7 +91,7 @@ def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, Kind]]:
     except MemoryError:
         raise EmbeddingError(path, "does not fit into memory", "try --vocab-size N") from None
     except OSError as error:
-        raise EmbeddingError(path, (error.strerror or "cannot be read").lower()) from None
+        raise EmbeddingError(path, os_reason(error).lower()) from None
 
 
 def _unpacked(path: Path, stack: ExitStack) -> tuple[io.BufferedReader, bool]:

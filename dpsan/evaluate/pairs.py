@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
 from dpsan.evaluate.align import aligned
 from dpsan.evaluate.vocabulary import OTHER, Vocabulary, WordClass, folded
 from dpsan.formats.base import ReadOptions, Record
@@ -75,7 +76,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     try:
         source = decompressed(FileSource(str(path), descriptor))

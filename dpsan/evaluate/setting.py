@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from dpsan.errors import InputError, UsageError
+from dpsan.errors import reason as os_reason
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.formats.text import raw_records
 
@@ -54,7 +55,7 @@ def read_setting(path: Path) -> Setting:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     try:
         source = decompressed(FileSource(str(path), descriptor))

@@ -20,6 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
 from dpsan.evaluate.pairs import Pairs
 
 __all__ = ["Recovery", "Span", "SpanTable", "locate", "read_spans", "recovered"]
@@ -74,7 +75,7 @@ def read_spans(path: Path, max_records: int | None = None) -> list[tuple[int, li
     try:
         data = path.read_bytes()
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     rows: list[tuple[int, Any]] = []
     try:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
 from dpsan.errors import ExtraMissingError, InputError
+from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.text import decode, too_long
@@ -65,7 +66,7 @@ def opened(source: Source) -> Iterator[tuple[Any, int]]:
         raise InputError(source.name, "not a Parquet file, or damaged") from None
     except OSError as error:
         reason = (
-            f"cannot read: {error.strerror}" if error.errno else "not a Parquet file, or damaged"
+            f"cannot read: {os_reason(error)}" if error.errno else "not a Parquet file, or damaged"
         )
         raise InputError(source.name, reason) from None
 

@@ -13,6 +13,7 @@ import zlib
 from typing import Any, Final
 
 from dpsan.errors import ExtraMissingError, InputError
+from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Source
 
 __all__ = ["FileSource", "GzipSource", "ZstdSource", "decompressed"]
@@ -44,7 +45,7 @@ class FileSource:
         try:
             regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
         except OSError as error:
-            raise InputError(self.name, f"cannot read: {error.strerror}") from None
+            raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
         return self._descriptor if regular else None
 
     def read(self) -> bytes:
@@ -53,7 +54,7 @@ class FileSource:
         try:
             data = os.read(self._descriptor, left)
         except OSError as error:
-            raise InputError(self.name, f"cannot read: {error.strerror}") from None
+            raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
         self._hash.update(data)
         self.bytes_read += len(data)
         return data

@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 
 from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Source
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.formats.text import raw_records
@@ -164,7 +165,7 @@ def read_audit(path: Path) -> Report:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     try:
         return _Reading(decompressed(FileSource(str(path), descriptor))).report()

@@ -59,7 +59,7 @@ def failing_stages(quick: bool, folder: Path) -> Row:
         "s.csv": 't\n"{0} here"\n',
     }
     kinds = (
-        ["ValueError"]
+        ["ValueError", "OSError"]
         if quick
         else [
             "ValueError",
