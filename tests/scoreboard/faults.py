@@ -68,7 +68,16 @@ def faults(quick: bool, folder: Path) -> Row:
     codes = (
         [errno.ENOSPC, errno.EIO]
         if quick
-        else [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EMFILE, errno.EACCES]
+        else [
+            errno.ENOSPC,
+            errno.EIO,
+            errno.EDQUOT,
+            errno.EMFILE,
+            errno.EACCES,
+            errno.EROFS,
+            errno.ENFILE,
+            errno.ETIMEDOUT,
+        ]
     )
     kinds = ["text", "jsonl", "csv"]
     here = os.getcwd()

@@ -69,6 +69,7 @@ def failing_stages(quick: bool, folder: Path) -> Row:
             "KeyError",
             "RuntimeError",
             "AssertionError",
+            "TypeError",
         ]
     )
     plan = [(stage, name, kind) for stage in _STAGES for name in inputs for kind in kinds]
