@@ -85,7 +85,7 @@ def start(stack: ExitStack, *, address: str | None = None, actors: int | None = 
                 signal.signal(number, handler)
         if asked:
             signal.raise_signal(asked)
-    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    resources: dict[str, float] = ray.cluster_resources()
     return RayEngine(actors or max(1, int(resources.get("CPU", 1))))
 
 
