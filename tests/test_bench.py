@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -78,6 +80,24 @@ def test_command(dpsan, tmp_path):
         assert each["startup_seconds"] > 0
     assert found["mechanisms"][2]["epsilon"] <= 1  # where its theorem holds
     assert not os.listdir(tmp_path)  # the synthetic vectors and their cache are gone
+
+
+PARENT = """
+import subprocess, sys
+import numpy as np
+held = np.ones(75_000_000)
+code = "from dpsan.bench.child import _peak; import resource; "
+code += "print(_peak(), 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+subprocess.run([sys.executable, "-c", code], check=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what Linux's ru_maxrss takes over")
+def test_peak_memory_is_not_that_of_the_starting_process():
+    done = subprocess.run([sys.executable, "-c", PARENT], capture_output=True, check=True)
+    own, inherited = map(int, done.stdout.split())
+    assert own < 300e6
+    assert inherited > 600e6  # the twin
 
 
 @pytest.mark.parametrize(
