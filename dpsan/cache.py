@@ -26,7 +26,6 @@ from typing import Final
 from dpsan import cache_files as files
 from dpsan.cache_entry import (
     FORMAT_VERSION,
-    Allocate,
     Entry,
     EntryInfo,
     directory_name,
@@ -38,7 +37,7 @@ from dpsan.cache_entry import (
 from dpsan.cache_files import DamagedError
 from dpsan.errors import CacheError
 
-__all__ = ["FORMAT_VERSION", "Allocate", "Entry", "EntryInfo", "Store"]
+__all__ = ["FORMAT_VERSION", "Entry", "EntryInfo", "Store"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
@@ -59,20 +58,18 @@ class Store:
         self._path: Final = self.root / f"v{FORMAT_VERSION}"
         self._note: Final = note or (lambda _line: None)
 
-    def load(self, kind: str, key: str, *, allocate: Allocate | None = None) -> Entry | None:
+    def load(self, kind: str, key: str) -> Entry | None:
         """The entry, verified, or None if there is none; a damaged one is noted and counts as none.
 
         Args:
             kind: a short lower-case name, part of the directory's name.
             key: all that the entry depends on; it is stored, so no input text.
-            allocate: gives the memory of an array.  It may be called again for the same array, and
-                its memory holds garbage unless an entry is returned.
 
         Raises:
-            ValueError: a bad kind, or ``allocate`` gave memory that does not fit.
+            ValueError: a bad kind.
         """
         try:
-            entry, problem = self._look(kind, key, allocate)
+            entry, problem = self._look(kind, key)
         except CacheError as error:
             self._note(f"{error}; going on without it")
             return None
@@ -95,14 +92,7 @@ class Store:
                 files.move_into_place(shelf, temporary, name)
             files.sync_directory(shelf)
 
-    def get(
-        self,
-        kind: str,
-        key: str,
-        build: Callable[[], Entry],
-        *,
-        allocate: Allocate | None = None,
-    ) -> Entry:
+    def get(self, kind: str, key: str, build: Callable[[], Entry]) -> Entry:
         """The stored entry, else the built one, which is stored; concurrent callers build once.
 
         A cache that cannot be read or written is noted in one line and never fails the run.
@@ -111,13 +101,12 @@ class Store:
             kind: as for :meth:`load`.
             key: as for :meth:`load`.
             build: called at most once; what it raises is passed on.
-            allocate: as for :meth:`load`; not used for an entry that is built.
 
         Raises:
             ValueError: as for :meth:`load` and :meth:`save`.
         """
         try:
-            entry, _ = self._look(kind, key, allocate)
+            entry, _ = self._look(kind, key)
             if entry is not None:
                 return entry
             with self._shelf("written", create=True):
@@ -127,7 +116,7 @@ class Store:
             return build()
         with self._turn(kind, key):
             # Whoever had the lock before us has stored the entry by now.
-            entry = self.load(kind, key, allocate=allocate)
+            entry = self.load(kind, key)
             if entry is None:
                 entry = build()
                 try:
@@ -224,7 +213,7 @@ class Store:
             with suppress(OSError):
                 lock.release()
 
-    def _look(self, kind: str, key: str, allocate: Allocate | None) -> tuple[Entry | None, str]:
+    def _look(self, kind: str, key: str) -> tuple[Entry | None, str]:
         """The entry if there is a good one, and a line about it if there is a bad one.
 
         Raises:
@@ -243,7 +232,7 @@ class Store:
                 try:
                     with files.open_directory(name, shelf) as fd:
                         manifest = read_manifest(fd, name)
-                        return read_entry(fd, manifest, allocate), ""
+                        return read_entry(fd, manifest), ""
                 except (OSError, DamagedError) as error:
                     problem = files.reason(error)
                 # If it was replaced or cleared meanwhile, we saw half of each: look again.

@@ -9,10 +9,9 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from dpsan.cache_files import DamagedError
 
 __all__ = [
     "FORMAT_VERSION",
-    "Allocate",
     "Entry",
     "EntryInfo",
     "directory_name",
@@ -33,9 +31,6 @@ __all__ = [
 ]
 
 FORMAT_VERSION: Final = 1
-
-Allocate: TypeAlias = Callable[[str, "np.dtype[Any]", tuple[int, ...]], NDArray[Any] | None]
-"""Gives the memory for an array by name, dtype and shape; None leaves it to the store."""
 
 _DTYPES: Final = frozenset(("<f2", "<f4", "<f8", "<i4", "<i8", "|u1", "<u4", "<u8", "|b1"))
 _KIND: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -165,7 +160,7 @@ def inspect(shelf: int, name: str, *, thorough: bool) -> tuple[EntryInfo, str | 
         with files.open_directory(name, shelf) as fd:
             manifest = read_manifest(fd, name)
             if thorough:
-                read_entry(fd, manifest, None)
+                read_entry(fd, manifest)
     except (OSError, DamagedError) as error:
         problem = files.reason(error)
     size = files.file_bytes(shelf, name)
@@ -244,12 +239,11 @@ def _raw(position: int) -> str:
     return f"{position}.raw"
 
 
-def read_entry(fd: int, manifest: _Manifest, allocate: Allocate | None) -> Entry:
+def read_entry(fd: int, manifest: _Manifest) -> Entry:
     """Read and verify all files of an entry.
 
     Raises:
         DamagedError: one of them is not what the manifest says.
-        ValueError: ``allocate`` gave memory that does not fit.
     """
     arrays: dict[str, NDArray[Any]] = {}
     strings: dict[str, list[str]] = {}
@@ -259,7 +253,7 @@ def read_entry(fd: int, manifest: _Manifest, allocate: Allocate | None) -> Entry
             # Before memory is taken: a manifest must not promise more than there is.
             if size != file.size:
                 raise DamagedError(f"{raw}: {size} bytes, expected {file.size}")
-            memory = _memory(file, allocate)
+            memory = _memory(file)
             if files.read_hashed(file_fd, memory.reshape(-1).view(np.uint8)) != file.sha256:
                 raise DamagedError(f"{raw}: SHA-256 differs")
         if file.role == "array":
@@ -269,17 +263,8 @@ def read_entry(fd: int, manifest: _Manifest, allocate: Allocate | None) -> Entry
     return Entry(arrays, manifest.meta, strings)
 
 
-def _memory(file: _File, allocate: Allocate | None) -> NDArray[Any]:
-    """Memory for a file: the caller's if the file is an array and the caller gives some."""
-    given = None
-    if allocate is not None and file.role == "array":
-        given = allocate(file.name, file.dtype, file.shape)
-    if given is None:
-        try:
-            return np.empty(file.shape, dtype=file.dtype)
-        except (ValueError, OverflowError) as error:  # too many or too long dimensions
-            raise DamagedError(f"{_MANIFEST}: impossible shape") from error
-    like = (given.dtype, given.shape, given.flags.c_contiguous, given.flags.writeable)
-    if like != (file.dtype, file.shape, True, True):
-        raise ValueError(f"the memory given for array '{file.name}' does not fit it")
-    return given
+def _memory(file: _File) -> NDArray[Any]:
+    try:
+        return np.empty(file.shape, dtype=file.dtype)
+    except (ValueError, OverflowError) as error:  # too many or too long dimensions
+        raise DamagedError(f"{_MANIFEST}: impossible shape") from error

@@ -47,7 +47,10 @@ __all__ = [
 ]
 
 PIECE: Final = 1 << 20
-"""Bytes read before they are hashed: small enough to be hashed from the processor's cache."""
+"""Bytes hashed and written at a time."""
+READ: Final = 32 << 20
+"""Bytes read, then hashed: long enough that a thread which waits its turn in between, while others
+import modules, loses little."""
 STALE_SECONDS: Final = 24 * 3600
 TEMPORARY_PREFIX: Final = ".tmp-"
 _LENGTH: Final = np.dtype("<u8")
@@ -130,7 +133,7 @@ def read_hashed(fd: int, into: NDArray[np.uint8]) -> str:
     memory = into.data
     done = 0
     while done < len(memory):
-        piece = memory[done : done + PIECE]
+        piece = memory[done : done + READ]
         try:
             got = os.readv(fd, [piece])
         except OSError as error:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,13 @@ from dpsan.errors import CacheError
 from dpsan.index import FlatIndex, largest_norm
 from dpsan.space import MetricSpace, centroid_of
 
-__all__ = ["cached_tables", "describe", "open_space", "space_of", "store_embeddings"]
+__all__ = ["Opening", "cached_tables", "describe", "open_space", "space_of", "store_embeddings"]
 
 INDEX_KIND = "index"
 TABLE_KIND = "table"
 
 Arrays = dict[str, NDArray[Any]]
+T = TypeVar("T")
 
 
 def _entry(
@@ -73,27 +74,30 @@ def _guessed(path: Path, vocab_size: int | None, store: Store) -> str | None:
     return max(alike, key=lambda each: each.created).key if alike and looks else None
 
 
-class _Digest:
-    """The digest of an embedding file, computed in a thread: hashing lets others run."""
+class _Later(Generic[T]):
+    """What a function returns, computed in a thread: reading and hashing let others run."""
 
-    def __init__(self, path: Path, vocab_size: int | None) -> None:
-        self._found: str | BaseException = ""
-
-        def work() -> None:
-            try:
-                self._found = file_digest(path, vocab_size=vocab_size)
-            except BaseException as error:  # noqa: BLE001 - raised where the digest is asked for
-                self._found = error
-
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._error: BaseException | None = None
         # A daemon: an interrupted program does not wait for it.
-        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def result(self) -> str:
+    def _work(self) -> None:
+        try:
+            self._found = self._function()
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            self._error = error
+
+    def result(self) -> T:
+        """What the function returned or raised; to be asked for once."""
         self._thread.join()
-        if isinstance(self._found, BaseException):
-            raise self._found
-        return self._found
+        if self._error is not None:
+            raise self._error
+        found = self._found
+        del self._found  # it may be large
+        return found
 
 
 def cached_tables(store: Store, digest: str) -> Callable[[str, Callable[[], Arrays]], Arrays]:
@@ -118,62 +122,88 @@ def store_embeddings(embeddings: Embeddings, store: Store) -> None:
     store.save(INDEX_KIND, embeddings.digest, _entry(embeddings))
 
 
-def open_space(
-    path: Path | None, vocab_size: int | None, store: Store
-) -> tuple[Embeddings, MetricSpace]:
-    """Words and metric space of an embedding file, through the cache.
+class Opening:
+    """An embedding file that is being opened, while the caller imports what it needs next.
 
     The file is hashed on every call, so a changed file is never mistaken for the old one.
 
     Args:
         path: the file; None for the bundled vocabulary, which is verified and needs no cache.
         vocab_size: keep only the first so many words.
-
-    Raises:
-        EmbeddingError: the file cannot be used.
+        store: the cache.
     """
-    if path is None:
-        embeddings = load(None, vocab_size=vocab_size)
-        return embeddings, space_of(embeddings, store)
-    hashing = _Digest(path, vocab_size)
-    indexes: list[FlatIndex] = []
 
-    def allocate(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
-        # Vectors are read straight into the index: one copy in memory.
-        if name != "vectors" or dtype != np.float32 or len(shape) != 2 or 0 in shape:
+    def __init__(self, path: Path | None, vocab_size: int | None, store: Store) -> None:
+        self._path, self._vocab_size, self._store = path, vocab_size, store
+        if path is not None:
+            self._hashing = _Later(lambda: file_digest(path, vocab_size=vocab_size))
+            # The likely entry is read and verified meanwhile, and used if the digest agrees.
+            self._guessing = _Later(self._guess)
+
+    def _guess(self) -> tuple[str, Embeddings, Entry] | None:
+        assert self._path is not None  # noqa: S101 - told to the type checker
+        digest = _guessed(self._path, self._vocab_size, self._store)
+        if digest is None:
             return None
-        indexes[:] = [FlatIndex.empty(shape[0], shape[1])]
-        return indexes[0].vectors
+        # Notes about a damaged entry are told when it is asked for in earnest.
+        entry = Store(self._store.root).load(INDEX_KIND, digest)
+        if entry is None:
+            return None
+        embeddings = _embeddings(entry, self._path, digest)
+        embeddings.key_to_index  # noqa: B018 - made here, not where others wait for it
+        return digest, embeddings, entry
 
-    # The likely entry is read and verified while the file is hashed, and used if the digest agrees.
-    guess = _guessed(path, vocab_size, store)
-    entry = None
-    if guess is not None:
-        entry = Store(store.root).load(INDEX_KIND, guess, allocate=allocate)
-    digest = hashing.result()
-    if entry is None or guess != digest:
-        entry = store.get(
-            INDEX_KIND,
-            digest,
-            lambda: _entry(load(path, vocab_size=vocab_size), path, vocab_size),
-            allocate=allocate,
-        )
-    if indexes and entry.arrays["vectors"] is indexes[0].vectors:
-        index = indexes[0]
-        known = entry.arrays.get("largest_norm")
-        index.filled(None if known is None else float(known[0]))
-    else:
-        index = FlatIndex(entry.arrays["vectors"])
-    embeddings = Embeddings(
+    def __call__(self) -> tuple[Embeddings, MetricSpace]:
+        """Words and metric space; to be called once.
+
+        Raises:
+            EmbeddingError: the embedding file cannot be used.
+        """
+        path, store = self._path, self._store
+        if path is None:
+            embeddings = load(None, vocab_size=self._vocab_size)
+            index = FlatIndex.over(embeddings.vectors)
+            tables = cached_tables(store, embeddings.digest)
+            return embeddings, MetricSpace(embeddings, tables, index=index)
+        import faiss  # noqa: F401 - heavy import, while the threads read
+
+        guess, digest = self._guessing.result(), self._hashing.result()
+        if guess is not None and guess[0] == digest:
+            _, embeddings, entry = guess
+        else:
+            guess = None  # another file's vectors need not stay
+            entry = store.get(
+                INDEX_KIND,
+                digest,
+                lambda: _entry(load(path, vocab_size=self._vocab_size), path, self._vocab_size),
+            )
+            embeddings = _embeddings(entry, path, digest)
+        known, centroid = entry.arrays.get("largest_norm"), entry.arrays.get("centroid")
+        index = FlatIndex.over(embeddings.vectors, None if known is None else float(known[0]))
+        tables = cached_tables(store, digest)
+        return embeddings, MetricSpace(embeddings, tables, index=index, centroid=centroid)
+
+
+def _embeddings(entry: Entry, path: Path, digest: str) -> Embeddings:
+    return Embeddings(
         index_to_key=entry.strings["words"],
-        vectors=index.vectors,
+        vectors=entry.arrays["vectors"],
         source=str(path),
         digest=digest,
         counts=entry.arrays.get("counts"),
         dropped=entry.meta["dropped"],
     )
-    tables, centroid = cached_tables(store, digest), entry.arrays.get("centroid")
-    return embeddings, MetricSpace(embeddings, tables, index=index, centroid=centroid)
+
+
+def open_space(
+    path: Path | None, vocab_size: int | None, store: Store
+) -> tuple[Embeddings, MetricSpace]:
+    """Words and metric space of an embedding file, through the cache; see :class:`Opening`.
+
+    Raises:
+        EmbeddingError: the file cannot be used.
+    """
+    return Opening(path, vocab_size, store)()
 
 
 def describe(

@@ -7,7 +7,7 @@ the vocabulary in :func:`build`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,7 @@ from dpsan.calibrate import Draft, epsilon_for_ldp
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UnprovedError, UsageError, unknown_name
 from dpsan.guarantee import Guarantee, Status
-from dpsan.library import open_space, space_of
+from dpsan.library import Opening, space_of
 from dpsan.lookup import KEPT, MASKED, PASSED, Lookup
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.runspec import ACTIONS, Action, AuditTable, RunSpec, Sanitized
@@ -111,12 +111,16 @@ class Sanitizer:
         store: Store,
         seed: str | None = None,
         *,
-        opened: tuple[Embeddings, MetricSpace] | None = None,
+        opened: Callable[[], tuple[Embeddings, MetricSpace]] | None = None,
     ) -> Sanitizer:
         """A sanitizer from a run's description.
 
         Args:
-            opened: what :func:`open_space` gave for the same file, to be shared by several.
+            spec: the description.
+            store: the cache.
+            seed: makes the output repeatable, and not private.
+            opened: gives what :func:`open_space` would for the same file: an :class:`Opening`
+                begun earlier, or what several share.
         """
         self = cls.__new__(cls)
         self._open(spec, None, store, seed, opened)
@@ -128,17 +132,18 @@ class Sanitizer:
         loaded: Embeddings | None,
         store: Store,
         seed: str | None,
-        opened: tuple[Embeddings, MetricSpace] | None = None,
+        opened: Callable[[], tuple[Embeddings, MetricSpace]] | None = None,
     ) -> None:
         kind = spec.kind()  # before the slow part: usage errors come at once
         if spec.epsilon is not None or spec.epsilon_ldp is None:
             self.mechanism = spec.build()
         self._loaded, self._store, self._seed = loaded, store, seed
-        embeddings, space = opened or (
-            (loaded, space_of(loaded, store))
-            if loaded is not None
-            else open_space(spec.embeddings, spec.vocab_size, store)
-        )
+        if loaded is not None:
+            embeddings, space = loaded, space_of(loaded, store)
+        else:
+            opened = opened or Opening(spec.embeddings, spec.vocab_size, store)
+            kind.preload()
+            embeddings, space = opened()
         certified = math.inf
         if spec.epsilon is None and spec.epsilon_ldp is not None:
             certified = spec.epsilon_ldp

@@ -56,9 +56,7 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
     norms = np.concatenate(_norms(space.vectors))
     # Rounded down by more than float32 rounding can add.
     factors = np.where(norms > clip, clip * (1 - 2.0**-22) / norms, 1.0).astype(np.float32)
-    index = FlatIndex.empty(space.n, space.d)  # written in place: no third copy of the vectors
-    np.multiply(space.vectors, factors[:, None], out=index.vectors)
-    index.filled()
+    index = FlatIndex.over(space.vectors * factors[:, None])
     name = f"clip-{float(clip)!r}"
     return space.transformed(name, index.vectors, lipschitz=1.0, index=index), float(clip)
 

@@ -194,7 +194,7 @@ class MetricSpace:
     def _part(self, outputs: int) -> FlatIndex:
         held = self._memory.setdefault("parts", {})
         if str(outputs) not in held:
-            held[str(outputs)] = FlatIndex(self.vectors[:outputs])  # type: ignore[assignment]
+            held[str(outputs)] = FlatIndex.over(self.vectors[:outputs])  # type: ignore[assignment]
         return held[str(outputs)]  # type: ignore[return-value]
 
     @property

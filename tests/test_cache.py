@@ -187,39 +187,6 @@ def test_meta_without_bound_is_refused(tmp_path):
     assert left_behind(tmp_path) == []
 
 
-def test_given_memory_is_filled(tmp_path):
-    store = Store(tmp_path, pytest.fail)
-    store.save("index", "k", small())
-    buffer = np.full((3, 4), 9, dtype=np.float32)
-    asked = []
-
-    def allocate(name, dtype, shape):
-        asked.append((name, dtype, shape))
-        return buffer if name == "vectors" else None
-
-    for call in (
-        lambda: store.load("index", "k", allocate=allocate),
-        lambda: store.get("index", "k", never, allocate=allocate),
-    ):
-        buffer[:] = 9
-        entry = call()
-        assert entry.arrays["vectors"] is buffer
-        assert same(entry, small())
-    assert asked[:2] == [("vectors", np.dtype("<f4"), (3, 4)), ("ids", np.dtype("<i8"), (5,))]
-
-
-@pytest.mark.parametrize(
-    "buffer",
-    [np.zeros((4, 3), "f4"), np.zeros((3, 4), "f8"), np.zeros((4, 3), "f4").T, NUMBERS.view()],
-)
-def test_given_memory_must_fit(tmp_path, buffer):
-    Store(tmp_path).save("index", "k", small())
-    if buffer.shape == (3, 4) and buffer.dtype == np.float32:
-        buffer.flags.writeable = False
-    with pytest.raises(ValueError, match="does not fit"):
-        Store(tmp_path).load("index", "k", allocate=lambda *_: buffer)
-
-
 # --- where it is, who may read it ------------------------------------------------------------
 
 

@@ -225,10 +225,15 @@ def rewrite(
     if seed is not None:
         say("NOT PRIVATE: --seed makes the random numbers public")
 
+    from dpsan.cache import Store
+    from dpsan.library import Opening
+
+    store = Store(note=None if quiet else say)
+    opening = Opening(embeddings, vocab_size, store)  # reads while the rest is imported
+
     from dpsan.accounting import Budget
     from dpsan.audit import AuditWriter
     from dpsan.batch import Inplace, Plan
-    from dpsan.cache import Store
     from dpsan.cli.progress import byte_progress
     from dpsan.formats.base import ReadOptions
     from dpsan.run import Run
@@ -263,8 +268,7 @@ def rewrite(
         line_buffered=line_buffered,
         force=force,
     )
-    store = Store(note=None if quiet else say)
-    sanitizer = Sanitizer.from_spec(spec, store)
+    sanitizer = Sanitizer.from_spec(spec, store, opened=opening)
     if verbose:
         say(f"{sanitizer.embeddings.n} words of {sanitizer.embeddings.d} dimensions ready")
     if inputs == [Path("-")] and sys.stdin.isatty() and not quiet:

@@ -26,6 +26,9 @@ __all__ = ["MAX_WORD", "Bounded", "Lines", "Source", "digest_of", "open_regular"
 MAX_WORD: Final = 1 << 20
 """Bytes of the longest word, and of the longest line of text."""
 _BUFFER: Final = 1 << 20
+_HASHED: Final = 8 << 20
+"""Bytes hashed at a time: long enough that a thread which waits its turn in between, while others
+import modules, loses little."""
 _FREE: Final = 32 << 20
 """Decompressed bytes that are never questioned."""
 _RATIO: Final = 200
@@ -177,5 +180,8 @@ def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
 
 
 def _sha256(path: Path) -> str:
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(_HASHED))
     with open_regular(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        while got := stream.readinto(buffer):
+            digest.update(buffer[:got])
+    return digest.hexdigest()

@@ -119,4 +119,4 @@ def prepare(
         found = calibrate(draft, vocabulary.space, at.target, at.value)
         spec = replace(spec, epsilon=found.mechanism.epsilon)
     opened = (vocabulary.embeddings, vocabulary.space)
-    return Sanitizer.from_spec(spec, vocabulary.store, opened=opened)
+    return Sanitizer.from_spec(spec, vocabulary.store, opened=lambda: opened)

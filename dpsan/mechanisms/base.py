@@ -136,6 +136,12 @@ class Mechanism(ABC):
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Values worth trying of the parameters that a calibration may choose."""
 
+    @classmethod
+    def preload(cls) -> None:
+        """Import what the first draw needs: time that passes while the vectors are read."""
+        if cls.family == "point":
+            import scipy.special  # noqa: F401 - heavy import
+
     def __post_init__(self) -> None:
         if (
             isinstance(self.epsilon, bool)
