@@ -33,6 +33,8 @@ __all__ = ["Measured", "Task", "measure"]
 _SECONDS: Final = 3.0
 """Aim of one run where the number of words is not given."""
 _FEWEST: Final = 2000
+_POINTS_LIKE: Final = 1 << 14
+"""Vectors whose length random points have."""
 _POINT_BYTES: Final = 64 << 20
 """Memory for random points: the bare search takes fewer of them than this, at the same speed."""
 
@@ -65,7 +67,7 @@ class Measured:
     faiss_words_per_second: float
     """Of the bare search, in the same process."""
     ratio: float
-    """Median over the runs of the speed over that of the bare search just before."""
+    """Median over the runs of the speed over that of the bare search just after."""
     ratio_audit: float
     peak_mb: float
     """Largest resident memory of the process, 10^6 bytes."""
@@ -90,17 +92,19 @@ def _measure(task: Task, folder: Path) -> Measured:
     count = task.words or _suitable(task, spec, folder)
     text = _head(task.text, folder, count)
     found: list[tuple[float, float, float]] = []
-    words = 0
+    peak, bare = 0, None
     for _ in range(task.runs):
         # A new sampler in every run: rows that a first run has computed are part of the work.
         sanitizer = Sanitizer.from_spec(spec, Store(task.cache))
-        bare = _bare(sanitizer, count)
         words, plain = _run(sanitizer, text, folder, audit=False)
         del sanitizer
         sanitizer = Sanitizer.from_spec(spec, Store(task.cache))
         _, audited = _run(sanitizer, text, folder, audit=True)
+        if bare is None:
+            peak = _peak()  # before there are two indexes
+            bare = _Bare(sanitizer.space.vectors)
         del sanitizer
-        found.append((words / plain, words / audited, bare))
+        found.append((words / plain, words / audited, bare.points_per_second(words)))
     speeds = np.array(found)
     plain_speed, audit_speed, bare_speed = np.median(speeds, axis=0).tolist()
     ratio, ratio_audit = np.median(speeds[:, :2] / speeds[:, 2:], axis=0).tolist()
@@ -113,7 +117,7 @@ def _measure(task: Task, folder: Path) -> Measured:
         bare_speed,
         ratio,
         ratio_audit,
-        _peak() / 1e6,
+        peak / 1e6,
     )
 
 
@@ -178,20 +182,28 @@ def _run(sanitizer: Sanitizer, text: Path, folder: Path, *, audit: bool) -> tupl
     return outcome.totals.words, time.perf_counter() - started
 
 
-def _bare(sanitizer: Sanitizer, count: int) -> float:
-    """Points a second of a FAISS Flat search for the nearest of the same vectors, in one batch."""
-    space = sanitizer.space
-    count = max(1, min(count, _POINT_BYTES // (4 * space.d)))
-    if count > _FEWEST:
-        rate = _searched(space.index.faiss, random_points(space.vectors, _FEWEST))
-        count = max(_FEWEST, min(count, int(rate * _SECONDS)))
-    return _searched(space.index.faiss, random_points(space.vectors, count))
+class _Bare:
+    """A FAISS Flat index as FAISS makes it, with a copy of the vectors."""
 
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        import faiss  # heavy import
 
-def _searched(index: object, points: NDArray[np.float32]) -> float:
-    started = time.perf_counter()
-    index.search(points, 1)  # type: ignore[attr-defined]
-    return len(points) / (time.perf_counter() - started)
+        self._some = vectors[:_POINTS_LIKE].copy()
+        self._index = faiss.IndexFlatL2(vectors.shape[1])
+        self._index.add(vectors)
+
+    def points_per_second(self, count: int) -> float:
+        """Of a search for the nearest of random points, in one batch."""
+        count = max(1, min(count, _POINT_BYTES // (4 * self._some.shape[1])))
+        if count > _FEWEST:
+            count = max(_FEWEST, min(count, int(self._searched(_FEWEST) * _SECONDS)))
+        return self._searched(count)
+
+    def _searched(self, count: int) -> float:
+        points = random_points(self._some, count)
+        started = time.perf_counter()
+        self._index.search(points, 1)
+        return count / (time.perf_counter() - started)
 
 
 def _peak() -> int:
