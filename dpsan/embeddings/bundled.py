@@ -26,14 +26,11 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of
-from dpsan.embeddings.rows import Rows
 from dpsan.errors import EmbeddingError
 
 __all__ = ["bundled_digest", "directory", "load_bundled"]
 
 _SOURCE: Final = "bundled:en"
-_BLOCK: Final = 4096
-"""Rows widened to float32 at a time."""
 
 
 def directory() -> Path:
@@ -67,26 +64,21 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
     """
     place = place or directory()
     manifest = _manifest(place)
-    vectors = _vectors(_checked(place, manifest, "vectors.npy"))
-    words: list[bytes] = []
-    counts: list[int] = []
-    for line in _checked(place, manifest, "words.tsv").removesuffix(b"\n").split(b"\n"):
-        word, _, count = line.rpartition(b"\t")
-        if not count.isdigit() or len(count) > 18:
-            raise _damaged("words.tsv")
-        words.append(word)
-        counts.append(int(count))
+    halves = _vectors(_checked(place, manifest, "vectors.npy"))
+    words, counts = _words(_checked(place, manifest, "words.tsv"))
     n, d = manifest["words"], manifest["dimensions"]
-    if vectors.shape != (n, d) or len(words) != n or vectors.dtype != np.dtype("<f2"):
+    if halves.shape != (n, d) or len(words) != n or halves.dtype != np.dtype("<f2"):
         raise _damaged("manifest.json")
-    rows = Rows(Path(_SOURCE), d, vocab_size)
-    for at in range(0, n, _BLOCK):
-        part = slice(at, at + _BLOCK)
-        rows.add(words[part], vectors[part], counts[part])
-        if rows.full:
-            break
-    digest = bundled_digest(vocab_size=vocab_size, place=place)
-    return rows.finish(_SOURCE, digest)
+    vectors = halves[:vocab_size].astype(np.float32)
+    if not np.einsum("nd,nd->n", vectors, vectors).all() or not np.isfinite(vectors).all():
+        raise _damaged("vectors.npy")
+    return Embeddings(
+        index_to_key=words[:vocab_size],
+        vectors=vectors,
+        source=_SOURCE,
+        digest=bundled_digest(vocab_size=vocab_size, place=place),
+        counts=counts[:vocab_size],
+    )
 
 
 def _damaged(name: str) -> EmbeddingError:
@@ -124,3 +116,14 @@ def _vectors(data: bytes) -> NDArray[Any]:
         return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
     except (OSError, ValueError):
         raise _damaged("vectors.npy") from None
+
+
+def _words(data: bytes) -> tuple[list[str], NDArray[np.int64]]:
+    try:
+        fields = data.removesuffix(b"\n").replace(b"\n", b"\t").decode().split("\t")
+        words, counts = fields[::2], np.array(fields[1::2]).astype(np.int64)
+    except (ValueError, OverflowError):
+        raise _damaged("words.tsv") from None
+    if len(words) != len(counts) or len(set(words)) < len(words) or "" in words:
+        raise _damaged("words.tsv")
+    return words, counts
