@@ -98,6 +98,9 @@ def check_outputs(
         raise UsageError("--resume needs -O")
     if audit_originals and audit is None:
         raise UsageError("--audit-originals needs --audit FILE")
+    if resume and audit is not None and audit.is_file() and not force:
+        hint = "name another: dpsan report adds several up; --force replaces it"
+        raise OutputError(f"{audit}: exists, and holds what was done so far", hint)
     same = (
         output is not None
         and output.is_file()
