@@ -16,6 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.flat_search import least_values
+
 __all__ = ["FlatIndex", "largest_norm"]
 
 _EXTRA: Final = 3
@@ -27,9 +29,6 @@ _FAR: Final = 64
 _FAR_SCORES: Final = 1 << 23
 """Scores of far queries held at a time: bounds memory at 16 bytes each."""
 _FAR_EXTRA: Final = 16
-_ONE_THREAD_FLOPS: Final = 1e9
-"""Work (2·m·n·d) of a search that one thread does in some 20 ms: on a busy machine threads that
-wait for each other cost a single line more than they save."""
 _UNIT: Final = 2.0**-24
 """Unit roundoff of float32."""
 
@@ -165,18 +164,7 @@ class FlatIndex:
         self, points: NDArray[np.float64], width: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         asked = np.ascontiguousarray(points, dtype=np.float32)
-        if 2.0 * len(asked) * self.n * self.d > _ONE_THREAD_FLOPS:
-            near, found = self._index.search(asked, width)
-            return found, near
-        import faiss  # heavy import
-
-        threads = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(1)  # of the calling thread only
-        try:
-            near, found = self._index.search(asked, width)
-        finally:
-            faiss.omp_set_num_threads(threads)
-        return found, near
+        return least_values(self.vectors, asked, width)
 
     def _apart(
         self, points: NDArray[np.float64], near: NDArray[np.float32], far: NDArray[np.float32]

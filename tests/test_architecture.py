@@ -16,7 +16,7 @@ LAYERS = [
     {"errors", "rng"},
     {"text", "embeddings"},
     {"noise", "grid", "lattice", "analytic", "guarantee", "composition", "weights", "refute"},
-    {"cache", "cache_entry", "cache_files", "index", "space", "library"},
+    {"cache", "cache_entry", "cache_files", "flat_search", "index", "space", "library"},
     {"mechanisms", "certificate", "sensitivity", "unknown", "lookup"},
     {
         "runspec",

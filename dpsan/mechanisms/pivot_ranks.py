@@ -19,7 +19,9 @@ from dpsan.space import MetricSpace
 __all__ = ["PivotRanks"]
 
 _FIRST: Final = 64
-"""Neighbours that are found for every pivot, and kept."""
+"""Neighbours of a pivot that are kept, at most."""
+_ROUND: Final = 8
+"""Searches go as far as the highest rank that is asked for, rounded up: they may serve again."""
 _GROWTH: Final = 4
 _HELD: Final = 1 << 22
 """Neighbours held at a time (batch · k)."""
@@ -71,7 +73,8 @@ class PivotRanks:
                 row_of[some] = np.arange(len(some))
                 asked = rest[row_of[place] >= 0]
                 rows = row_of[place[row_of[place] >= 0]]
-                found = self.space.ranked(words[some], k, rows, ranks[asked])
+                wide = min(k, _ROUND * (int(highest[some].max()) // _ROUND + 1))
+                found = self.space.ranked(words[some], wide, rows, ranks[asked])
                 out[asked] = found[rows, ranks[asked]]
                 self._keep(words[some], found[:, : self._width])
             low, k = k, min(_GROWTH * k, self.space.n)
@@ -80,9 +83,11 @@ class PivotRanks:
         return out
 
     def _keep(self, words: Ids, rows: Ids) -> None:
-        """Keep neighbours of distinct pivots in place of the oldest."""
+        """Keep neighbours of distinct pivots, -1 for unknown, in place of the oldest."""
         room = len(self._owner)
         words, rows = words[:room], rows[:room]
+        farther = self._width - rows.shape[1]
+        rows = np.pad(rows, ((0, 0), (0, farther)), constant_values=-1)
         known = self._slot[words] >= 0
         self._rows[self._slot[words[known]]] = rows[known]
         words, rows = words[~known], rows[~known]

@@ -135,3 +135,26 @@ def test_a_pivot_is_searched_once(monkeypatch):
     searched.clear()
     assert (held.words(pivots, np.minimum(ranks, 63)) == kept).all()
     assert not searched
+
+
+def test_pivots_are_searched_no_farther_than_asked_and_farther_later(monkeypatch):
+    space = MetricSpace(make_embeddings(300, 3))
+    ranking = space.neighbors(np.arange(300), 300)
+    widths = []
+    ranked = MetricSpace.ranked
+
+    def counted(self, ids, k, *rest):
+        widths.append(k)
+        return ranked(self, ids, k, *rest)
+
+    monkeypatch.setattr(MetricSpace, "ranked", counted)
+    held = PivotRanks(space)
+    pivots = np.arange(300)
+    for highest, width in ((3, 8), (7, None), (8, 16), (15, None), (70, 72), (299, 300)):
+        ranks = np.full(300, highest)
+        widths.clear()
+        assert (held.words(pivots, ranks) == ranking[pivots, ranks]).all()
+        if width is None:
+            assert set(widths) <= {highest + 1}  # of those of which the rank was not certain
+        else:
+            assert set(widths) == {width}
