@@ -33,14 +33,6 @@ _UNIT: Final = 2.0**-24
 """Unit roundoff of float32."""
 
 
-def _faiss() -> Any:
-    import faiss  # heavy import
-
-    # FAISS has two code paths and picks by batch size; take the matrix product always.
-    faiss.cvar.distance_compute_blas_threshold = 1
-    return faiss
-
-
 def largest_norm(vectors: NDArray[np.float32]) -> float:
     """The largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
     squares = [
@@ -51,15 +43,15 @@ def largest_norm(vectors: NDArray[np.float32]) -> float:
 
 
 class FlatIndex:
-    """A FAISS Flat index (Euclidean) over n vectors: a view of memory that numpy holds.
+    """Vectors (n, d) searched flat, that is whole; holds the only copy of them.
 
-    numpy asks the system for huge pages, which FAISS does not: their first use costs less, and the
-    search of a large matrix takes a third less time.
+    In memory of numpy's, which asks the system for huge pages: the search of a large matrix takes
+    a third less time there than in FAISS's own.
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         """Copy ``vectors`` (n, d) into a new index."""
-        self._view(np.array(vectors, dtype=np.float32, order="C"), None)
+        self._hold(np.array(vectors, dtype=np.float32, order="C"), None)
 
     @classmethod
     def over(cls, vectors: NDArray[np.float32], largest_norm: float | None = None) -> FlatIndex:
@@ -70,34 +62,21 @@ class FlatIndex:
             largest_norm: what :func:`largest_norm` gave for them, if it is known.
         """
         self = cls.__new__(cls)
-        self._view(vectors, largest_norm)
+        self._hold(vectors, largest_norm)
         return self
 
-    def _view(self, vectors: NDArray[np.float32], known: float | None) -> None:
-        faiss = _faiss()
-        self.n, self.d = vectors.shape
+    def _hold(self, vectors: NDArray[np.float32], known: float | None) -> None:
         vectors.flags.writeable = False
         self.vectors: NDArray[np.float32] = vectors
-        index = faiss.IndexFlatL2(self.d)
-        codes = index.codes
-        memory = faiss.swig_ptr(vectors.reshape(-1).view(np.uint8))
-        index.codes = codes.create_view(memory, vectors.nbytes, codes.owner)
-        index.referenced_objects = [vectors]  # they live as long as the index
-        index.ntotal = self.n
-        self._index = index
+        self.n, self.d = vectors.shape
         self._largest_norm = largest_norm(vectors) if known is None else known
         self._half_squares: NDArray[np.float32] | None = None
-
-    @property
-    def faiss(self) -> Any:
-        """The FAISS index itself, to be searched only; its answers depend on batch and threads."""
-        return self._index
 
     def __getstate__(self) -> dict[str, Any]:
         return {"vectors": self.vectors, "largest_norm": self._largest_norm}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._view(state["vectors"], state["largest_norm"])
+        self._hold(state["vectors"], state["largest_norm"])
 
     def search(
         self, points: NDArray[np.float64], k: int

@@ -165,7 +165,6 @@ class Opening:
             index = FlatIndex.over(embeddings.vectors)
             tables = cached_tables(store, embeddings.digest)
             return embeddings, MetricSpace(embeddings, tables, index=index)
-        import faiss  # noqa: F401 - heavy import, while the threads read
 
         guess, digest = self._guessing.result(), self._hashing.result()
         if guess is not None and guess[0] == digest:

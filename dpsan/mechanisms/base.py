@@ -140,7 +140,8 @@ class Mechanism(ABC):
     def preload(cls) -> None:
         """Import what the first draw needs: time that passes while the vectors are read."""
         if cls.family == "point":
-            import scipy.special  # noqa: F401 - heavy import
+            import faiss  # noqa: F401
+            import scipy.special  # noqa: F401
 
     def __post_init__(self) -> None:
         if (

@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from support import need_extra
 
 from dpsan.cli.study_output import fitting
 from dpsan.study import STUDIES
@@ -63,6 +64,7 @@ def test_the_record_repeats(arguments, dpsan, folder):
 
 
 def test_pictures(dpsan, folder):
+    need_extra("plot")
     arguments = ("study", "variance", "-m", "laplace", "-e", "1,2", "-q", "--plot")
     done = dpsan(*arguments, "a.svg", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -87,6 +89,7 @@ def test_a_narrow_terminal_has_the_figures():
 
 
 def test_an_error_leaves_no_picture(dpsan, folder):
+    need_extra("plot")
     done = dpsan("study", "variance", "-m", "krr", "-e", "1", "--plot", "a.svg", cwd=folder)
     assert done.returncode == 2
     assert b"noise scale" in done.stderr
@@ -95,6 +98,7 @@ def test_an_error_leaves_no_picture(dpsan, folder):
 
 def test_an_interrupt_leaves_no_picture(cache, folder):
     """The picture is begun before the work; an interrupted run takes it away."""
+    need_extra("plot")
     running = subprocess.Popen(
         [sys.executable, "-m", "dpsan", "study", "theorems", "--plot", "a.svg"],
         cwd=folder,

@@ -47,7 +47,7 @@ def test_true_delta_is_the_maximum_over_shifts(d, epsilon):
         s = np.abs(s) / np.linalg.norm(s) * 2
         return 1 - np.prod(1 - escape(s, alpha, bound))
 
-    starts = np.abs(make_embeddings(12, d).vectors) + 0.01
+    starts = np.abs(make_embeddings(12, d).vectors.astype(np.float64)) + 0.01
     found = max(-optimize.minimize(lambda s: -outside(s), start).fun for start in starts)
     assert found <= mechanism.true_delta(d) * (1 + 1e-9)
     assert outside(np.ones(d)) == pytest.approx(mechanism.true_delta(d), rel=2e-3)
