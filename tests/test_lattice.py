@@ -85,12 +85,21 @@ def test_no_shape_or_order_changes_a_bit():
 
 @pytest.mark.parametrize("m", [1, 7, 64, 400])
 @pytest.mark.parametrize("n", [1, 60, 1009])
-@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("held", ["in 64 bits", "in 32 bits", "not"])
 def test_squares_to_every_word(monkeypatch, m, n, held):
     """In pieces of any shape, with a rest or without."""
-    monkeypatch.setattr(module, "_HELD_BYTES", module._HELD_BYTES if held else 0)
+    if held != "in 64 bits":
+        monkeypatch.setattr(module, "_HELD_BYTES", 0)
     monkeypatch.setattr(module, "_STEP", 100)
-    _, lattice = make(n, 30)
+    monkeypatch.setattr(module, "_PART", 90)
+    vectors, lattice = make(n, 30)
+    if held == "in 32 bits":
+        lattice.hold()
+        lattice._vectors = None  # needed for left factors only
+        assert lattice._compact.nbytes == 4 * n * 30
+        everything = lattice.right(0, n)
+        lattice._vectors = vectors
+        assert (everything == lattice._made(0, n)).all()
     ids = np.random.default_rng(m).integers(0, n + 1, m)
     out = np.full((m, n), np.nan)
     lattice.squares(ids, out)

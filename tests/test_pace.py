@@ -33,6 +33,24 @@ def test_nothing_is_gained_by_larger_batches_of_a_fast_mechanism():
     assert max(limits(FilePace(), 10 * pace._FAST)) == pace._BATCH_CHARACTERS
 
 
+@pytest.mark.parametrize("power", [0.5, 0.7])
+def test_batches_grow_faster_where_their_words_share_work(power):
+    """The time that a mechanism needs grows more slowly than the batch: it is measured."""
+
+    def sizes(power):
+        each, found = FilePace(), []
+        for _ in range(5):
+            found.append(each.limit)
+            each.took((each.limit / 4096) ** power / 2, each.limit, full=True)
+        return found
+
+    shared, alone = sizes(power), sizes(1.0)
+    assert shared[:2] == alone[:2]  # nothing is known yet
+    assert shared[2] > 4 * alone[2]
+    assert (shared[-1] / 4096) ** power / 2 <= 2 * pace._FILE_SECONDS
+    assert alone[-1] / 4096 / 2 <= pace._FILE_SECONDS
+
+
 @pytest.mark.parametrize("speed", [1e3, 1e4, 1e5])
 def test_batches_of_a_file_take_a_few_seconds(speed):
     last = limits(FilePace(), speed)[-1]

@@ -52,6 +52,7 @@ class RankOrders:
     ) -> None:
         n = space.n
         self.space, self.n = space, n
+        space.lattice.hold()
         kind = place_type(n)
         room = min(n, order_bytes // (n * kind.itemsize))
         self._depth = min(n - 1, near_bytes // (n * kind.itemsize))
