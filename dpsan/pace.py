@@ -6,7 +6,9 @@ Knows sizes and seconds.  Must not know records, files or mechanisms.  No output
 from __future__ import annotations
 
 import math
-from typing import Final
+import time
+from collections.abc import Callable
+from typing import ClassVar, Final
 
 __all__ = ["FilePace", "Pace"]
 
@@ -20,7 +22,7 @@ _FILE_RECORDS: Final = 4
 """How many times as many records such a batch may have."""
 _QUICK, _SLOW = 1.0, 4.0
 """Seconds: batches grow while they take less than the one, and shrink where more than the other."""
-_FILE_SECONDS: Final = 8.0
+_FILE_SECONDS: Final = 12.0
 """Seconds that batches of a regular file should take at most; they shrink at twice as many.  Where
 words of a batch share work, it is up to twice as many."""
 _GROWTH: Final = 32
@@ -40,10 +42,21 @@ class Pace:
 
     records = 1
     """Times the most records of a plan."""
+    _clocks: ClassVar[tuple[Callable[[], float], ...]] = (time.monotonic,)
 
     def __init__(self, adaptive: bool) -> None:
         self._adaptive = adaptive
+        self._started: list[float] = []
         self.limit = _FIRST_CHARACTERS if adaptive else _BATCH_CHARACTERS
+
+    def start(self) -> None:
+        """A batch begins."""
+        self._started = [clock() for clock in self._clocks]
+
+    def seconds(self) -> float:
+        """How long ago that was."""
+        now = [clock() for clock in self._clocks]
+        return min(end - begin for begin, end in zip(self._started, now, strict=True))
 
     def took(self, seconds: float, size: int, *, full: bool) -> None:
         """Learn from a batch of ``size`` characters."""
@@ -57,6 +70,8 @@ class FilePace(Pace):
     """The same where all of the input is there and the output is read when it is complete."""
 
     records = _FILE_RECORDS
+    # What else the machine does must not make batches small: that would be more work for it.
+    _clocks = (time.monotonic, time.process_time)
 
     def __init__(self) -> None:
         super().__init__(adaptive=True)

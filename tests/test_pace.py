@@ -1,5 +1,7 @@
 """How large batches become, by the time that they take."""
 
+import time
+
 import pytest
 
 from dpsan import pace
@@ -75,3 +77,16 @@ def test_a_batch_that_is_not_full_says_little():
 def test_sizes_that_must_not_depend_on_time_do_not():
     assert set(limits(Pace(adaptive=False), 1e2)) == {pace._BATCH_CHARACTERS}
     assert set(limits(Pace(adaptive=False), 1e9)) == {pace._BATCH_CHARACTERS}
+
+
+def test_what_else_the_machine_does_makes_no_batch_of_a_file_small():
+    """Time spent waiting does not count there; a reader of a stream waits too."""
+    stream, file = Pace(adaptive=True), FilePace()
+    for each in (stream, file):
+        each.start()
+    time.sleep(0.2)
+    assert file.seconds() < 0.1 < stream.seconds()
+    began = time.process_time()
+    while time.process_time() < began + 0.05:
+        pass
+    assert file.seconds() >= 0.05
