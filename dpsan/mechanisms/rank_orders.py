@@ -25,7 +25,7 @@ __all__ = ["RankOrders"]
 
 Ids = NDArray[np.int64]
 
-_ORDER_BYTES: Final = 256 << 20
+_ORDER_BYTES: Final = 128 << 20
 """Memory for whole orders."""
 _NEAR_BYTES: Final = 64 << 20
 """Memory for the nearest words."""
