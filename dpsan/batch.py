@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -270,9 +269,9 @@ def _batches(
             full = size >= pace.limit or len(batch) >= most
             urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:
-                started = time.monotonic()
+                pace.start()
                 yield batch, urgent
-                pace.took(time.monotonic() - started, size, full=full)
+                pace.took(pace.seconds(), size, full=full)
                 batch, size = [], 0
     except InputError:
         if batch:

@@ -28,6 +28,8 @@ _LARGEST: Final = 2.0**25.5
 _HELD_BYTES: Final = 256 << 20
 """Up to this size the integers are held in float64; beyond it they are made again as needed."""
 _STEP: Final = 8192
+_PART: Final = 1024
+"""Words whose right factors stay in a processor's cache."""
 _PIECE: Final = 500_000
 """Multiplications in one product up to which OpenBLAS works in the calling thread (2^19)."""
 
@@ -62,6 +64,7 @@ class Lattice:
         other; the second term covers the rounding of the centring and of the square root.
         """
         self._held: Floats | None = None
+        self._compact: NDArray[np.int32] | None = None
         if 8 * self.n * (self.d + 2) <= _HELD_BYTES:
             self._held = self._made(0, self.n)
 
@@ -83,7 +86,26 @@ class Lattice:
 
     def right(self, start: int, stop: int) -> Floats:
         """Right factors (y, 1, y²) of the words start ... stop - 1 as columns, (d + 2, words)."""
-        return self._made(start, stop) if self._held is None else self._held[:, start:stop]
+        if self._held is not None:
+            return self._held[:, start:stop]
+        if self._compact is None:
+            return self._made(start, stop)
+        out = np.empty((self.d + 2, stop - start))
+        out[: self.d] = self._compact[:, start:stop]
+        out[self.d] = 1.0
+        out[self.d + 1] = self._norms[start:stop]
+        return out
+
+    def hold(self) -> None:
+        """Hold the integers in 32 bits where they are too many for 64: right factors cost less."""
+        if self._held is None and self._compact is None:
+            compact = np.empty((self.d, self.n), dtype=np.int32)
+            self._norms = np.empty(self.n)
+            for at in range(0, self.n, _STEP):
+                stop = min(at + _STEP, self.n)
+                made = self._made(at, stop)
+                compact[:, at:stop], self._norms[at:stop] = made[: self.d], made[-1]
+            self._compact = compact
 
     def _made(self, start: int, stop: int) -> Floats:
         out = np.empty((self.d + 2, stop - start))
@@ -115,6 +137,30 @@ class Lattice:
             np.matmul(pieces, right, out=out[:whole].reshape(-1, rows, words))
         if whole < len(left):
             np.matmul(left[whole:], right, out=out[whole:])
+
+    def squares(self, ids: Ids, out: Floats) -> None:
+        """Squared distances from inputs to every word, as :meth:`squared` gives them.
+
+        Args:
+            ids: inputs, shape (m,).
+            out: shape (m, n), contiguous.  A distance costs less the more inputs there are, up to
+                about 64.
+        """
+        left, m = self.left(ids), len(ids)
+        # Nearly square pieces: their factors are read least often.
+        width = max(1, int(_PIECE // max(1, left.size)))
+        width -= width % 8 if width > 8 else 0
+        step = self.n if self._held is not None else _PART
+        for at in range(0, self.n, step):
+            right = self.right(at, min(at + step, self.n))
+            part = out[:, at : at + step]
+            count = right.shape[1] // width
+            whole = count * width
+            if whole:
+                pieces = right[:, :whole].reshape(-1, count, width).transpose(1, 0, 2)
+                target = part[:, :whole].reshape(m, count, width).transpose(1, 0, 2)
+                np.matmul(left, pieces, out=target)
+            np.matmul(left, right[:, whole:], out=part[:, whole:])
 
     def distances(self, ids: Ids) -> Floats:
         """Distances from inputs to every word, shape (m, n)."""

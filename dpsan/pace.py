@@ -5,7 +5,10 @@ Knows sizes and seconds.  Must not know records, files or mechanisms.  No output
 
 from __future__ import annotations
 
-from typing import Final
+import math
+import time
+from collections.abc import Callable
+from typing import ClassVar, Final
 
 __all__ = ["FilePace", "Pace"]
 
@@ -19,10 +22,13 @@ _FILE_RECORDS: Final = 4
 """How many times as many records such a batch may have."""
 _QUICK, _SLOW = 1.0, 4.0
 """Seconds: batches grow while they take less than the one, and shrink where more than the other."""
-_FILE_SECONDS: Final = 8.0
-"""Seconds that batches of a regular file should take at most; they shrink at twice as many."""
-_GROWTH: Final = 8
+_FILE_SECONDS: Final = 12.0
+"""Seconds that batches of a regular file should take at most; they shrink at twice as many.  Where
+words of a batch share work, it is up to twice as many."""
+_GROWTH: Final = 32
 """How many times as large the next batch of a regular file may be."""
+_POWER: Final = 0.5
+"""Lowest power of its size by which the time of a batch is taken to grow."""
 _FAST: Final = 2_000_000
 """Characters a second from which nothing is gained by larger batches."""
 
@@ -36,10 +42,21 @@ class Pace:
 
     records = 1
     """Times the most records of a plan."""
+    _clocks: ClassVar[tuple[Callable[[], float], ...]] = (time.monotonic,)
 
     def __init__(self, adaptive: bool) -> None:
         self._adaptive = adaptive
+        self._started: list[float] = []
         self.limit = _FIRST_CHARACTERS if adaptive else _BATCH_CHARACTERS
+
+    def start(self) -> None:
+        """A batch begins."""
+        self._started = [clock() for clock in self._clocks]
+
+    def seconds(self) -> float:
+        """How long ago that was."""
+        now = [clock() for clock in self._clocks]
+        return min(end - begin for begin, end in zip(self._started, now, strict=True))
 
     def took(self, seconds: float, size: int, *, full: bool) -> None:
         """Learn from a batch of ``size`` characters."""
@@ -53,15 +70,31 @@ class FilePace(Pace):
     """The same where all of the input is there and the output is read when it is complete."""
 
     records = _FILE_RECORDS
+    # What else the machine does must not make batches small: that would be more work for it.
+    _clocks = (time.monotonic, time.process_time)
 
     def __init__(self) -> None:
         super().__init__(adaptive=True)
+        self._power = 1.0
+        self._before = (0, 0.0)
 
     def took(self, seconds: float, size: int, *, full: bool) -> None:
         """See :class:`Pace`."""
-        if full and 2 * seconds < _FILE_SECONDS:
+        if full:
+            self._learn(max(seconds, 1e-3), size)
+        aim = _FILE_SECONDS / self._power  # longer, where it saves work
+        if full and 2 * seconds < aim:
             most = _BATCH_CHARACTERS if size > _FAST * seconds else _FILE_CHARACTERS
-            larger = self.limit * min(_GROWTH, int(_FILE_SECONDS / max(seconds, 1e-3)))
+            room = (aim / max(seconds, 1e-3)) ** (1 / self._power)
+            larger = self.limit * int(min(_GROWTH, room))
             self.limit = max(self.limit, min(larger, most))
         elif seconds > 2 * _FILE_SECONDS:
             self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
+
+    def _learn(self, seconds: float, size: int) -> None:
+        """By which power of its size the time of a batch grows: 1 where words share no work."""
+        before, took = self._before
+        if 0 < 2 * before <= size:
+            power = math.log(max(seconds / took, 1.0)) / math.log(size / before)
+            self._power = min(1.0, max(_POWER, power))
+        self._before = size, seconds

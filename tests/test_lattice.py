@@ -83,6 +83,29 @@ def test_no_shape_or_order_changes_a_bit():
     assert any((each != first).any() for each in others)
 
 
+@pytest.mark.parametrize("m", [1, 7, 64, 400])
+@pytest.mark.parametrize("n", [1, 60, 1009])
+@pytest.mark.parametrize("held", ["in 64 bits", "in 32 bits", "not"])
+def test_squares_to_every_word(monkeypatch, m, n, held):
+    """In pieces of any shape, with a rest or without."""
+    if held != "in 64 bits":
+        monkeypatch.setattr(module, "_HELD_BYTES", 0)
+    monkeypatch.setattr(module, "_STEP", 100)
+    monkeypatch.setattr(module, "_PART", 90)
+    vectors, lattice = make(n, 30)
+    if held == "in 32 bits":
+        lattice.hold()
+        lattice._vectors = None  # needed for left factors only
+        assert lattice._compact.nbytes == 4 * n * 30
+        everything = lattice.right(0, n)
+        lattice._vectors = vectors
+        assert (everything == lattice._made(0, n)).all()
+    ids = np.random.default_rng(m).integers(0, n + 1, m)
+    out = np.full((m, n), np.nan)
+    lattice.squares(ids, out)
+    assert (out == lattice.left(ids) @ lattice.right(0, n)).all()
+
+
 def test_threads_change_no_bit():
     limits = pytest.importorskip("threadpoolctl").threadpool_limits
     _, lattice = make(2000, 100)

@@ -1,5 +1,7 @@
 """How large batches become, by the time that they take."""
 
+import time
+
 import pytest
 
 from dpsan import pace
@@ -33,6 +35,24 @@ def test_nothing_is_gained_by_larger_batches_of_a_fast_mechanism():
     assert max(limits(FilePace(), 10 * pace._FAST)) == pace._BATCH_CHARACTERS
 
 
+@pytest.mark.parametrize("power", [0.5, 0.7])
+def test_batches_grow_faster_where_their_words_share_work(power):
+    """The time that a mechanism needs grows more slowly than the batch: it is measured."""
+
+    def sizes(power):
+        each, found = FilePace(), []
+        for _ in range(5):
+            found.append(each.limit)
+            each.took((each.limit / 4096) ** power / 2, each.limit, full=True)
+        return found
+
+    shared, alone = sizes(power), sizes(1.0)
+    assert shared[:2] == alone[:2]  # nothing is known yet
+    assert shared[2] > 4 * alone[2]
+    assert (shared[-1] / 4096) ** power / 2 <= 2 * pace._FILE_SECONDS
+    assert alone[-1] / 4096 / 2 <= pace._FILE_SECONDS
+
+
 @pytest.mark.parametrize("speed", [1e3, 1e4, 1e5])
 def test_batches_of_a_file_take_a_few_seconds(speed):
     last = limits(FilePace(), speed)[-1]
@@ -57,3 +77,16 @@ def test_a_batch_that_is_not_full_says_little():
 def test_sizes_that_must_not_depend_on_time_do_not():
     assert set(limits(Pace(adaptive=False), 1e2)) == {pace._BATCH_CHARACTERS}
     assert set(limits(Pace(adaptive=False), 1e9)) == {pace._BATCH_CHARACTERS}
+
+
+def test_what_else_the_machine_does_makes_no_batch_of_a_file_small():
+    """Time spent waiting does not count there; a reader of a stream waits too."""
+    stream, file = Pace(adaptive=True), FilePace()
+    for each in (stream, file):
+        each.start()
+    time.sleep(0.2)
+    assert file.seconds() < 0.1 < stream.seconds()
+    began = time.process_time()
+    while time.process_time() < began + 0.05:
+        pass
+    assert file.seconds() >= 0.05

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from support import make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms import near_keys, rank_orders
-from dpsan.mechanisms.near_keys import NearKeys, window
+from dpsan.mechanisms import rank_orders, sorted_rows
 from dpsan.mechanisms.rank_orders import RankOrders
+from dpsan.mechanisms.sorted_rows import SortedRows
 from dpsan.mechanisms.zipf_response import ZipfResponse
 from dpsan.space import MetricSpace
 
@@ -57,38 +57,37 @@ def test_answers_of_a_full_sort(large, reference, kept, depth):
     assert (orders._owner >= 0).sum() <= kept
     held = np.flatnonzero(orders._slot >= 0)
     assert (orders._owner[orders._slot[held]] == held).all()
-    sharp = held[orders._sharp[orders._slot[held]]]
-    assert len(sharp) >= min(kept, 2)
-    assert (orders._orders[orders._slot[sharp]] == reference[sharp]).all()
+    assert len(held) >= min(kept, 2)
+    assert (orders._orders[orders._slot[held]] == reference[held]).all()
+    for word in np.flatnonzero(orders._reach).tolist():
+        near = orders._near[word, : orders._reach[word]]
+        assert (near == reference[word, : len(near)]).all()
+    assert orders._reach.max() > 0.9 * depth or not depth
 
 
-def test_every_way_is_taken_and_none_is_needed(large, reference, monkeypatch):
-    """Windows, parts of rows, exact rows: each alone gives the same words."""
+@pytest.mark.parametrize("levels", [1, 300, 65_534])
+@pytest.mark.parametrize("half", [1, 6])
+def test_words_that_share_a_key(large, reference, monkeypatch, levels, half):
+    """Windows and whole buckets: with few keys all words share theirs with many."""
+    monkeypatch.setattr(sorted_rows, "_LEVELS", levels)
+    monkeypatch.setattr(sorted_rows, "_HALF", half)
     ids, ranks = draws(N, 3000)
-    ways = {"_HALF": 1, "_WIDE": 1, "_WIDER": 1, "_OFTEN": 1, "_FEW": 0}
-    for name, value in ways.items():
-        monkeypatch.setattr(rank_orders, name, value)
-        orders = RankOrders(large, order_bytes=2 * N * 30, near_bytes=2 * N * 50)
-        for _ in range(2):
-            assert (orders.words(ids, ranks) == reference[ids, ranks]).all(), name
+    orders = RankOrders(large, order_bytes=2 * N * 30, near_bytes=2 * N * 50)
+    for _ in range(2):
+        assert (orders.words(ids, ranks) == reference[ids, ranks]).all()
 
 
-@pytest.mark.parametrize("honest", [True, False])
-def test_the_slack_decides(large, reference, monkeypatch, honest):
-    """Coarse keys give the same words; the twin, which hides how coarse they are, does not."""
-    monkeypatch.setattr(near_keys, "_LEVELS", 300)
-    monkeypatch.setattr(rank_orders, "_OFTEN", 10**9)
-    if not honest:
-        measure = NearKeys._range
+def test_keys_alone_are_not_enough(large, reference, monkeypatch):
+    """The twin: without the comparison of those that share a key some words are wrong."""
 
-        def hide(self, ids, products):
-            measure(self, ids, products)
-            self.slack[ids] = 0.0
+    def hide(self, rows, ranks, keys):
+        return self._orders[rows, ranks].astype(np.int64)
 
-        monkeypatch.setattr(NearKeys, "_range", hide)
-    ids, ranks = draws(N, 10_000)
-    wrong = RankOrders(large).words(ids, ranks) != reference[ids, ranks]
-    assert wrong.any() == (not honest)
+    monkeypatch.setattr(SortedRows, "_compared", hide)
+    monkeypatch.setattr(sorted_rows, "_LEVELS", 3000)
+    ids, ranks = draws(N, 3000)
+    made = RankOrders(large, order_bytes=0, near_bytes=0).words(ids, ranks)
+    assert (made != reference[ids, ranks]).any()
 
 
 @settings(max_examples=40, deadline=None)
@@ -136,7 +135,7 @@ def test_words_do_not_depend_on_batches(large, size):
 
 def test_words_do_not_depend_on_threads(large, reference, monkeypatch):
     ids, ranks = draws(N, 9000)
-    monkeypatch.setattr(rank_orders, "_DRAWS", 50)
+    monkeypatch.setattr(rank_orders, "_STRIP", 5)
     for threads in (1, 4):
         monkeypatch.setattr(rank_orders, "_threads", lambda count=threads: count)
         assert (RankOrders(large).words(ids, ranks) == reference[ids, ranks]).all()
@@ -149,32 +148,21 @@ def test_slots_go_to_the_words_drawn_most_often(large):
     assert sorted(orders._owner.tolist()) == [7, 8]
 
 
-def test_keys_are_wrong_by_at_most_the_slack(large):
-    keys = RankOrders(large)._keys
-    ids = np.arange(0, N, 100)
-    rows = keys.keys(ids, keys.products(ids))
-    assert (rows[np.arange(len(ids)), ids] == 0).all()
-    assert (np.sort(rows, axis=1)[:, 1] >= 1).all()
-    squares = (large.distances(ids) / large.lattice.unit) ** 2
-    order = np.argsort(rows, axis=1, kind="stable")
-    behind = np.take_along_axis(squares, order, axis=1)
-    worst = (np.maximum.accumulate(behind, axis=1) - behind).max(axis=1)
-    assert (worst > 0).all()
-    assert (worst <= keys.slack[ids]).all()
-    assert (keys.slack[ids] < 1e-3 * squares.max()).all()
+def test_rows_of_every_size_of_strip(large, reference):
+    """The same room is filled again, with fewer words too."""
+    rows = SortedRows(large.lattice, 70)
+    for words in (np.arange(70), np.array([N - 1, 0]), np.arange(100, 137)):
+        for row in rows.fill(words):
+            assert (rows.order(row) == reference[words[row]]).all()
+            near = rows.nearest(row, 200)
+            assert 150 < len(near) <= 200
+            assert (near == reference[words[row], : len(near)]).all()
+        lines, ranks = (part.ravel() for part in np.indices((len(words), N - 1)))
+        assert (rows.words(lines, ranks + 1) == reference[words[lines], ranks + 1]).all()
 
 
-@pytest.mark.parametrize("start", [1, 7, 1500, N - 40])
-def test_part_of_a_row(large, start):
-    keys = RankOrders(large)._keys
-    row = keys.keys(np.array([11]), keys.products(np.array([11])))[0]
-    assert (window(row, start, 33) == np.argsort(row, kind="stable")[start : start + 33]).all()
-
-
-def test_a_wrong_guess_is_seen():
-    keys = np.zeros(N, dtype=np.uint16)
-    keys[np.arange(N) % 2 == 0] = 9  # the sample sees only these
-    assert window(keys, 1400, 5) is None
+def test_order_of_many_words(large, reference):
+    assert (RankOrders(large).order(np.arange(0, N, 20)) == reference[::20]).all()
 
 
 def test_pickle_keeps_the_sizes(large, reference):
