@@ -22,9 +22,12 @@ _FILE_RECORDS: Final = 4
 """How many times as many records such a batch may have."""
 _QUICK, _SLOW = 1.0, 4.0
 """Seconds: batches grow while they take less than the one, and shrink where more than the other."""
-_FILE_SECONDS: Final = 12.0
-"""Seconds that batches of a regular file should take at most; they shrink at twice as many.  Where
-words of a batch share work, it is up to twice as many."""
+_FILE_SECONDS: Final = 4.0
+"""Seconds that batches of a regular file should take at most: a progress bar moves after each."""
+_SHARED_SECONDS: Final = 16.0
+"""The same where words of a batch share work; batches shrink at twice as many."""
+_SHARED: Final = 0.85
+"""Power of its size by which the time of a batch grows, below which words share work."""
 _GROWTH: Final = 32
 """How many times as large the next batch of a regular file may be."""
 _POWER: Final = 0.5
@@ -82,13 +85,13 @@ class FilePace(Pace):
         """See :class:`Pace`."""
         if full:
             self._learn(max(seconds, 1e-3), size)
-        aim = _FILE_SECONDS / self._power  # longer, where it saves work
+        aim = _SHARED_SECONDS if self._power < _SHARED else _FILE_SECONDS
         if full and 2 * seconds < aim:
             most = _BATCH_CHARACTERS if size > _FAST * seconds else _FILE_CHARACTERS
             room = (aim / max(seconds, 1e-3)) ** (1 / self._power)
             larger = self.limit * int(min(_GROWTH, room))
             self.limit = max(self.limit, min(larger, most))
-        elif seconds > 2 * _FILE_SECONDS:
+        elif seconds > 2 * aim:
             self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
 
     def _learn(self, seconds: float, size: int) -> None:

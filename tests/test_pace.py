@@ -49,7 +49,7 @@ def test_batches_grow_faster_where_their_words_share_work(power):
     shared, alone = sizes(power), sizes(1.0)
     assert shared[:2] == alone[:2]  # nothing is known yet
     assert shared[2] > 4 * alone[2]
-    assert (shared[-1] / 4096) ** power / 2 <= 2 * pace._FILE_SECONDS
+    assert (shared[-1] / 4096) ** power / 2 <= pace._SHARED_SECONDS
     assert alone[-1] / 4096 / 2 <= pace._FILE_SECONDS
 
 
