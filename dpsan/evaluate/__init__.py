@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from dpsan import __version__
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import InputError
+from dpsan.errors import ExtraMissingError, InputError
 from dpsan.evaluate import accuracy, similarity, spans
 from dpsan.evaluate.accuracy import Accuracy, Labelled
 from dpsan.evaluate.attack import Attack, attacks
@@ -24,7 +25,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space import MetricSpace
 
-__all__ = ["Evaluation", "Question", "evaluate"]
+__all__ = ["Evaluation", "Question", "check", "evaluate"]
 
 Progress = Callable[[float], None]
 
@@ -133,6 +134,30 @@ def _recovery(each: spans.Recovery) -> dict[str, Any]:
         "partly": Share(each.partly, each.total).as_json(),
         "none": Share(each.none, each.total).as_json(),
     }
+
+
+_LIBRARIES: Final = {"ROUGE": "rouge_score", "BLEU": "sacrebleu", "--labels": "sklearn"}
+"""What needs which library of the extra ``evaluate``."""
+
+
+def check(question: Question, *, scores: bool = True) -> None:
+    """Complain about what would fail late, before the long work.
+
+    Args:
+        question: files and mechanism.
+        scores: whether ROUGE and BLEU are wanted.
+
+    Raises:
+        InputError: a file of public text cannot be read.
+        ExtraMissingError: a library is not installed.
+    """
+    for feature, library in _LIBRARIES.items():
+        wanted = question.labels is not None if feature == "--labels" else scores
+        if wanted and find_spec(library) is None:
+            raise ExtraMissingError(feature, "evaluate")
+    for path in question.public:
+        if path.is_file() or not path.exists():  # a pipe can be read only once
+            next(iter(_lines([path])), None)
 
 
 _READ: Final = 0.2
