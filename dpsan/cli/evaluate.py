@@ -124,7 +124,7 @@ def evaluate(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Judge a sanitized text: what it kept, and what an attacker reads back.
+    """Judge a sanitized text: what it kept, and what attackers read.
 
     Only figures are written, no word of the texts; the attacks need --epsilon or --audit.
 
@@ -142,7 +142,7 @@ def evaluate(
         options.check_epsilon(epsilon)
 
     from dpsan.cache import Store
-    from dpsan.cli.progress import count_progress
+    from dpsan.cli.progress import share_progress
     from dpsan.evaluate import Question, check
     from dpsan.evaluate import evaluate as judge
     from dpsan.evaluate.pairs import Inputs
@@ -186,16 +186,8 @@ def evaluate(
     if built is not None:
         built = built.with_vocabulary(words.key_to_index).resolved(space)
         question = replace(question, mechanism=built)
-    with count_progress("percent", 100, quiet or as_json) as bar:
-        shown = 0
-
-        def progress(share: float) -> None:
-            nonlocal shown
-            step = round(100 * share) - shown
-            if bar and step > 0:
-                bar(step)
-                shown += step
-
+    with share_progress("judging", quiet) as bar:
+        progress = bar or (lambda _: None)
         found = judge(question, words, space, scores=not no_scores, progress=progress)
     if html is not None:
         from dpsan.evaluate.page import page

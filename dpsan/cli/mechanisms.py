@@ -33,7 +33,7 @@ def mechanisms(
     vocab_size: options.VocabSize = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the mechanisms with the status of their guarantees, or explain one.
+    """List the mechanisms and their guarantees, or explain one.
 
     With NAME and --epsilon: the true guarantee for these parameters on this vocabulary.
 
