@@ -136,8 +136,8 @@ def _recovery(each: spans.Recovery) -> dict[str, Any]:
     }
 
 
-_LIBRARIES: Final = {"ROUGE": "rouge_score", "BLEU": "sacrebleu", "--labels": "sklearn"}
-"""What needs which library of the extra ``evaluate``."""
+_SCORERS: Final = {"rouge_score": "ROUGE", "sacrebleu": "BLEU"}
+"""Libraries of the extra ``evaluate``."""
 
 
 def check(question: Question, *, scores: bool = True) -> None:
@@ -151,10 +151,11 @@ def check(question: Question, *, scores: bool = True) -> None:
         InputError: a file of public text cannot be read.
         ExtraMissingError: a library is not installed.
     """
-    for feature, library in _LIBRARIES.items():
-        wanted = question.labels is not None if feature == "--labels" else scores
-        if wanted and find_spec(library) is None:
-            raise ExtraMissingError(feature, "evaluate")
+    for library, name in _SCORERS.items() if scores else ():
+        if find_spec(library) is None:
+            raise ExtraMissingError(f"{name} (see --no-scores)", "evaluate")
+    if question.labels is not None and find_spec("sklearn") is None:
+        raise ExtraMissingError("--labels", "evaluate")
     for path in question.public:
         if path.is_file() or not path.exists():  # a pipe can be read only once
             next(iter(_lines([path])), None)
