@@ -6,7 +6,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -158,11 +158,14 @@ def check(question: Question, *, scores: bool = True) -> None:
         raise ExtraMissingError("--labels", "evaluate")
     for path in question.public:
         if path.is_file() or not path.exists():  # a pipe can be read only once
-            next(iter(_lines([path])), None)
+            next(_lines([path]), None)
 
 
 _READ: Final = 0.2
 """Share of the work, about, that reading is."""
+_LEARNT: Final = 0.6
+"""Share that reading is with learning from public text."""
+_CHARACTERS: Final = 500_000
 
 
 def evaluate(
@@ -195,13 +198,15 @@ def evaluate(
         found = spans.read_spans(question.spans, question.inputs.max_records)
         table = spans.locate(question.spans, found, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
+    read = _LEARNT if question.public else _READ
+    public = _told(question.public, lambda share: progress(_READ + (read - _READ) * share))
     result = attacks(
         pairs,
         vocabulary,
         space,
         question.mechanism,
-        _lines(question.public) if question.public else None,
-        lambda share: progress(_READ + (0.95 - _READ) * share),
+        public if question.public else None,
+        lambda share: progress(read + (0.95 - read) * share),
     )
     recovery = None
     if table is not None:
@@ -238,11 +243,23 @@ def evaluate(
     )
 
 
-def _lines(paths: Sequence[Path]) -> Iterable[str]:
+def _lines(paths: Sequence[Path]) -> Iterator[str]:
     plain = Inputs("text", ReadOptions())
     for path in paths:
         for record in records(path, plain):
             yield record.texts[0]
+
+
+def _told(paths: Sequence[Path], progress: Progress) -> Iterator[str]:
+    """The lines of public text, and the share of its bytes that has been taken, about."""
+    size = sum(path.stat().st_size for path in paths if path.is_file())
+    taken = told = 0
+    for line in _lines(paths):
+        yield line
+        taken += len(line) + 1
+        if taken - told >= _CHARACTERS:
+            told = taken
+            progress(min(taken / max(size, 1), 1.0))
 
 
 def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
