@@ -210,6 +210,21 @@ def test_epsilon_metric():
     assert found("laplace", "epsilon-metric", 1.0).mechanism.epsilon == 1
 
 
+@pytest.mark.parametrize(("name", "target"), [("laplace", "unchanged"), ("tem", "epsilon-ldp")])
+def test_what_is_tried_is_told(name, target):
+    told = []
+    answer = calibrate.calibrate(Draft(MECHANISMS[name]), SPACE, Target(target), 0.3, told.append)
+    assert f"epsilon {answer.mechanism.epsilon:g}" in told
+    assert len(told) > 1
+
+
+def test_parameters_that_are_tried_are_told():
+    told, draft = [], Draft(MECHANISMS["geodesic"], {"k": 3})
+    answer = calibrate.maximize(draft, SMALL, 3.0, Aim.SIMILARITY, told.append)
+    assert f"cap={answer.chosen['cap']}" in told
+    assert len(told) == len(MECHANISMS["geodesic"].tunable["cap"])
+
+
 def test_epsilon_for_ldp_is_kept():
     """Found once for a vocabulary; intermediate certificates are not stored."""
     held = {}

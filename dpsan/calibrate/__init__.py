@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -26,11 +27,19 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.space import MetricSpace
 
 Ids = NDArray[np.int64]
+Told = Callable[[str], None]
+"""Told what is tried next: an epsilon, or parameters."""
 
 __all__ = ["Aim", "Calibration", "Draft", "Target", "calibrate", "epsilon_for_ldp", "maximize"]
 
 
-def calibrate(draft: Draft, space: MetricSpace, target: Target, wanted: float) -> Calibration:
+def calibrate(
+    draft: Draft,
+    space: MetricSpace,
+    target: Target,
+    wanted: float,
+    told: Told = lambda _: None,
+) -> Calibration:
     """Find the epsilon of a mechanism that reaches a target, on the private side.
 
     Args:
@@ -38,17 +47,22 @@ def calibrate(draft: Draft, space: MetricSpace, target: Target, wanted: float) -
         space: the vocabulary.
         target: what to reach.
         wanted: its value.
+        told: what is tried.
 
     Raises:
         UsageError: a value outside its domain, or out of reach.
     """
+
+    def trying(epsilon: float) -> None:
+        told(f"epsilon {epsilon:g}")
+
     started = time.perf_counter()
     target.check(wanted)
     draft.anywhere(space)  # parameters are checked before the slow part
     if target in (Target.UNCHANGED, Target.CLOSE):
-        epsilon, achieved, interval, exact = _for_share(draft, space, target, wanted)
+        epsilon, achieved, interval, exact = _for_share(draft, space, target, wanted, trying)
     else:
-        epsilon, achieved, exact = epsilon_for_loss(draft, space, target, wanted)
+        epsilon, achieved, exact = epsilon_for_loss(draft, space, target, wanted, told=trying)
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
     mechanism = draft.at(epsilon)
@@ -68,7 +82,11 @@ def epsilon_for_ldp(draft: Draft, space: MetricSpace, wanted: float) -> float:
 
 
 def _for_share(
-    draft: Draft, space: MetricSpace, target: Target, wanted: float
+    draft: Draft,
+    space: MetricSpace,
+    target: Target,
+    wanted: float,
+    told: Callable[[float], None],
 ) -> tuple[float, float, tuple[float, float], bool]:
     """Epsilon, the share it gives, the share's interval, and whether that is exact."""
     outputs = Outputs(space, draft.anywhere(space)[0])
@@ -83,6 +101,7 @@ def _for_share(
             what=f"{target} {wanted:g}",
             tolerance=max(TOLERANCE, noise),
             step=step,
+            told=told,
         )
 
     epsilon = per_nat(draft, space)  # shares rise from there
@@ -104,7 +123,9 @@ def _for_share(
     raise UsageError(f"{target} {wanted:g} is too small for {outputs.draws} draws to confirm")
 
 
-def maximize(draft: Draft, space: MetricSpace, epsilon: float, aim: Aim) -> Calibration:
+def maximize(
+    draft: Draft, space: MetricSpace, epsilon: float, aim: Aim, told: Told = lambda _: None
+) -> Calibration:
     """Choose the free parameters of a mechanism at an epsilon; those given stay.
 
     Every combination of the kind's ``tunable`` is tried on the same words and random numbers.
@@ -124,6 +145,7 @@ def maximize(draft: Draft, space: MetricSpace, epsilon: float, aim: Aim) -> Cali
     error: UsageError | None = None
     for combination in product(*free.values()):
         chosen = dict(zip(free, combination, strict=True))
+        told(" ".join(f"{name}={value}" for name, value in chosen.items()))
         try:
             mechanism = draft.at(epsilon, chosen)
             if aim is Aim.SIMILARITY:

@@ -97,6 +97,7 @@ def epsilon_for_loss(
     target: Target,
     wanted: float,
     guess: Callable[[], float | None] | None = None,
+    told: Callable[[float], None] | None = None,
 ) -> tuple[float, float, bool]:
     """Epsilon, its certified loss, and whether that is an exact certificate.
 
@@ -104,6 +105,7 @@ def epsilon_for_loss(
 
     Args:
         guess: where to begin, if more is known than here; asked only where nothing is stored.
+        told: each epsilon before it is tried.
 
     Raises:
         UsageError: no such loss, or out of reach.
@@ -112,9 +114,8 @@ def epsilon_for_loss(
 
     def build() -> Arrays:
         start = (guess() if guess else None) or losses.guess(wanted)
-        epsilon, loss = solve(
-            losses, wanted, start, what=f"{target} {wanted:g}", tolerance=_TOLERANCE
-        )
+        what = f"{target} {wanted:g}"
+        epsilon, loss = solve(losses, wanted, start, what=what, tolerance=_TOLERANCE, told=told)
         losses.keep(epsilon)
         return {"found": np.array([epsilon, loss, float(losses.certified)])}
 

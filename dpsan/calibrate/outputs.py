@@ -97,7 +97,8 @@ class Outputs:
         return draw(mechanism.prepare(self.space), ids, key)
 
     def _laws(self, mechanism: Mechanism, ids: Ids) -> Iterator[tuple[Ids, Floats]]:
-        sampler, block = mechanism.prepare(self.space), max(32, int(8e6 / self.space.n))
+        # Small blocks: memory that is used again need not be cleared by the system each time.
+        sampler, block = mechanism.prepare(self.space), max(32, int(1e6 / self.space.n))
         for at in range(0, len(ids), block):
             part = ids[at : at + block]
             law = sampler.probabilities(part)

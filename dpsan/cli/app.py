@@ -31,11 +31,11 @@ _COMMANDS: Final = Commands(
         "index": "Build, list, check or clear cached indexes of embeddings.",
         "report": "Add up audit files, without any word of the text.",
         "mechanisms": "List the mechanisms and their guarantees, or explain one.",
-        "explain": "Show what can become of a word, and what that tells.",
+        "explain": "Show what can become of a word, and what that tells a reader.",
         "calibrate": "Find the epsilon or parameters that do what you want.",
         "verify": "Check the guarantee on your own vocabulary.",
-        "evaluate": "Judge a sanitized text: utility, and what attackers read.",
-        "bench": "Measure words per second beside a bare FAISS search.",
+        "evaluate": "Judge a sanitized text: what it kept, and what attackers read.",
+        "bench": "Measure words per second end to end, beside a bare FAISS search.",
         "study": "Make a table or figure of the papers, on any embedding.",
     }
 )

@@ -81,9 +81,9 @@ def calibrate(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find the epsilon, or the parameters, that do what you want on your vocabulary.
+    """Find the epsilon or parameters that do what you want.
 
-    What is achieved stays on the private side of what is wanted.
+    What is achieved on your vocabulary stays on the private side of what is wanted.
 
     dpsan calibrate -m laplace --unchanged 0.3
     """
@@ -108,6 +108,7 @@ def calibrate(
     from dpsan.calibrate import Aim, Draft, Target
     from dpsan.calibrate import calibrate as find
     from dpsan.calibrate import maximize as choose
+    from dpsan.cli.progress import search_progress
     from dpsan.library import open_space
     from dpsan.mechanisms import MECHANISMS
 
@@ -119,11 +120,12 @@ def calibrate(
     MECHANISMS[mechanism].build(1.0 if epsilon is None else epsilon, dict(values))
     words, space = open_space(embeddings, vocab_size, Store(note=None if quiet else say))
     draft = Draft(MECHANISMS[mechanism], values, words.key_to_index)
-    if maximize is not None:
-        found = choose(draft, space, options.check_epsilon(epsilon), Aim(maximize))
-    else:
-        ((name, value),) = given.items()
-        found = find(draft, space, Target(name), value)
+    with search_progress(mechanism, quiet) as told:
+        if maximize is not None:
+            found = choose(draft, space, options.check_epsilon(epsilon), Aim(maximize), told)
+        else:
+            ((name, value),) = given.items()
+            found = find(draft, space, Target(name), value, told)
     command = _command(found, values, embeddings, vocab_size)
     if as_json:
         _print_json(found, command)

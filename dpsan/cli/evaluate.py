@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -123,7 +124,7 @@ def evaluate(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Judge a sanitized text: what it kept, and what an attacker reads back.
+    """Judge a sanitized text: what it kept, and what attackers read.
 
     Only figures are written, no word of the texts; the attacks need --epsilon or --audit.
 
@@ -141,8 +142,8 @@ def evaluate(
         options.check_epsilon(epsilon)
 
     from dpsan.cache import Store
-    from dpsan.cli.progress import count_progress
-    from dpsan.evaluate import Question
+    from dpsan.cli.progress import share_progress
+    from dpsan.evaluate import Question, check
     from dpsan.evaluate import evaluate as judge
     from dpsan.evaluate.pairs import Inputs
     from dpsan.evaluate.setting import read_setting
@@ -162,37 +163,34 @@ def evaluate(
     if mechanism not in MECHANISMS:
         raise unknown_name("mechanism", mechanism, MECHANISMS)
     built = None if epsilon is None else MECHANISMS[mechanism].build(epsilon, dict(values))
-    words, space = open_space(embeddings, vocab_size, Store(note=None if quiet else say))
-    if setting is not None:
-        setting.check(words.digest)
-    if built is not None:
-        built = built.with_vocabulary(words.key_to_index).resolved(space)
     fields = ReadOptions(encoding=encoding, fields=tuple(field or ()), header=not no_header)
     question = Question(
         original=original,
         sanitized=sanitized,
         inputs=Inputs(format_, fields, max_records),
-        mechanism=built,
         tokenizer=tokenizer,
         public=tuple(public or ()),
         spans=spans,
         labels=labels,
         test=(test_original, test_sanitized) if test_original and test_sanitized else None,
     )
-    with count_progress("percent", 100, quiet or as_json) as bar:
-        shown = 0
+    check(question, scores=not no_scores)
+    if html is not None:
+        from dpsan.files import AtomicFile
 
-        def progress(share: float) -> None:
-            nonlocal shown
-            step = round(100 * share) - shown
-            if bar and step > 0:
-                bar(step)
-                shown += step
-
+        # Created and thrown away: tells whether it can be written.
+        AtomicFile(html, force=force).discard()
+    words, space = open_space(embeddings, vocab_size, Store(note=None if quiet else say))
+    if setting is not None:
+        setting.check(words.digest)
+    if built is not None:
+        built = built.with_vocabulary(words.key_to_index).resolved(space)
+        question = replace(question, mechanism=built)
+    with share_progress("judging", quiet) as bar:
+        progress = bar or (lambda _: None)
         found = judge(question, words, space, scores=not no_scores, progress=progress)
     if html is not None:
         from dpsan.evaluate.page import page
-        from dpsan.files import AtomicFile
 
         sink = AtomicFile(html, force=force)
         try:

@@ -82,7 +82,7 @@ def explain(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show what can become of a word: its likeliest outputs, and what they tell a reader.
+    """Show what can become of a word, and what that tells a reader.
 
     dpsan explain doctor -m knn-response -e 8
     """
@@ -93,7 +93,7 @@ def explain(
     value = options.check_epsilon(epsilon) if at is None else None
 
     from dpsan.cache import Store
-    from dpsan.cli.progress import count_progress
+    from dpsan.cli.progress import search_progress, share_progress
     from dpsan.explain import explain as find
     from dpsan.explain.match import Vocabulary, candidates, parse_at, prepare
     from dpsan.explain.words import read
@@ -114,12 +114,12 @@ def explain(
         check(plot, len(texts), force=force)
     vocabulary = Vocabulary.open(embeddings, vocab_size, Store(note=None if quiet else say))
     found: list[list[Explanation]] = []
-    with count_progress("explaining", 100 * len(chosen), quiet or not texts) as progress:
-        for each in chosen if texts else ():
-            if wanted is not None and not quiet:
-                say(f"finding the epsilon of {each.name} at {wanted.target} {wanted.value:g}")
-            sanitizer = prepare(each, vocabulary, value, wanted)
-            told = _steps(progress)
+    for each in chosen if texts else ():
+        if wanted is not None and not quiet:
+            say(f"finding the epsilon of {each.name} at {wanted.target} {wanted.value:g}")
+        with search_progress(each.name, quiet or wanted is None) as tried:
+            sanitizer = prepare(each, vocabulary, value, wanted, tried)
+        with share_progress(f"explaining {each.name}", quiet) as bar:
             found.append(
                 find(
                     sanitizer,
@@ -128,7 +128,7 @@ def explain(
                     draws=draws,
                     seed=seed,
                     posterior=not no_posterior,
-                    progress=told,
+                    progress=_added(bar),
                 )
             )
     if plot is not None and texts:
@@ -168,17 +168,15 @@ def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
                 yield f"standard input:{number}", line.strip()
 
 
-def _steps(progress: Callable[[int], None] | None) -> Callable[[float], None] | None:
-    """Shares of one mechanism's work as steps of a hundred."""
-    if progress is None:
+def _added(bar: Callable[[float], None] | None) -> Callable[[float], None] | None:
+    """For what tells its parts one by one: their sum so far."""
+    if bar is None:
         return None
-    done, shown = 0.0, 0
+    done = 0.0
 
-    def told(share: float) -> None:
-        nonlocal done, shown
-        done += share
-        step = min(int(100 * done), 100) - shown
-        shown += step
-        progress(step)
+    def told(part: float) -> None:
+        nonlocal done
+        done += part
+        bar(done)
 
     return told

@@ -37,7 +37,7 @@ def index(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Build, list, check or clear the cached indexes of embedding files.
+    """Build, list, check or clear cached indexes of embeddings.
 
     dpsan index glove.txt
     """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import shutil
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from dpsan.mechanisms.base import Mechanism
     from dpsan.space import MetricSpace
 
-__all__ = ["mechanisms"]
+__all__ = ["mechanisms", "table"]
 
 
 def mechanisms(
@@ -31,7 +33,7 @@ def mechanisms(
     vocab_size: options.VocabSize = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the mechanisms with the status of their guarantees, or explain one.
+    """List the mechanisms and their guarantees, or explain one.
 
     With NAME and --epsilon: the true guarantee for these parameters on this vocabulary.
 
@@ -80,23 +82,38 @@ def _list(as_json: bool) -> None:
     if as_json:
         _print_json(listed())
         return
-    from rich.console import Console
-    from rich.table import Table
+    # One line each into a pipe, for grep.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for number, line in enumerate(table(listed(), width)):
+        typer.echo(line if number else typer.style(line, bold=True))
 
-    table = Table(box=None, pad_edge=False, expand=False)
-    for heading in ("name", "family", "epsilon in", "delta", "status"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("what it is")
-    for each in listed():
-        table.add_row(
-            each["name"],
-            each["family"],
-            each["epsilon_unit"],
-            each["delta"],
-            each["status"],
-            each["summary"],
-        )
-    Console().print(table)
+
+_COLUMNS: Final = ("name", "family", "epsilon in", "delta", "status", "what it is")
+_KEYS: Final = ("name", "family", "epsilon_unit", "delta", "status", "summary")
+
+
+def table(values: list[dict[str, Any]], width: int | None) -> list[str]:
+    """The table's lines, at most ``width`` long.
+
+    A narrow terminal gets no families, a narrower one each summary on a line of its own.
+    """
+    rows = [_COLUMNS, *(tuple(str(each[key]) for key in _KEYS) for each in values)]
+    for left_out in ((), ("family",)):
+        kept = [at for at, name in enumerate(_COLUMNS) if name not in left_out]
+        lines = _aligned([tuple(row[at] for at in kept) for row in rows])
+        if width is None or max(map(len, lines)) <= width:
+            return lines
+    heads, summaries = _aligned([row[:-1] for row in rows]), [row[-1] for row in rows]
+    pairs = zip(heads[1:], summaries[1:], strict=True)
+    return [heads[0], *(line for head, summary in pairs for line in (head, f"    {summary}"))]
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def _without_numbers(name: str) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
-__all__ = ["byte_progress", "count_progress", "share_progress"]
+__all__ = ["byte_progress", "count_progress", "search_progress", "share_progress"]
 
 
 @contextmanager
@@ -75,3 +76,21 @@ def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] |
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """What is tried, which try it is, and the time spent, on stderr if it is a terminal.
+
+    For searches that nobody knows the end of.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn("line"), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task, tries = bar.add_task(what), count(1)
+        yield lambda tried: bar.update(task, description=f"{what}: try {next(tries)}, {tried}")

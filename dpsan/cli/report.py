@@ -26,7 +26,7 @@ def report(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
 ) -> int:
-    """Add up audit files: what was done, without any word of the text.
+    """Add up audit files, without any word of the text.
 
     dpsan report audit.jsonl
     """

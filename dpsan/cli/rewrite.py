@@ -200,7 +200,9 @@ def rewrite(
         typer.Option("--verbose", "-v", help="Say more on stderr.", rich_help_panel=_RUNNING),
     ] = False,
 ) -> int:
-    """Sanitize text, line by line: words and numbers are replaced, the rest stays in place.
+    """Sanitize text, line by line.
+
+    Words and numbers are replaced, the rest stays in place.
 
     dpsan rewrite -e 8 < letter.txt > safe.txt
     """

@@ -87,7 +87,7 @@ def study(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make a table or figure of the papers, on any embedding, for any mechanisms.
+    """Make a table or figure of the papers, on any embedding.
 
     Without NAME: what there is. Only public data is looked at; answers are repeatable.
 

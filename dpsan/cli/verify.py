@@ -40,9 +40,10 @@ def verify(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Check the guarantee on your own vocabulary: kept, violated or inconclusive.
+    """Check the guarantee on your own vocabulary.
 
-    Exit status 0, 1 or 3. A certificate or a proof can say kept; draws can only refute.
+    Kept, violated or inconclusive: exit status 0, 1 or 3. A certificate or a proof can say kept;
+    draws can only refute.
 
     dpsan verify -m knn-response -e 8
     """

@@ -6,14 +6,15 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from dpsan import __version__
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import InputError
+from dpsan.errors import ExtraMissingError, InputError
 from dpsan.evaluate import accuracy, similarity, spans
 from dpsan.evaluate.accuracy import Accuracy, Labelled
 from dpsan.evaluate.attack import Attack, attacks
@@ -24,7 +25,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space import MetricSpace
 
-__all__ = ["Evaluation", "Question", "evaluate"]
+__all__ = ["Evaluation", "Question", "check", "evaluate"]
 
 Progress = Callable[[float], None]
 
@@ -135,8 +136,36 @@ def _recovery(each: spans.Recovery) -> dict[str, Any]:
     }
 
 
+_SCORERS: Final = {"rouge_score": "ROUGE", "sacrebleu": "BLEU"}
+"""Libraries of the extra ``evaluate``."""
+
+
+def check(question: Question, *, scores: bool = True) -> None:
+    """Complain about what would fail late, before the long work.
+
+    Args:
+        question: files and mechanism.
+        scores: whether ROUGE and BLEU are wanted.
+
+    Raises:
+        InputError: a file of public text cannot be read.
+        ExtraMissingError: a library is not installed.
+    """
+    for library, name in _SCORERS.items() if scores else ():
+        if find_spec(library) is None:
+            raise ExtraMissingError(f"{name} (see --no-scores)", "evaluate")
+    if question.labels is not None and find_spec("sklearn") is None:
+        raise ExtraMissingError("--labels", "evaluate")
+    for path in question.public:
+        if path.is_file() or not path.exists():  # a pipe can be read only once
+            next(_lines([path]), None)
+
+
 _READ: Final = 0.2
 """Share of the work, about, that reading is."""
+_LEARNT: Final = 0.6
+"""Share that reading is with learning from public text."""
+_CHARACTERS: Final = 500_000
 
 
 def evaluate(
@@ -169,13 +198,15 @@ def evaluate(
         found = spans.read_spans(question.spans, question.inputs.max_records)
         table = spans.locate(question.spans, found, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
+    read = _LEARNT if question.public else _READ
+    public = _told(question.public, lambda share: progress(_READ + (read - _READ) * share))
     result = attacks(
         pairs,
         vocabulary,
         space,
         question.mechanism,
-        _lines(question.public) if question.public else None,
-        lambda share: progress(_READ + (0.95 - _READ) * share),
+        public if question.public else None,
+        lambda share: progress(read + (0.95 - read) * share),
     )
     recovery = None
     if table is not None:
@@ -212,11 +243,23 @@ def evaluate(
     )
 
 
-def _lines(paths: Sequence[Path]) -> Iterable[str]:
+def _lines(paths: Sequence[Path]) -> Iterator[str]:
     plain = Inputs("text", ReadOptions())
     for path in paths:
         for record in records(path, plain):
             yield record.texts[0]
+
+
+def _told(paths: Sequence[Path], progress: Progress) -> Iterator[str]:
+    """The lines of public text, and the share of its bytes that has been taken, about."""
+    size = sum(path.stat().st_size for path in paths if path.is_file())
+    taken = told = 0
+    for line in _lines(paths):
+        yield line
+        taken += len(line) + 1
+        if taken - told >= _CHARACTERS:
+            told = taken
+            progress(min(taken / max(size, 1), 1.0))
 
 
 def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:

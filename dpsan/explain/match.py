@@ -5,7 +5,7 @@ Knows sanitizers and calibrations.  Must not know words or command lines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -91,7 +91,11 @@ class Vocabulary:
 
 
 def prepare(
-    candidate: Candidate, vocabulary: Vocabulary, epsilon: float | None, at: At | None
+    candidate: Candidate,
+    vocabulary: Vocabulary,
+    epsilon: float | None,
+    at: At | None,
+    told: Callable[[str], None] = lambda _: None,
 ) -> Sanitizer:
     """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
 
@@ -100,6 +104,7 @@ def prepare(
         vocabulary: where.
         epsilon: its privacy parameter; None with ``at``.
         at: find the epsilon, on the private side.
+        told: what is tried to find it.
 
     Raises:
         UsageError: a value outside its domain or out of reach.
@@ -112,11 +117,12 @@ def prepare(
         vocab_size=vocabulary.size,
         allow_unproved=True,
     )
-    if at is not None and at.target is Target.EPSILON_LDP:
-        spec = replace(spec, epsilon_ldp=at.value)
-    elif at is not None:
+    if at is not None:
         draft = Draft(spec.kind(), spec.parameters, vocabulary.embeddings.key_to_index)
-        found = calibrate(draft, vocabulary.space, at.target, at.value)
-        spec = replace(spec, epsilon=found.mechanism.epsilon)
+        found = calibrate(draft, vocabulary.space, at.target, at.value, told)
+        if at.target is Target.EPSILON_LDP:  # stored with the vocabulary, and found there
+            spec = replace(spec, epsilon_ldp=at.value)
+        else:
+            spec = replace(spec, epsilon=found.mechanism.epsilon)
     opened = (vocabulary.embeddings, vocabulary.space)
     return Sanitizer.from_spec(spec, vocabulary.store, opened=lambda: opened)

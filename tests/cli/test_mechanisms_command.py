@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from dpsan.mechanisms import MECHANISMS
+from dpsan.cli.mechanisms import table
+from dpsan.mechanisms import MECHANISMS, mechanisms
 
 KEYS = {"name", "status", "epsilon", "delta", "claimed", "true", "source", "parameters"}
 
@@ -17,8 +18,23 @@ def test_list(dpsan):
     rows = json.loads(dpsan("mechanisms", "--json").stdout)
     assert [row["name"] for row in rows] == list(MECHANISMS)
     assert all({"name", "status", "family", "summary"} <= set(row) for row in rows)
-    table = dpsan("mechanisms").stdout.decode()
-    assert all(name in table for name in MECHANISMS)
+    lines = dpsan("mechanisms").stdout.decode().splitlines()[1:]
+    assert [line.split()[0] for line in lines] == list(MECHANISMS)  # one line each into a pipe
+    for line, row in zip(lines, rows, strict=True):
+        assert line.endswith(row["summary"])
+
+
+@pytest.mark.parametrize(("width", "lines_each", "family"), [(80, 2, 1), (120, 1, 0), (200, 1, 1)])
+def test_table_fits_a_terminal(width, lines_each, family):
+    rows = mechanisms()
+    lines = table(rows, width)
+    assert max(map(len, lines)) <= width
+    assert len(lines) == 1 + lines_each * len(rows)
+    assert ("family" in lines[0]) == family
+    text = "\n".join(lines)
+    for row in rows:
+        assert row["name"] in text
+        assert row["summary"] in text
 
 
 def test_statuses_are_those_of_the_specification():

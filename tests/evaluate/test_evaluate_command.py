@@ -146,10 +146,13 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
         (["--tokenizer", "x", "o.txt", "s.txt"], 2, "unknown tokenizer 'x'"),
         (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
         (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON"),
+        # Told before any work: the embeddings and texts are missing too.
+        (["--public", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
+        (["--html", "v.txt", "-E", "none", "x", "y"], 1, "v.txt: exists"),
     ],
 )
 def test_mistakes(dpsan, folder, arguments, status, message):
-    done = dpsan("evaluate", "-E", "v.txt", *arguments, cwd=folder)
+    done = dpsan("evaluate", "--no-scores", "-E", "v.txt", *arguments, cwd=folder)
     skip_without_extra(done.stderr.decode())
     assert (done.returncode, done.stdout) == (status, b"")
     assert message in done.stderr.decode()
@@ -161,16 +164,16 @@ def test_mistakes(dpsan, folder, arguments, status, message):
     [
         ("rouge_score", ["o.txt", "s.txt"]),
         ("sacrebleu", ["o.txt", "s.txt"]),
-        ("sklearn", ["-k", "body", "--labels", "label", "o.csv", "s.csv"]),
+        ("sklearn", ["-k", "body", "--labels", "label", "o.csv", "s.csv", "--no-scores"]),
     ],
 )
-def test_missing_extra_is_told(folder, monkeypatch, capsys, library, arguments, cache):
+def test_missing_extra_is_told_before_any_work(folder, monkeypatch, library, arguments, cache):
     for name in [each for each in sys.modules if each.split(".")[0] == library]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    monkeypatch.setattr(sys, "argv", ["dpsan", "evaluate", "-E", "v.txt", *arguments])
+    monkeypatch.setattr(sys, "argv", ["dpsan", "evaluate", "-E", "none.txt", *arguments])
     from dpsan.cli import app
     from dpsan.errors import ExtraMissingError
 
