@@ -44,7 +44,8 @@ _INPUTS: Final = 5
 _NEAR: Final = 10
 _FEWEST: Final = 50
 """Draws in which an output must have come for its posterior to be estimated."""
-_BLOCK_BYTES: Final = 32 << 20
+_BLOCK_BYTES: Final = 8 << 20
+"""Small: memory that is used again need not be cleared by the system each time."""
 
 
 def prior(space: MetricSpace) -> Floats:
