@@ -6,21 +6,17 @@ loaded when a study runs, so the list costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from dpsan.calibrate import Draft
     from dpsan.space import MetricSpace
-    from dpsan.study.base import Progress, Result
+    from dpsan.study.base import Result
 
-__all__ = ["DEFAULT_SEED", "STUDIES", "Study", "find", "study"]
-
-DEFAULT_SEED: Final = "1"
-"""Studies look at public data only: their draws are repeatable."""
+__all__ = ["STUDIES", "Study", "find", "study"]
 
 
 @dataclass(frozen=True)
@@ -114,48 +110,29 @@ def find(name: str) -> Study:
     return STUDIES[name]
 
 
-def study(
-    name: str,
-    space: MetricSpace | None = None,
-    *,
-    mechanisms: Sequence[Draft] = (),
-    epsilons: Sequence[float] = (),
-    words: int | None = None,
-    draws: int | None = None,
-    seed: str = DEFAULT_SEED,
-    parameters: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Result:
+def study(name: str, space: MetricSpace | None = None, **told: Any) -> Result:
     """Make a study.
 
     Args:
         name: one of :data:`STUDIES`.
         space: the vocabulary; None where the study does without.
-        mechanisms: which to compare; empty: the study's own choice.
-        epsilons: in the unit of the study; empty: its own grid.
-        words: how many words are looked at (0: all); None: the study's default.
-        draws: how often; None: the study's default.
-        seed: public key of all draws.
-        parameters: the study's own parameters.
-        progress: told the share that is done.
+        told: fields of :class:`dpsan.study.base.Asked`.
 
     Raises:
         UsageError: an unknown name, a missing vocabulary, or what the study has no use for.
     """
     import importlib
 
-    entry = find(name)
+    from dpsan.study.base import Asked
+
+    entry, asked = find(name), Asked(**told)
     if space is None and entry.vocabulary == "required":
         raise UsageError(f"study {name} needs a vocabulary")
-    given = {"mechanisms": mechanisms, "epsilons": epsilons, "words": words, "draws": draws}
-    for option, value in given.items():
-        if option not in entry.uses and value not in (None, (), []):
+    for option in sorted(_ALL - entry.uses):
+        if getattr(asked, option) not in (None, (), []):
             raise UsageError(f"study {name} takes no {option}")
-    own = dict(parameters or {})
-    for each in own:
+    for each in asked.parameters:
         if each not in entry.parameters:
             raise unknown_name(f"parameter of study {name}:", each, entry.parameters)
-    run = importlib.import_module(entry.module).run
-    more: dict[str, Any] = {"parameters": own} if entry.parameters else {}
-    result: Result = run(space, **given, seed=seed, progress=progress, **more)
+    result: Result = importlib.import_module(entry.module).run(space, asked)
     return result

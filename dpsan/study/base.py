@@ -1,18 +1,41 @@
-"""What a study returns: rows of figures, panels to draw, and what is needed to repeat it.
+"""What a study is told and returns: rows of figures, panels, and what is needed to repeat it.
 
 Knows numbers and labels.  Must not know mechanisms, files or plotting libraries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Panel", "Progress", "Result", "Series"]
+if TYPE_CHECKING:
+    from dpsan.calibrate import Draft
+
+__all__ = ["Asked", "Panel", "Progress", "Result", "Series"]
 
 Progress = Callable[[float], None]
 """Told the share of the work done so far, 0 ... 1; may raise to interrupt."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a study is told; not every study has a use for all of it."""
+
+    mechanisms: Sequence[Draft] = ()
+    """Which to compare; empty: the study's own choice."""
+    epsilons: Sequence[float] = ()
+    """In the unit of the study; empty: its own grid."""
+    words: int | None = None
+    """How many words are looked at (0: all); None: the study's default."""
+    draws: int | None = None
+    """How often; None: the study's default."""
+    seed: str = "1"
+    """Public key of all draws: studies look at public data only, and are repeatable."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The study's own parameters."""
+    progress: Progress | None = None
+    """Told the share that is done."""
 
 
 @dataclass(frozen=True)

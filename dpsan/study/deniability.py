@@ -26,7 +26,7 @@ from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.space import MetricSpace
-from dpsan.study.base import Panel, Progress, Result, Series
+from dpsan.study.base import Asked, Panel, Progress, Result, Series
 from dpsan.study.choice import defined, label, parameters, telling_epsilons
 from dpsan.study.outcomes import from_laws, has_law, part_of
 from dpsan.study.sample import at_least, mean_of_words, random_words, share_of_draws, spread
@@ -45,48 +45,39 @@ _QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 Floats = NDArray[np.float64]
 
 
-def run(
-    space: MetricSpace | None,
-    *,
-    mechanisms: Sequence[Draft],
-    epsilons: Sequence[float],
-    words: int | None,
-    draws: int | None,
-    seed: str,
-    progress: Progress | None = None,
-) -> Result:
+def run(space: MetricSpace | None, asked: Asked) -> Result:
     """N_w and S_w, their means and quantiles over words, against epsilon and each other.
 
     Args:
         space: the vocabulary.
-        mechanisms: any.
-        epsilons: in the unit of each mechanism; default: a telling grid for each.
-        words: how many random words; 0: all; default 1,000 where the law is known, else 50.
-        draws: that S_w counts distinct outputs in; default 1,000.
-        seed: of the choice of words and of the draws.
-        progress: told the share done.
+        asked: of it are used
+            mechanisms: any.
+            epsilons: in the unit of each mechanism; default: a telling grid for each.
+            words: how many random words; 0: all; default 1,000 where the law is known, else 50.
+            draws: that S_w counts distinct outputs in; default 1,000.
+            seed: of the choice of words and of the draws.
 
     Raises:
         UsageError: fewer than 3 words, or a mechanism that is not defined at any epsilon.
     """
     if space is None or space.n < 3:
         raise UsageError("study deniability needs a vocabulary of at least 3 words")
-    count = at_least(draws, 2, DRAWS, "--draws")
-    at_least(words, 0, 0, "--words")
-    key = rng.seeded_key(f"dpsan study deniability {seed}")
-    drafts = list(mechanisms) or [Draft(kind) for kind in _KINDS]
+    count = at_least(asked.draws, 2, DRAWS, "--draws")
+    at_least(asked.words, 0, 0, "--words")
+    key = rng.seeded_key(f"dpsan study deniability {asked.seed}")
+    drafts = list(asked.mechanisms) or [Draft(kind) for kind in _KINDS]
     rows: list[Mapping[str, Any]] = []
     notes: list[str] = []
     for at, draft in enumerate(drafts):
-        told = part_of(progress, at / len(drafts), (at + 1) / len(drafts))
-        grid = epsilons or telling_epsilons(draft, space, _STEPS)
+        told = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        grid = asked.epsilons or telling_epsilons(draft, space, _STEPS)
         told(0.05)
         found, skipped = defined(draft, space, grid)
         notes += skipped
         samplers = [each.prepare(space) for each in found]
         rest = part_of(told, 0.05, 1.0)
         exact = has_law(samplers[0])
-        many = (_WORDS if exact else _DRAWN_WORDS) if words is None else words
+        many = (_WORDS if exact else _DRAWN_WORDS) if asked.words is None else asked.words
         ids = random_words(space.n, many, key)
         if exact:
             pairs = [
@@ -116,10 +107,10 @@ def run(
         summary={},
         parameters={
             "mechanisms": [label(draft) for draft in drafts],
-            "epsilons": list(epsilons) or "a grid for each mechanism",
-            "words": "default" if words is None else words,
+            "epsilons": list(asked.epsilons) or "a grid for each mechanism",
+            "words": "default" if asked.words is None else asked.words,
             "draws": count,
-            "seed": seed,
+            "seed": asked.seed,
         },
         panels=_panels(drafts, rows, count),
         caption=f"N_w: probability that a word stays; S_w: distinct outputs in {count:,} draws; "

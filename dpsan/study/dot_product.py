@@ -19,18 +19,17 @@ Knows distributions.  Must not know words.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan import rng
-from dpsan.calibrate import Draft
 from dpsan.errors import UsageError
 from dpsan.noise import multivariate_laplace
 from dpsan.space import MetricSpace
-from dpsan.study.base import Panel, Progress, Result, Series
+from dpsan.study.base import Asked, Panel, Result, Series
 from dpsan.study.request import dimensions
 
 __all__ = [
@@ -105,35 +104,23 @@ def noisy_bound(s: Floats, d: int) -> Floats:
     return np.asarray(np.exp(-best * s - v * np.log1p(-(best**2))))
 
 
-def run(
-    space: MetricSpace | None,
-    *,
-    mechanisms: Sequence[Draft],
-    epsilons: Sequence[float],
-    words: int | None,
-    draws: int | None,
-    seed: str,
-    parameters: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Result:
+def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Density, moments and tails of the noisy dot product, closed form against Monte Carlo.
 
     Args:
         space: its dimension is used; None: the parameter ``d``, by default 50, 100 and 300.
-        mechanisms: not used.
-        epsilons: per unit of distance; default 1, so that lengths are in units of 1/epsilon.
-        words: not used.
-        draws: noise vectors for each dimension; default 20,000.
-        seed: of the draws.
-        parameters: ``d``.
-        progress: told the share done.
+        asked: of it are used
+            epsilons: per unit of distance; default 1, so that lengths are in units of 1/epsilon.
+            draws: noise vectors for each dimension; default 20,000.
+            seed: of the draws.
+            parameters: ``d``.
 
     Raises:
         UsageError: a parameter outside its domain.
     """
-    given = (parameters or {}).get("d")
+    given = asked.parameters.get("d")
     dims = dimensions(given, _DIMENSIONS if space is None else (space.d,))
-    count = _DRAWS if draws is None else draws
+    count = _DRAWS if asked.draws is None else asked.draws
     if count < 2:
         raise UsageError(f"--draws must be >= 2 (got {count})")
     rows: list[dict[str, Any]] = []
@@ -141,11 +128,11 @@ def run(
     for place, d in enumerate(dims):
 
         def told(share: float, place: int = place) -> None:
-            if progress:
-                progress((place + share) / len(dims))
+            if asked.progress:
+                asked.progress((place + share) / len(dims))
 
-        t, x = _draw(d, count, seed, told)
-        rows += _rows(d, t, x, epsilons or (1.0,))
+        t, x = _draw(d, count, asked.seed, told)
+        rows += _rows(d, t, x, asked.epsilons or (1.0,))
         _curves(d, t, x, series)
     closed = {row["d"]: row for row in rows if row["quantity"] == "Var <u, e>"}
     return Result(
@@ -159,10 +146,10 @@ def run(
         },
         parameters={
             "d": list(dims),
-            "epsilons": list(epsilons or (1.0,)),
+            "epsilons": list(asked.epsilons or (1.0,)),
             "draws": count,
             "confidence": 0.99,
-            "seed": seed,
+            "seed": asked.seed,
         },
         panels=_panels(series),
         caption="Noise z = r·u of the multivariate Laplace mechanism (r ~ Gamma(d, 1/epsilon), u "

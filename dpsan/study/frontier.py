@@ -20,7 +20,7 @@ from dpsan.guarantee import Status
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.space import MetricSpace
-from dpsan.study.base import Panel, Progress, Result, Series
+from dpsan.study.base import Asked, Panel, Result, Series
 from dpsan.study.choice import label, parameters
 from dpsan.study.equal import Equal, at_equal_losses
 from dpsan.study.outcomes import Draws, Outcomes, from_draws, from_laws, has_law, part_of
@@ -48,48 +48,40 @@ _SEARCH, _LAWS = 0.5, 0.85
 """Shares of the work after finding epsilons, and after the laws."""
 
 
-def run(
-    space: MetricSpace | None,
-    *,
-    mechanisms: Sequence[Draft],
-    epsilons: Sequence[float],
-    words: int | None,
-    draws: int | None,
-    seed: str,
-    progress: Progress | None = None,
-) -> Result:
+def run(space: MetricSpace | None, asked: Asked) -> Result:
     """The table and figure of utility and attacks at equal certified LDP epsilon.
 
     Args:
         space: the vocabulary.
-        mechanisms: those to compare; default: every one that has a finite LDP epsilon and needs no
-            delta.
-        epsilons: LDP epsilons, nats; default 2, 4 ... 16.
-        words: over how many random words laws are averaged; 0: all; default: all where n² allows.
-        draws: for each row without a known law; default 2,000.
-        seed: of the choice of words and of the draws.
-        progress: told the share done.
+        asked: of it are used
+            mechanisms: those to compare; default: every one that has a finite LDP epsilon and
+                needs no delta.
+            epsilons: LDP epsilons, nats; default 2, 4 ... 16.
+            words: over how many random words laws are averaged; 0: all; default: all where n²
+                allows.
+            draws: for each row without a known law; default 2,000.
+            seed: of the choice of words and of the draws.
 
     Raises:
         UsageError: fewer than 3 words, or no mechanism reaches any of the epsilons.
     """
     if space is None or space.n < 3:
         raise UsageError("study frontier needs a vocabulary of at least 3 words")
-    count = at_least(draws, 2, DRAWS, "--draws")
-    key = rng.seeded_key(f"dpsan study frontier {seed}")
-    ids = random_words(space.n, at_least(words, 0, whole_words(space.n), "--words"), key)
-    wanted = tuple(epsilons) or EPSILONS
-    drafts, notes = (list(mechanisms), []) if mechanisms else _comparable(space)
-    told = part_of(progress, 0.0, _SEARCH)
+    count = at_least(asked.draws, 2, DRAWS, "--draws")
+    key = rng.seeded_key(f"dpsan study frontier {asked.seed}")
+    ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
+    wanted = tuple(asked.epsilons) or EPSILONS
+    drafts, notes = (list(asked.mechanisms), []) if asked.mechanisms else _comparable(space)
+    told = part_of(asked.progress, 0.0, _SEARCH)
     equals, skipped = at_equal_losses(drafts, space, wanted, told)
     notes += skipped
     samplers = [each.mechanism.prepare(space) for _, each in equals]
     known = [has_law(each) for each in samplers]
-    told = part_of(progress, _SEARCH, _LAWS if not all(known) else 1.0)
+    told = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
     exact = [each for each, law in zip(samplers, known, strict=True) if law]
     outcomes = iter(from_laws(space, ids, exact, similar=True, progress=told))
     drawn = None if all(known) else Draws(space, count, key, similar=True)
-    told, done = part_of(progress, _LAWS, 1.0), 0
+    told, done = part_of(asked.progress, _LAWS, 1.0), 0
     rows: list[Mapping[str, Any]] = []
     for (draft, equal), sampler, law in zip(equals, samplers, known, strict=True):
         if law:
@@ -126,7 +118,7 @@ def run(
             "epsilons": list(wanted),
             "words": len(ids),
             "draws": count,
-            "seed": seed,
+            "seed": asked.seed,
         },
         panels=_panels(names, rows),
         caption="Every mechanism at the same certified LDP epsilon (pure unless delta is given): "

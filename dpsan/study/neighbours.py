@@ -10,17 +10,15 @@ Knows vectors and ranks.  Must not know mechanisms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan import rng
-from dpsan.calibrate import Draft
 from dpsan.errors import UsageError
 from dpsan.space import MetricSpace
-from dpsan.study.base import Panel, Progress, Result, Series
+from dpsan.study.base import Asked, Panel, Result, Series
 
 __all__ = ["SOURCE", "chosen_words", "gaps", "run"]
 
@@ -68,41 +66,29 @@ def gaps(space: MetricSpace, ids: NDArray[np.int64]) -> dict[str, NDArray[np.flo
     return out
 
 
-def run(
-    space: MetricSpace | None,
-    *,
-    mechanisms: Sequence[Draft],
-    epsilons: Sequence[float],
-    words: int | None,
-    draws: int | None,
-    seed: str,
-    progress: Progress | None = None,
-) -> Result:
+def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Means over random words of half the nearest distance and of two gaps.
 
     Args:
         space: the vocabulary.
-        mechanisms: not used.
-        epsilons: not used.
-        words: how many random words, different ones; 0: all; default 5,000.
-        draws: not used.
-        seed: of the choice of words.
-        progress: told the share done.
+        asked: of it are used
+            words: how many random words, different ones; 0: all; default 5,000.
+            seed: of the choice of words.
 
     Raises:
         UsageError: fewer than 2 words, or a negative number of words.
     """
     if space is None or space.n < 2:
         raise UsageError("study neighbours needs at least 2 words")
-    count = _WORDS if words is None else words
+    count = _WORDS if asked.words is None else asked.words
     if count < 0:
         raise UsageError(f"--words must be >= 0 (got {count})")
-    ids = chosen_words(space.n, count, seed)
+    ids = chosen_words(space.n, count, asked.seed)
     parts = []
     for at in range(0, len(ids), _BATCH):
         parts.append(gaps(space, ids[at : at + _BATCH]))
-        if progress:
-            progress(min(1.0, (at + _BATCH) / len(ids)))
+        if asked.progress:
+            asked.progress(min(1.0, (at + _BATCH) / len(ids)))
     found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rows, summary, series, notes = [], dict[str, Any](), [], []
     for name, label in _LABELS.items():
@@ -124,7 +110,7 @@ def run(
         columns=("quantity", "words", "mean", "standard_error", "p5", "p50", "p95"),
         rows=tuple(rows),
         summary={**summary, "words": len(ids)},
-        parameters={"words": len(ids), "seed": seed},
+        parameters={"words": len(ids), "seed": asked.seed},
         panels=(
             Panel(
                 "Distances that noise has to cover",

@@ -21,7 +21,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.space import MetricSpace
-from dpsan.study.base import Panel, Progress, Result, Series
+from dpsan.study.base import Asked, Panel, Result, Series
 from dpsan.study.choice import defined, label, parameters, telling_epsilons
 from dpsan.study.outcomes import Draws, from_draws, from_laws, has_law, part_of
 from dpsan.study.sample import (
@@ -41,43 +41,35 @@ _KINDS: Final = (Laplace, RankSoftmax, Exponential, KnnResponse)
 _SHARES: Final = ("unchanged", "close", "distant")
 
 
-def run(
-    space: MetricSpace | None,
-    *,
-    mechanisms: Sequence[Draft],
-    epsilons: Sequence[float],
-    words: int | None,
-    draws: int | None,
-    seed: str,
-    progress: Progress | None = None,
-) -> Result:
+def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Shares of unchanged, close and distant outputs against epsilon.
 
     Args:
         space: the vocabulary.
-        mechanisms: any; default: the papers' baseline, its repair, and two exact laws.
-        epsilons: in the unit of each mechanism; default: a grid for each, over which it goes from
-            nearly all words changed to nearly all unchanged.
-        words: over how many random words laws are averaged; 0: all; default: all where n² allows.
-        draws: for each epsilon of a mechanism without a law; default 10,000.
-        seed: of the choice of words and of the draws.
-        progress: told the share done.
+        asked: of it are used
+            mechanisms: any; default: the papers' baseline, its repair, and two exact laws.
+            epsilons: in the unit of each mechanism; default: a grid for each, over which it goes
+                from nearly all words changed to nearly all unchanged.
+            words: over how many random words laws are averaged; 0: all; default: all where n²
+                allows.
+            draws: for each epsilon of a mechanism without a law; default 10,000.
+            seed: of the choice of words and of the draws.
 
     Raises:
         UsageError: fewer than 3 words, or a mechanism that is not defined at any epsilon.
     """
     if space is None or space.n < 3:
         raise UsageError("study proportions needs a vocabulary of at least 3 words")
-    count = at_least(draws, 1, DRAWS, "--draws")
-    key = rng.seeded_key(f"dpsan study proportions {seed}")
-    ids = random_words(space.n, at_least(words, 0, whole_words(space.n), "--words"), key)
-    drafts = list(mechanisms) or [Draft(kind) for kind in _KINDS]
+    count = at_least(asked.draws, 1, DRAWS, "--draws")
+    key = rng.seeded_key(f"dpsan study proportions {asked.seed}")
+    ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
+    drafts = list(asked.mechanisms) or [Draft(kind) for kind in _KINDS]
     drawn: Draws | None = None
     rows: list[Mapping[str, Any]] = []
     panels, notes = [], []
     for at, draft in enumerate(drafts):
-        told = part_of(progress, at / len(drafts), (at + 1) / len(drafts))
-        grid = epsilons or telling_epsilons(draft, space)
+        told = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        grid = asked.epsilons or telling_epsilons(draft, space)
         told(0.05)
         defined_ones, skipped = defined(draft, space, grid)
         notes += skipped
@@ -124,10 +116,10 @@ def run(
         summary=_summary(rows),
         parameters={
             "mechanisms": [label(draft) for draft in drafts],
-            "epsilons": list(epsilons) or "a grid for each mechanism",
+            "epsilons": list(asked.epsilons) or "a grid for each mechanism",
             "words": len(ids),
             "draws": count,
-            "seed": seed,
+            "seed": asked.seed,
         },
         panels=tuple(panels),
         caption="Share of outputs that are the original word, one of its 100 nearest neighbours, "

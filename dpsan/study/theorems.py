@@ -13,7 +13,7 @@ Knows the published mechanisms and their truths.  Must not know how these are pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ from dpsan.mechanisms.tldp_paper_g import TLDPPaperG
 from dpsan.mechanisms.tldp_paper_l import TLDPPaperL
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.space import MetricSpace
-from dpsan.study.base import Panel, Progress, Result, Series
+from dpsan.study.base import Asked, Panel, Result, Series
 from dpsan.study.request import dimensions
 
 __all__ = ["run", "simplex"]
@@ -65,50 +65,38 @@ def simplex(n: int) -> MetricSpace:
     return MetricSpace(Embeddings([str(i) for i in range(n)], vectors, "", f"simplex-{n}"))
 
 
-def run(
-    space: MetricSpace | None,
-    *,
-    mechanisms: Sequence[Draft],
-    epsilons: Sequence[float],
-    words: int | None,
-    draws: int | None,
-    seed: str,
-    parameters: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Result:
+def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Claimed and true delta or epsilon over epsilon and dimension (or number of words).
 
     Args:
         space: its dimension and range are used; None: the parameter ``d``, default 50, 100, 300,
             and range 1.
-        mechanisms: which of the published ones; default all.
-        epsilons: of the rows; default: the grids of the papers.
-        words: the largest vocabulary that is audited, default 200 (time grows as its cube).
-        draws: not used, all values are exact.
-        seed: not used.
-        parameters: ``d``.
-        progress: told the share done.
+        asked: of it are used
+            mechanisms: which of the published ones; default all.
+            epsilons: of the rows; default: the grids of the papers.
+            words: the largest vocabulary that is audited, default 200 (time grows as its cube).
+            parameters: ``d``.
 
     Raises:
         UsageError: a mechanism that has no refuted numerical claim here.
     """
-    dims = dimensions((parameters or {}).get("d"), (space.d,) if space else _DIMENSIONS)
-    most = _AUDITED[-1] if words is None else words
+    dims = dimensions(asked.parameters.get("d"), (space.d,) if space else _DIMENSIONS)
+    most = _AUDITED[-1] if asked.words is None else asked.words
     if most < 3:
         raise UsageError(f"--words must be >= 3 (got {most})")
     known = ", ".join(kind.name for kind in _KINDS)
-    chosen = {draft.kind: draft for draft in mechanisms or map(Draft, _KINDS)}
+    chosen = {draft.kind: draft for draft in asked.mechanisms or map(Draft, _KINDS)}
     parts = []
     for place, (kind, draft) in enumerate(chosen.items()):
 
         def told(share: float, place: int = place) -> None:
-            if progress:
-                progress((place + share) / len(chosen))
+            if asked.progress:
+                asked.progress((place + share) / len(chosen))
 
         if issubclass(kind, TrLaplacePaper):
-            parts.append(_truncated(draft, dims, epsilons or _EPSILONS))
+            parts.append(_truncated(draft, dims, asked.epsilons or _EPSILONS))
         elif kind in _KINDS and issubclass(kind, PaperTensor):
-            parts.append(_tensor(draft, space, dims, epsilons or _TENSOR_EPSILONS, told))
+            parts.append(_tensor(draft, space, dims, asked.epsilons or _TENSOR_EPSILONS, told))
         elif issubclass(kind, TGumbelPaper):
             parts.append(_gumbel(draft, most, told))
         else:
@@ -130,7 +118,7 @@ def run(
                 for kind, draft in chosen.items()
             ],
             "d": list(dims),
-            "epsilons": list(epsilons),
+            "epsilons": list(asked.epsilons),
             "largest_vocabulary": most,
         },
         panels=tuple(part.panel for part in parts),

@@ -25,7 +25,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sensitivity import clipped
 from dpsan.space import MetricSpace
-from dpsan.study.base import Panel, Progress, Result, Series
+from dpsan.study.base import Asked, Panel, Result, Series
 from dpsan.study.request import dimensions, positive
 
 __all__ = ["opposite", "run"]
@@ -50,34 +50,21 @@ def opposite(d: int, *, more: bool = False) -> MetricSpace:
     return MetricSpace(Embeddings(words, vectors, "", f"opposite-{d}-{more}"))
 
 
-def run(
-    space: MetricSpace | None,
-    *,
-    mechanisms: Sequence[Draft],
-    epsilons: Sequence[float],
-    words: int | None,
-    draws: int | None,
-    seed: str,
-    parameters: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Result:
+def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Standard deviation of the noise per coordinate over the LDP epsilon.
 
     Args:
         space: the vocabulary; None: units of the clipping radius.
-        mechanisms: default: all of the family ``point``.
-        epsilons: LDP epsilons, nats.
-        words: not used.
-        draws: not used, all values are exact.
-        seed: not used.
-        parameters: ``d`` (without a vocabulary; default 300), ``delta`` (default 1e-6) and
-            ``clip`` (with a vocabulary, for all mechanisms; default: no vector changes).
-        progress: told the share done.
+        asked: of it are used
+            mechanisms: default: all of the family ``point``.
+            epsilons: LDP epsilons, nats.
+            parameters: ``d`` (without a vocabulary; default 300), ``delta`` (default 1e-6) and
+                ``clip`` (with a vocabulary, for all mechanisms; default: no vector changes).
 
     Raises:
         UsageError: a parameter outside its domain, or nothing to show.
     """
-    own = dict(parameters or {})
+    own = dict(asked.parameters)
     if space is not None and "d" in own:
         raise UsageError("parameter d is the vocabulary's own (leave out -p d or the vocabulary)")
     if space is None and "clip" in own:
@@ -89,10 +76,10 @@ def run(
         fixed["clip"] = positive(own["clip"], "clip")
         # All mechanisms see the clipped words, also those that do not clip by themselves.
         space = None if space is None else clipped(space, fixed["clip"])[0]
-    chosen = tuple(mechanisms) or tuple(
+    chosen = tuple(asked.mechanisms) or tuple(
         Draft(kind) for kind in MECHANISMS.values() if kind.family == "point"
     )
-    values = tuple(epsilons) or _EPSILONS
+    values = tuple(asked.epsilons) or _EPSILONS
     rows, panels, notes = list[dict[str, Any]](), list[Panel](), dict[str, None]()
     for place, d in enumerate(dims):
         curves: list[_Curve] = []
@@ -103,8 +90,8 @@ def run(
                 proved = draft.kind.status is Status.PROVED
                 label = draft.kind.name + ("" if proved else " (no such guarantee)")
                 _add(curves, label, found, "line" if proved else "dashed")
-            if progress:
-                progress((place + (number + 1) / len(chosen)) / len(dims))
+            if asked.progress:
+                asked.progress((place + (number + 1) / len(chosen)) / len(dims))
         unit = "embedding units" if space else "units of C"
         panels.append(
             Panel(

@@ -11,6 +11,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.space import MetricSpace
 from dpsan.study import equal, frontier
+from dpsan.study.base import Asked
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
 KNN_20 = Draft(MECHANISMS["knn-response"], {"k": 20, "outputs": "all"})
@@ -63,9 +64,10 @@ TABLE = {
 
 
 def study(space=SPACE, mechanisms=(), epsilons=(4.0,), words=None, draws=400, **more):
-    return frontier.run(
-        space, mechanisms=mechanisms, epsilons=epsilons, words=words, draws=draws, seed="t", **more
+    asked = Asked(
+        mechanisms=mechanisms, epsilons=epsilons, words=words, draws=draws, seed="t", **more
     )
+    return frontier.run(space, asked)
 
 
 def agrees(row, published):

@@ -12,9 +12,9 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.refute import clopper_pearson
 from dpsan.space import MetricSpace
 from dpsan.study import deniability, proportions
+from dpsan.study.base import Asked
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
-NONE = {"words": None, "draws": None, "seed": "t"}
 
 
 def draft(name, **values):
@@ -22,7 +22,7 @@ def draft(name, **values):
 
 
 def run(study, *drafts, space=SPACE, epsilons=(), **more):
-    return study.run(space, mechanisms=drafts, epsilons=epsilons, **{**NONE, **more})
+    return study.run(space, Asked(mechanisms=drafts, epsilons=epsilons, **{"seed": "t", **more}))
 
 
 def of(result, name):
