@@ -28,7 +28,7 @@ _SHARED_SECONDS: Final = 16.0
 """The same where words of a batch share work; batches shrink at twice as many."""
 _SHARED: Final = 0.85
 """Power of its size by which the time of a batch grows, below which words share work."""
-_GROWTH: Final = 32
+_GROWTH: Final = 64
 """How many times as large the next batch of a regular file may be."""
 _POWER: Final = 0.5
 """Lowest power of its size by which the time of a batch is taken to grow."""
@@ -78,26 +78,33 @@ class FilePace(Pace):
 
     def __init__(self) -> None:
         super().__init__(adaptive=True)
-        self._power = 1.0
-        self._before = (0, 0.0)
+        self._power: float | None = None
+        self._before: tuple[int, float] | None = None
+        self._warm = False
 
     def took(self, seconds: float, size: int, *, full: bool) -> None:
         """See :class:`Pace`."""
+        seconds = max(seconds, 1e-3)
         if full:
-            self._learn(max(seconds, 1e-3), size)
-        aim = _SHARED_SECONDS if self._power < _SHARED else _FILE_SECONDS
-        if full and 2 * seconds < aim:
+            self._learn(seconds, size)
+        power = 1.0 if self._power is None else self._power
+        aim = _SHARED_SECONDS if power < _SHARED else _FILE_SECONDS
+        room = (aim / seconds) ** (1 / power)
+        # Twice as large at least once, to learn the power.
+        if full and (room >= 2 or (self._power is None and room > 1)):
             most = _BATCH_CHARACTERS if size > _FAST * seconds else _FILE_CHARACTERS
-            room = (aim / max(seconds, 1e-3)) ** (1 / self._power)
-            larger = self.limit * int(min(_GROWTH, room))
+            larger = self.limit * int(min(_GROWTH, max(room, 2)))
             self.limit = max(self.limit, min(larger, most))
         elif seconds > 2 * aim:
             self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
 
     def _learn(self, seconds: float, size: int) -> None:
         """By which power of its size the time of a batch grows: 1 where words share no work."""
-        before, took = self._before
-        if 0 < 2 * before <= size:
+        if not self._warm:  # the first batch takes longer: libraries load
+            self._warm = True
+            return
+        if self._before is not None and size >= 2 * self._before[0]:
+            before, took = self._before
             power = math.log(max(seconds / took, 1.0)) / math.log(size / before)
             self._power = min(1.0, max(_POWER, power))
         self._before = size, seconds
