@@ -15,7 +15,7 @@ Source
 Cost
     A rank in O(log n); the word of that rank from a kept order of all words, or of the nearest, or
     by one row of n exact distances, about 0.4 ms for the bundled vocabulary and all draws of a word
-    in a batch (:mod:`dpsan.mechanisms.rank_orders`); 0.2 GB.
+    in a batch (:mod:`dpsan.mechanisms.rank_orders`); 0.2 GB are kept.
 Not to be confused with
     ``rank-softmax``, whose ranks are counted from a noisy pivot and not from the true word.
 """
