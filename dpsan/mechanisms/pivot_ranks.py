@@ -95,8 +95,9 @@ class PivotRanks:
         self._next = (self._next + len(words)) % max(room, 1)
         left = self._owner[slots]
         self._slot[left[left >= 0]] = -1
-        self._owner[slots], self._slot[words] = words, slots
+        # Found only when written: a run may be interrupted and the sampler used again.
         self._rows[slots] = rows
+        self._owner[slots], self._slot[words] = words, slots
 
     def __getstate__(self) -> dict[str, Any]:
         return {"space": self.space, "kept": len(self._owner)}

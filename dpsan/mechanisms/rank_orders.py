@@ -106,7 +106,7 @@ class RankOrders:
         """Make rows for these places, keep what is worth it, and answer by them."""
         words, firsts = np.unique(ids[places], return_index=True)
         bounds = np.append(firsts, len(places))
-        self._make_room(words)
+        slots = self._make_room(words)
         strip = self._strip(len(words))
         lattice = self.space.lattice
         idle: list[SortedRows] = []  # one for each thread: new memory costs as much as its use
@@ -115,7 +115,7 @@ class RankOrders:
             some = words[at : at + strip]
             rows = idle.pop() if idle else SortedRows(lattice, strip)
             for row in rows.fill(some):
-                self._keep(some[row], row, rows)
+                self._keep(some[row], slots[at + row], row, rows)
             draws = places[bounds[at] : bounds[at + len(some)]]
             out[draws] = rows.words(np.searchsorted(some, ids[draws]), ranks[draws])
             idle.append(rows)
@@ -132,20 +132,28 @@ class RankOrders:
         """Rows made by one task."""
         return max(1, min(words, _STRIP, _STRIP_BYTES // SortedRows.size(self.n)))
 
-    def _keep(self, word: int, row: int, rows: SortedRows) -> None:
-        """Keep the whole order of a word if it has a slot, and its beginning."""
-        slot = self._slot[word]
+    def _keep(self, word: int, slot: int, row: int, rows: SortedRows) -> None:
+        """Keep the whole order of a word if it has a slot, and its beginning.
+
+        What is kept is found only when it is written: a run may be interrupted and the sampler
+        used again.
+        """
         if slot >= 0:
             self._orders[slot] = rows.order(row)
+            self._slot[word] = slot
         if self._depth and not self._reach[word]:
             near = rows.nearest(row, self._depth)
             self._near[word, : len(near)] = near
             self._reach[word] = len(near)
 
-    def _make_room(self, words: Ids) -> None:
-        """Give slots to those of these words (distinct, without one) that are drawn most often."""
-        counts = self._drawn[words]
-        words = words[np.argsort(-counts, kind="stable")][: len(self._owner)]
+    def _make_room(self, words: Ids) -> Ids:
+        """Slots for those of these words (distinct, without one) that are drawn most often, or -1.
+
+        Their former owners are forgotten; the words own them once their order is there.
+        """
+        out = np.full(len(words), -1)
+        often = np.argsort(-self._drawn[words], kind="stable")[: len(self._owner)]
+        words = words[often]
         free = np.flatnonzero(self._owner < 0)[: len(words)]
         held = np.flatnonzero(self._owner >= 0)
         held = held[np.argsort(self._drawn[self._owner[held]], kind="stable")]
@@ -155,9 +163,9 @@ class RankOrders:
         won = more > self._drawn[self._owner[held]]
         slots = np.concatenate([free, held[won]])
         self._slot[self._owner[held[won]]] = -1
-        words = words[: len(slots)]
-        self._owner[slots] = words
-        self._slot[words] = slots
+        self._owner[slots] = words[: len(slots)]
+        out[often[: len(slots)]] = slots
+        return out
 
     def __getstate__(self) -> dict[str, Any]:
         return {"space": self.space, "room": len(self._owner), "depth": self._depth}

@@ -133,6 +133,25 @@ def test_words_do_not_depend_on_batches(large, size):
     assert (np.concatenate(parts) == together).all()
 
 
+@pytest.mark.parametrize("at", [0, 5, 30])
+def test_an_interrupted_run_leaves_nothing_half_kept(large, reference, monkeypatch, at):
+    """The sampler may be used again: what has no order yet must not be looked up."""
+    orders = RankOrders(large, order_bytes=2 * N * 40, near_bytes=2 * N * 20)
+    ids, ranks = draws(N, 4000)
+    order, done = SortedRows.order, iter(range(at))
+
+    def interrupted(self, row):
+        if next(done, None) is None:
+            raise KeyboardInterrupt
+        return order(self, row)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SortedRows, "order", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            orders.words(ids, ranks)
+    assert (orders.words(ids, ranks) == reference[ids, ranks]).all()
+
+
 def test_words_do_not_depend_on_threads(large, reference, monkeypatch):
     ids, ranks = draws(N, 9000)
     monkeypatch.setattr(rank_orders, "_STRIP", 5)
