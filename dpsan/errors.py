@@ -41,6 +41,10 @@ class DpsanError(Exception):
         self.message = message
         self.hint = hint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is, from a worker: constructors that take other arguments would run twice."""
+        return type(self).__new__, (type(self), self.message, self.hint), vars(self)
+
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 

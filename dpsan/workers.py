@@ -3,6 +3,10 @@
 Knows processes.  Must not know formats or files.  Workers share nothing but the cache on disk:
 each loads the vectors itself, so memory is (number of workers) times one process.  They are
 spawned, never forked: FAISS hangs after a fork.
+
+The pool is our own because that of the standard library hands all workers the ends of one pipe: one
+that dies while it writes leaves a part of a message that the rest of the program waits for without
+end.  Here each worker has a socket, and its death, at any moment, is an end of file.
 """
 
 from __future__ import annotations
@@ -10,14 +14,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from dpsan.cache import Store
 from dpsan.errors import DpsanError
@@ -29,8 +34,6 @@ __all__ = ["Inline", "Pool", "Workers"]
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _PARENTS: Final = (signal.SIGINT, signal.SIGHUP)
-
-_sanitizer: Sanitizer | None = None
 
 
 class Workers(Protocol):
@@ -70,18 +73,13 @@ class _DiedError(DpsanError):
         super().__init__("a worker process died", "out of memory? try a smaller -j")
 
 
-class _Checked(Future[Sanitized]):
-    """Turns the death of a worker into one clear line."""
+class _Work(NamedTuple):
+    """Arguments of :meth:`Workers.submit`, as they travel to a worker."""
 
-    def __init__(self, inner: Future[Sanitized]) -> None:
-        super().__init__()
-        self._inner = inner
-
-    def result(self, timeout: float | None = None) -> Sanitized:
-        try:
-            return self._inner.result(timeout)
-        except BrokenProcessPool:
-            raise _DiedError from None
+    texts: list[str]
+    key: bytes
+    numbers: Sequence[int]
+    audit: bool
 
 
 class Pool:
@@ -94,25 +92,24 @@ class Pool:
 
     def __init__(self, spec: RunSpec, root: Path, jobs: int) -> None:
         self.window = 2 * jobs
-        # Inherited by the workers: one thread per process, whatever the libraries prefer.
-        kept = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
-        # Inherited too: signals for the whole process group are the parent's to answer, also while
-        # a worker is still starting.
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _PARENTS)
-        try:
-            self._executor = ProcessPoolExecutor(
-                jobs, mp_context=get_context("spawn"), initializer=_start, initargs=(spec, root)
-            )
-            # Processes start with the first tasks: start them while the environment is set.
-            self._first = [self._executor.submit(_ready) for _ in range(jobs)]
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-            for name, value in kept.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
+        self._waiting: SimpleQueue[tuple[_Work, Future[Sanitized]] | None] = SimpleQueue()
+        context = get_context("spawn")
+        pipes = [context.Pipe() for _ in range(jobs)]
+        # Daemons: whatever happens, the interpreter ends them when it ends.
+        self._processes = [
+            context.Process(target=_serve, args=(theirs, spec, root), daemon=True)
+            for _, theirs in pipes
+        ]
+        self._threads = [
+            threading.Thread(target=self._converse, args=(ours,), daemon=True) for ours, _ in pipes
+        ]
+        with _inherited():
+            for process in self._processes:
+                process.start()
+        for _, theirs in pipes:
+            theirs.close()  # else a worker's death would be no end of file
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Self:
         return self
@@ -124,41 +121,91 @@ class Pool:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            for process in list((self._executor._processes or {}).values()):
-                process.terminate()
-        self._executor.shutdown(wait=True, cancel_futures=True)
+            for process in self._processes:
+                process.kill()  # they write nothing that a kill could spoil
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+        for process in self._processes:
+            process.join()
 
     def submit(
         self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
-        try:
-            return _Checked(self._executor.submit(_work, list(texts), key, numbers, audit))
-        except BrokenProcessPool:
-            raise _DiedError from None
+        answer: Future[Sanitized] = Future()
+        self._waiting.put((_Work(list(texts), key, numbers, audit), answer))
+        return answer
+
+    def _converse(self, worker: Connection) -> None:
+        """Give one worker what waits until nothing will; each work gets an answer or an error."""
+        while (item := self._waiting.get()) is not None:
+            work, answer = item
+            try:
+                worker.send(work)
+                done: Sanitized | Exception = worker.recv()
+            except (EOFError, OSError):
+                done = _DiedError()
+            except Exception as error:  # noqa: BLE001, raised where the answer is asked for
+                done = error
+            if isinstance(done, Exception):
+                answer.set_exception(done)
+            else:
+                answer.set_result(done)
+        worker.close()
 
 
-def _start(spec: RunSpec, root: Path) -> None:
-    global _sanitizer
+@contextmanager
+def _inherited() -> Iterator[None]:
+    """Processes started here have one thread each and leave the keyboard's signals to their parent.
+
+    The signals go to the whole process group, also while a worker is still starting.
+    """
+    kept = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _PARENTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for name, value in kept.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _serve(parent: Connection, spec: RunSpec, root: Path) -> None:
+    """A worker's life: it ends when its parent closes the connection."""
     for number in _PARENTS:
         signal.signal(number, signal.SIG_IGN)  # the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _sanitizer = Sanitizer.from_spec(spec, Store(root))
+    try:
+        opened: Sanitizer | Exception = Sanitizer.from_spec(spec, Store(root))
+    except Exception as error:  # noqa: BLE001, raised in the parent
+        opened = error
+    try:
+        while True:
+            parent.send(_answer(opened, parent.recv()))
+    except EOFError:
+        return
+    except Exception:  # noqa: BLE001, the parent tells of it; a traceback could hold text
+        os._exit(1)
+
+
+def _answer(opened: Sanitizer | Exception, work: _Work) -> Sanitized | Exception:
+    if isinstance(opened, Exception):
+        return opened
+    try:
+        return opened.sanitize(work.texts, work.key, work.numbers, audit=work.audit)
+    except Exception as error:  # noqa: BLE001, raised in the parent
+        return error
 
 
 def _end_with_parent() -> None:
-    """End when the parent was killed: a worker holds both ends of its queue and would wait."""
+    """End as soon as the parent was killed, also in the middle of a batch."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
-
-
-def _ready() -> None:
-    return None
-
-
-def _work(texts: list[str], key: bytes, numbers: Sequence[int], audit: bool) -> Sanitized:
-    if _sanitizer is None:
-        raise RuntimeError("worker was not started")
-    return _sanitizer.sanitize(texts, key, numbers, audit=audit)

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "formats"), str(ROOT / "tests" / "embeddings"), str(ROOT)]
 
 from scoreboard.base import Row  # noqa: E402
+from scoreboard.deaths import deaths  # noqa: E402
 from scoreboard.faults import faults  # noqa: E402
 from scoreboard.files import corrupted_cache, hostile_embeddings, killed_index  # noqa: E402
 from scoreboard.privacy import audited_pairs, failing_stages  # noqa: E402
@@ -40,6 +41,7 @@ ROWS: Final[dict[str, Callable[[bool, Path], Row]]] = {
     "hostile": hostile_embeddings,
     "records": bad_records,
     "signals": signals,
+    "deaths": deaths,
     "first": first_runs,
     "stream": streamed,
     "latency": latency,
