@@ -127,6 +127,8 @@ def rewrite_stream(
             if batch:
                 flow.submit(batch)
             flow.finish(everything=urgent)
+            if not batch:
+                workers.idle()
     except InputError:
         flow.finish(everything=True)
         raise

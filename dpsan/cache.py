@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -58,18 +58,19 @@ class Store:
         self._path: Final = self.root / f"v{FORMAT_VERSION}"
         self._note: Final = note or (lambda _line: None)
 
-    def load(self, kind: str, key: str) -> Entry | None:
+    def load(self, kind: str, key: str, only: Container[str] | None = None) -> Entry | None:
         """The entry, verified, or None if there is none; a damaged one is noted and counts as none.
 
         Args:
             kind: a short lower-case name, part of the directory's name.
             key: all that the entry depends on; it is stored, so no input text.
+            only: names of what is read, verified and returned; default all of it.
 
         Raises:
             ValueError: a bad kind.
         """
         try:
-            entry, problem = self._look(kind, key)
+            entry, problem = self._look(kind, key, only)
         except CacheError as error:
             self._note(f"{error}; going on without it")
             return None
@@ -213,7 +214,9 @@ class Store:
             with suppress(OSError):
                 lock.release()
 
-    def _look(self, kind: str, key: str) -> tuple[Entry | None, str]:
+    def _look(
+        self, kind: str, key: str, only: Container[str] | None = None
+    ) -> tuple[Entry | None, str]:
         """The entry if there is a good one, and a line about it if there is a bad one.
 
         Raises:
@@ -232,7 +235,7 @@ class Store:
                 try:
                     with files.open_directory(name, shelf) as fd:
                         manifest = read_manifest(fd, name)
-                        return read_entry(fd, manifest), ""
+                        return read_entry(fd, manifest, only), ""
                 except (OSError, DamagedError) as error:
                     problem = files.reason(error)
                 # If it was replaced or cleared meanwhile, we saw half of each: look again.

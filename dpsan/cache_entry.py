@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -239,8 +240,11 @@ def _raw(position: int) -> str:
     return f"{position}.raw"
 
 
-def read_entry(fd: int, manifest: _Manifest) -> Entry:
-    """Read and verify all files of an entry.
+def read_entry(fd: int, manifest: _Manifest, only: Container[str] | None = None) -> Entry:
+    """Read and verify the files of an entry.
+
+    Args:
+        only: names of arrays and strings; default all.
 
     Raises:
         DamagedError: one of them is not what the manifest says.
@@ -248,6 +252,8 @@ def read_entry(fd: int, manifest: _Manifest) -> Entry:
     arrays: dict[str, NDArray[Any]] = {}
     strings: dict[str, list[str]] = {}
     for position, file in enumerate(manifest.files):
+        if only is not None and file.name not in only:
+            continue
         raw = _raw(position)
         with files.open_file(raw, fd) as (file_fd, size):
             # Before memory is taken: a manifest must not promise more than there is.

@@ -11,6 +11,8 @@ the query alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +44,9 @@ def largest_norm(vectors: NDArray[np.float32]) -> float:
     return float(np.sqrt(max(squares)))
 
 
+_largest_norm = largest_norm  # where an argument has its name
+
+
 class FlatIndex:
     """Vectors (n, d) searched flat, that is whole; holds the only copy of them.
 
@@ -51,7 +56,8 @@ class FlatIndex:
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         """Copy ``vectors`` (n, d) into a new index."""
-        self._hold(np.array(vectors, dtype=np.float32, order="C"), None)
+        copy = np.array(vectors, dtype=np.float32, order="C")
+        self._hold(copy.shape, lambda: copy, largest_norm(copy))
 
     @classmethod
     def over(cls, vectors: NDArray[np.float32], largest_norm: float | None = None) -> FlatIndex:
@@ -61,22 +67,49 @@ class FlatIndex:
             vectors: float32, C order; made read-only.
             largest_norm: what :func:`largest_norm` gave for them, if it is known.
         """
+        vectors.flags.writeable = False
+        known = _largest_norm(vectors) if largest_norm is None else largest_norm
+        return cls.later(vectors.shape, lambda: vectors, known)
+
+    @classmethod
+    def later(
+        cls,
+        shape: tuple[int, ...],
+        read: Callable[[], NDArray[np.float32]],
+        largest_norm: float,
+    ) -> FlatIndex:
+        """An index of vectors that are not in memory until they are used.
+
+        Args:
+            shape: n and d.
+            read: gives the vectors, float32, C order, which must not change any more.
+            largest_norm: what :func:`largest_norm` gave for them.
+        """
         self = cls.__new__(cls)
-        self._hold(vectors, largest_norm)
+        self._hold(shape, read, largest_norm)
         return self
 
-    def _hold(self, vectors: NDArray[np.float32], known: float | None) -> None:
-        vectors.flags.writeable = False
-        self.vectors: NDArray[np.float32] = vectors
-        self.n, self.d = vectors.shape
-        self._largest_norm = largest_norm(vectors) if known is None else known
+    def _hold(
+        self, shape: tuple[int, ...], read: Callable[[], NDArray[np.float32]], norm: float
+    ) -> None:
+        self.n, self.d = shape
+        self._read = read
+        self._largest_norm = norm
         self._half_squares: NDArray[np.float32] | None = None
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32]:
+        """Shape (n, d), read-only."""
+        vectors = self._read()
+        vectors.flags.writeable = False
+        return vectors
 
     def __getstate__(self) -> dict[str, Any]:
         return {"vectors": self.vectors, "largest_norm": self._largest_norm}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._hold(state["vectors"], state["largest_norm"])
+        vectors = state["vectors"]
+        self._hold(vectors.shape, lambda: vectors, state["largest_norm"])
 
     def search(
         self, points: NDArray[np.float64], k: int

@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.cache import Entry, Store
 from dpsan.embeddings import file_digest, load
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, StoredEmbeddings
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
-from dpsan.errors import CacheError
+from dpsan.errors import EmbeddingError
 from dpsan.index import FlatIndex, largest_norm
 from dpsan.space import MetricSpace, centroid_of
 
@@ -27,14 +27,14 @@ __all__ = ["Opening", "cached_tables", "describe", "open_space", "space_of", "st
 
 INDEX_KIND = "index"
 TABLE_KIND = "table"
+_SMALL: Final = ("centroid", "largest_norm", "counts")
+"""What is read of an entry before it is known whether anything else is needed."""
 
 Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
 
 
-def _entry(
-    embeddings: Embeddings, path: Path | None = None, vocab_size: int | None = None
-) -> Entry:
+def _entry(embeddings: Embeddings) -> Entry:
     vectors = np.ascontiguousarray(embeddings.vectors, dtype=np.float32)
     arrays: Arrays = {
         "vectors": vectors,
@@ -51,27 +51,7 @@ def _entry(
         "dimensions": embeddings.d,
         "dropped": dict(embeddings.dropped),
     }
-    if path is not None:
-        meta["looks"] = _looks(path, vocab_size)
     return Entry(arrays=arrays, meta=meta, strings={"words": embeddings.index_to_key})
-
-
-def _looks(path: Path, vocab_size: int | None) -> list[Any]:
-    """What a file looks like before it is read: enough to guess its entry, not to trust it."""
-    try:
-        return [path.name, path.stat().st_size, vocab_size]
-    except OSError:
-        return []
-
-
-def _guessed(path: Path, vocab_size: int | None, store: Store) -> str | None:
-    """The digest of the newest entry made from a file that looked the same."""
-    looks = _looks(path, vocab_size)
-    try:
-        alike = [each for each in store.entries(INDEX_KIND) if each.meta.get("looks") == looks]
-    except CacheError:  # told when the entry is asked for
-        return None
-    return max(alike, key=lambda each: each.created).key if alike and looks else None
 
 
 class _Later(Generic[T]):
@@ -79,25 +59,26 @@ class _Later(Generic[T]):
 
     def __init__(self, function: Callable[[], T]) -> None:
         self._function = function
+        self._found: list[T] = []
         self._error: BaseException | None = None
-        # A daemon: an interrupted program does not wait for it.
+        # A daemon: a program that ends does not wait for it.
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
         try:
-            self._found = self._function()
+            self._found.append(self._function())
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             self._error = error
 
     def result(self) -> T:
-        """What the function returned or raised; to be asked for once."""
+        """What the function returned or raised."""
         self._thread.join()
         if self._error is not None:
             raise self._error
-        found = self._found
-        del self._found  # it may be large
-        return found
+        if not self._found:  # this process was forked from the one that has the thread
+            self._found.append(self._function())
+        return self._found[0]
 
 
 def cached_tables(store: Store, digest: str) -> Callable[[str, Callable[[], Arrays]], Arrays]:
@@ -137,21 +118,6 @@ class Opening:
         self._path, self._vocab_size, self._store = path, vocab_size, store
         if path is not None:
             self._hashing = _Later(lambda: file_digest(path, vocab_size=vocab_size))
-            # The likely entry is read and verified meanwhile, and used if the digest agrees.
-            self._guessing = _Later(self._guess)
-
-    def _guess(self) -> tuple[str, Embeddings, Entry] | None:
-        assert self._path is not None  # noqa: S101 - told to the type checker
-        digest = _guessed(self._path, self._vocab_size, self._store)
-        if digest is None:
-            return None
-        # Notes about a damaged entry are told when it is asked for in earnest.
-        entry = Store(self._store.root).load(INDEX_KIND, digest)
-        if entry is None:
-            return None
-        embeddings = _embeddings(entry, self._path, digest)
-        embeddings.key_to_index  # noqa: B018 - made here, not where others wait for it
-        return digest, embeddings, entry
 
     def __call__(self) -> tuple[Embeddings, MetricSpace]:
         """Words and metric space; to be called once.
@@ -165,33 +131,79 @@ class Opening:
             index = FlatIndex.over(embeddings.vectors)
             tables = cached_tables(store, embeddings.digest)
             return embeddings, MetricSpace(embeddings, tables, index=index)
-
-        guess, digest = self._guessing.result(), self._hashing.result()
-        if guess is not None and guess[0] == digest:
-            _, embeddings, entry = guess
+        digest = self._hashing.result()
+        build = partial(_build, path, self._vocab_size, digest)
+        small = store.load(INDEX_KIND, digest, _SMALL)
+        entry = small or store.get(INDEX_KIND, digest, build)
+        about: dict[str, Any] = {
+            "source": str(path),
+            "digest": digest,
+            "counts": entry.arrays.get("counts"),
+            "dropped": entry.meta["dropped"],
+        }
+        if small is None:
+            embeddings = Embeddings(entry.strings["words"], entry.arrays["vectors"], **about)
         else:
-            guess = None  # another file's vectors need not stay
-            entry = store.get(
-                INDEX_KIND,
-                digest,
-                lambda: _entry(load(path, vocab_size=self._vocab_size), path, self._vocab_size),
-            )
-            embeddings = _embeddings(entry, path, digest)
-        known, centroid = entry.arrays.get("largest_norm"), entry.arrays.get("centroid")
-        index = FlatIndex.over(embeddings.vectors, None if known is None else float(known[0]))
-        tables = cached_tables(store, digest)
+            shape = (entry.meta["words"], entry.meta["dimensions"])
+            embeddings = StoredEmbeddings(shape, _Parts(store, digest, build), **about)
+        norm = entry.arrays.get("largest_norm")  # entries of old have none
+        index = FlatIndex.later(
+            (embeddings.n, embeddings.d),
+            lambda: embeddings.vectors,
+            largest_norm(embeddings.vectors) if norm is None else float(norm[0]),
+        )
+        tables, centroid = cached_tables(store, digest), entry.arrays.get("centroid")
         return embeddings, MetricSpace(embeddings, tables, index=index, centroid=centroid)
 
 
-def _embeddings(entry: Entry, path: Path, digest: str) -> Embeddings:
-    return Embeddings(
-        index_to_key=entry.strings["words"],
-        vectors=entry.arrays["vectors"],
-        source=str(path),
-        digest=digest,
-        counts=entry.arrays.get("counts"),
-        dropped=entry.meta["dropped"],
-    )
+def _build(path: Path, vocab_size: int | None, digest: str) -> Entry:
+    embeddings = load(path, vocab_size=vocab_size)
+    if embeddings.digest != digest:  # else it would be kept under the name of the old file
+        raise EmbeddingError(path, "changed while it was read")
+    return _entry(embeddings)
+
+
+class _Parts:
+    """Words and vectors of an entry; what is found damaged is built again.
+
+    Args:
+        build: as for :meth:`Store.get`.
+    """
+
+    def __init__(self, store: Store, digest: str, build: Callable[[], Entry]) -> None:
+        self._read = partial(_read, store, digest, build)
+        self._lock = threading.Lock()
+        self._begun: dict[str, _Later[Any]] = {}
+
+    def words(self) -> tuple[list[str], dict[str, int]]:
+        """See :class:`Parts`."""
+        found: tuple[list[str], dict[str, int]] = self._start("words").result()
+        return found
+
+    def vectors(self) -> NDArray[np.float32]:
+        """See :class:`Parts`."""
+        found: NDArray[np.float32] = self._start("vectors").result()
+        return found
+
+    def begin(self, *, vectors: bool) -> None:
+        """See :class:`Parts`."""
+        for name in ("words", "vectors") if vectors else ("words",):
+            self._start(name)
+
+    def _start(self, name: str) -> _Later[Any]:
+        with self._lock:
+            if name not in self._begun:
+                self._begun[name] = _Later(partial(self._read, name))
+            return self._begun[name]
+
+
+def _read(store: Store, digest: str, build: Callable[[], Entry], name: str) -> Any:
+    entry = store.load(INDEX_KIND, digest, (name,)) or store.get(INDEX_KIND, digest, build)
+    if name == "vectors":
+        return entry.arrays[name]
+    words = entry.strings[name]
+    # The dictionary is made here, not where others wait for it.
+    return words, dict(zip(words, range(len(words)), strict=True))
 
 
 def open_space(

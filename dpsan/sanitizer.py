@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -142,7 +143,6 @@ class Sanitizer:
             embeddings, space = loaded, space_of(loaded, store)
         else:
             opened = opened or Opening(spec.embeddings, spec.vocab_size, store)
-            kind.preload()
             embeddings, space = opened()
         certified = math.inf
         if spec.epsilon is None and spec.epsilon_ldp is not None:
@@ -157,7 +157,8 @@ class Sanitizer:
 
     def _set_up(self, embeddings: Embeddings, space: MetricSpace, certified: float) -> None:
         self.embeddings, self.space = embeddings, space
-        self.mechanism = self.mechanism.with_vocabulary(embeddings.key_to_index).resolved(space)
+        self.mechanism = self.mechanism.with_vocabulary(lambda: embeddings.key_to_index)
+        self.mechanism = self.mechanism.resolved(space)
         guarantee = self.mechanism.guarantee(space)
         if certified < guarantee.epsilon_ldp:
             why = f"{guarantee.why}; the LDP epsilon by an exact certificate"
@@ -170,14 +171,28 @@ class Sanitizer:
             )
         self.guarantee: Guarantee = guarantee
         self._sampler = self.mechanism.prepare(space)
-        self._words: NDArray[np.object_] = np.array(embeddings.index_to_key, dtype=object)
+
+    @cached_property
+    def _words(self) -> NDArray[np.object_]:
+        return np.array(self.embeddings.index_to_key, dtype=object)
+
+    @cached_property
+    def _lookup(self) -> Lookup:
         unknown = {
-            UnknownPolicy.SAMPLE: space.n,
+            UnknownPolicy.SAMPLE: self.space.n,
             UnknownPolicy.MASK: MASKED,
             UnknownPolicy.KEEP: PASSED,
         }[self.spec.unknown]
         split = TOKENIZERS[self.spec.tokenizer].split
-        self._lookup = Lookup(split, embeddings.key_to_index, self.spec.keep, unknown)
+        return Lookup(split, self.embeddings.key_to_index, self.spec.keep, unknown)
+
+    def warm_up(self) -> None:
+        """Have all that the first text needs: for a time when nobody waits."""
+        self.embeddings.begin(vectors=self.mechanism.reads_vectors)
+        self._sampler.warm_up()
+        self._words, self._lookup  # noqa: B018 - read and kept
+        if self.mechanism.reads_vectors:
+            self.space.vectors  # noqa: B018 - the same
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
@@ -222,6 +237,8 @@ class Sanitizer:
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
         """
+        # The first time, vectors are read in a thread while the rest is done.
+        self.embeddings.begin(vectors=self.mechanism.reads_vectors)
         split, words, codes = self._lookup.texts(texts)
         sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
         drawing = codes >= 0

@@ -63,7 +63,6 @@ class MetricSpace:
     ) -> None:
         self.index = index or FlatIndex(embeddings.vectors)
         self.n, self.d = self.index.n, self.index.d
-        self.vectors = self.index.vectors
         self.counts = embeddings.counts
         self.digest = embeddings.digest
         self.lipschitz = lipschitz
@@ -72,6 +71,11 @@ class MetricSpace:
         self._memory: dict[str, Arrays] = {}
         self._lattice: Lattice | None = None
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Shape (n, d), read-only."""
+        return self.index.vectors
 
     def table(self, name: str, build: Callable[[], Arrays]) -> Arrays:
         """Arrays derived from this space alone: from memory, else the cache, else built."""
@@ -235,12 +239,7 @@ class MetricSpace:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         state.update(_memory={}, _lattice=None, _tables=no_tables)
-        del state["vectors"]  # a view of the index's own memory
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.vectors = self.index.vectors
 
 
 def centroid_of(vectors: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -106,9 +106,7 @@ def resolve(
     elif choice == FREQUENCY:
         words = frequency(counts, n)
     elif listed is None or len(listed) != n:
-        raise UsageError(
-            "weights from a file need the vocabulary", "call with_vocabulary(key_to_index) first"
-        )
+        raise UsageError("weights from a file need the vocabulary", "call with_vocabulary first")
     else:
         words = np.array(listed)
         if not ((words >= 0) & (words < 1)).all() or not all(map(math.isfinite, listed)):

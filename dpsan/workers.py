@@ -48,6 +48,10 @@ class Workers(Protocol):
         """Sanitize a batch, see :meth:`Sanitizer.sanitize`."""
         ...
 
+    def idle(self) -> None:
+        """Nobody waits for anything now."""
+        ...
+
 
 class Inline:
     """In this process, at once."""
@@ -56,6 +60,10 @@ class Inline:
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._sanitizer = sanitizer
+
+    def idle(self) -> None:
+        """See :class:`Workers`."""
+        self._sanitizer.warm_up()
 
     def submit(
         self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
@@ -130,6 +138,9 @@ class Pool:
         for process in self._processes:
             process.join()
 
+    def idle(self) -> None:
+        """See :class:`Workers`: each gets ready by itself."""
+
     def submit(
         self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
@@ -182,7 +193,9 @@ def _serve(parent: Connection, spec: RunSpec, root: Path) -> None:
         signal.signal(number, signal.SIG_IGN)  # the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        opened: Sanitizer | Exception = Sanitizer.from_spec(spec, Store(root))
+        sanitizer = Sanitizer.from_spec(spec, Store(root))
+        sanitizer.warm_up()
+        opened: Sanitizer | Exception = sanitizer
     except Exception as error:  # noqa: BLE001, raised in the parent
         opened = error
     try:

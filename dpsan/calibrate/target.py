@@ -38,7 +38,7 @@ class Draft:
     def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
         """The mechanism at an epsilon, with more parameters.  Raises UsageError."""
         mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
-        return mechanism.with_vocabulary(self.key_to_index)
+        return mechanism.with_vocabulary(lambda: self.key_to_index)
 
     def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
         """The mechanism at the first of :data:`STARTS` where it is defined, and its LDP epsilon.

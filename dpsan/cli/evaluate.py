@@ -184,7 +184,7 @@ def evaluate(
     if setting is not None:
         setting.check(words.digest)
     if built is not None:
-        built = built.with_vocabulary(words.key_to_index).resolved(space)
+        built = built.with_vocabulary(lambda: words.key_to_index).resolved(space)
         question = replace(question, mechanism=built)
     with share_progress("judging", quiet) as bar:
         progress = bar or (lambda _: None)

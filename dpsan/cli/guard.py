@@ -7,6 +7,7 @@ are told.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import resource
@@ -48,7 +49,11 @@ def main() -> NoReturn:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup keeps ignoring
             signal.signal(number, _interrupt)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    sys.exit(_close_streams(_guarded(_run)))
+    status = _close_streams(_guarded(_run))
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
+    atexit._run_exitfuncs()
+    os._exit(status)  # nothing is gained by taking modules and memory apart
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

@@ -73,7 +73,7 @@ def _prepare(
 
     mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
     words, space = open_space(embeddings, vocab_size, Store(note=say))
-    return mechanism.with_vocabulary(words.key_to_index).resolved(space), space
+    return mechanism.with_vocabulary(lambda: words.key_to_index).resolved(space), space
 
 
 def _list(as_json: bool) -> None:

@@ -15,6 +15,8 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -33,6 +35,9 @@ _FREE: Final = 32 << 20
 """Decompressed bytes that are never questioned."""
 _RATIO: Final = 200
 """Beyond these, decompressed bytes per compressed byte; vectors as text reach about 10."""
+_PART: Final = 64 << 20
+"""Bytes of a file that one thread hashes."""
+_HASHERS: Final = 2
 _LOADER_FORMAT: Final = 1
 """Part of every digest: raise it when the same file and options would load differently."""
 
@@ -171,6 +176,8 @@ class Lines:
 def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
     """SHA-256 (hex) of files, each a path or its known SHA-256, and of what is taken of them.
 
+    A large file stands for the SHA-256 of its parts, which several threads compute.
+
     Raises:
         EmbeddingError: a file cannot be read.
     """
@@ -180,8 +187,19 @@ def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
 
 
 def _sha256(path: Path) -> str:
-    digest, buffer = hashlib.sha256(), memoryview(bytearray(_HASHED))
     with open_regular(path) as stream:
-        while got := stream.readinto(buffer):
-            digest.update(buffer[:got])
+        size = os.fstat(stream.fileno()).st_size
+        if size <= _PART:
+            return _part_sha256(stream.fileno(), 0)
+        with ThreadPoolExecutor(_HASHERS) as pool:
+            parts = pool.map(partial(_part_sha256, stream.fileno()), range(0, size, _PART))
+            return f"parts of {_PART}: {' '.join(parts)}"
+
+
+def _part_sha256(descriptor: int, start: int) -> str:
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(_HASHED))
+    at, end = start, start + _PART
+    while got := os.preadv(descriptor, [buffer[: end - at]], at):
+        digest.update(buffer[:got])
+        at += got
     return digest.hexdigest()

@@ -136,12 +136,8 @@ class Mechanism(ABC):
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Values worth trying of the parameters that a calibration may choose."""
 
-    @classmethod
-    def preload(cls) -> None:
-        """Import what the first draw needs: time that passes while the vectors are read."""
-        if cls.family == "point":
-            import faiss  # noqa: F401
-            import scipy.special  # noqa: F401
+    reads_vectors: ClassVar[bool] = True
+    """Whether draws read vectors when all tables are in the cache."""
 
     def __post_init__(self) -> None:
         if (
@@ -177,8 +173,12 @@ class Mechanism(ABC):
             checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
 
-    def with_vocabulary(self, key_to_index: Mapping[str, int]) -> Mechanism:
-        """The same with parameters that name words (lists of weights) turned into row numbers."""
+    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
+        """The same with parameters that name words (lists of weights) turned into row numbers.
+
+        Args:
+            rows: gives the row number of each word; few need it, and it takes time.
+        """
         return self
 
     @abstractmethod

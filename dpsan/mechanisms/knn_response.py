@@ -176,6 +176,7 @@ class KnnResponse(Mechanism):
     summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP, near words"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §knn-response"
+    reads_vectors: ClassVar[bool] = False
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
     k: int | str = parameter(

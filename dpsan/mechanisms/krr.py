@@ -40,6 +40,7 @@ class KRR(Mechanism):
     summary: ClassVar[str] = "k-ary randomized response: the word itself or a uniform one"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "KRR §2"
+    reads_vectors: ClassVar[bool] = False
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""

@@ -49,6 +49,9 @@ class Sampler(ABC):
             Row numbers, shape (m,), all < n.
         """
 
+    def warm_up(self) -> None:  # noqa: B027 - most have none
+        """Load the libraries of the first draw now, so that the first line need not wait."""
+
     def probabilities(self, ids: Ids) -> NDArray[np.float64] | None:
         """The exact law of each input as a matrix (m, n), or None where none is known."""
         return None
@@ -81,8 +84,12 @@ class PointSampler(Sampler):
         self.space = space
         self.noise = noise
         self.project = project
-        # One vector, thrown away: its libraries load now, so that the first line need not wait.
-        noise(streams_for(bytes(KEY_BYTES), [0], [1]), space.d)
+
+    def warm_up(self) -> None:
+        """See :class:`Sampler`."""
+        import faiss  # noqa: F401 - of the search
+
+        self.noise(streams_for(bytes(KEY_BYTES), [0], [1]), self.space.d)  # thrown away
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""

@@ -287,11 +287,11 @@ class WeightedTensor(PaperTensor):
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""
 
-    def with_vocabulary(self, key_to_index: Mapping[str, int]) -> Mechanism:
+    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
         """See :class:`Mechanism`."""
         if self.weights in (FREQUENCY, NO_WEIGHTS):
             return self
-        values: list[Any] = load(self.weights, key_to_index).tolist()
+        values: list[Any] = load(self.weights, rows()).tolist()
         return replace(self, listed=tuple(values))
 
     def word_weights(self, space: MetricSpace) -> Floats:

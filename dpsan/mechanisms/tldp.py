@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -228,6 +228,7 @@ class TLDP(Mechanism):
     summary: ClassVar[str] = "keep or perturb coordinates on a grid: tldp-paper made sound"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TLDP, corrected"
+    reads_vectors: ClassVar[bool] = False
 
     tensor: str = parameter(
         "word", "what epsilon is for: a word, or a whole line", convert=str, words=("word", "line")
@@ -252,11 +253,11 @@ class TLDP(Mechanism):
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""
 
-    def with_vocabulary(self, key_to_index: Mapping[str, int]) -> Mechanism:
+    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
         """See :class:`Mechanism`."""
         if self.weights in (FREQUENCY, NO_WEIGHTS):
             return self
-        values: list[Any] = load(self.weights, key_to_index).tolist()
+        values: list[Any] = load(self.weights, rows()).tolist()
         return replace(self, listed=tuple(values))
 
     def lattice(self, space: MetricSpace) -> Lattice:

@@ -41,6 +41,7 @@ class Uniform(Mechanism):
     summary: ClassVar[str] = "a uniform word whatever the input: epsilon 0, the floor of utility"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §uniform"
+    reads_vectors: ClassVar[bool] = False
 
     epsilon: float = 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from embedding_files import WORDS, binary_rows, text_rows, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsan.embeddings import Embeddings, file_digest, load
+from dpsan.embeddings import Embeddings, file_digest, files, load
 from dpsan.errors import DpsanError
 
 _NUMBER = st.one_of(
@@ -97,3 +98,27 @@ def test_what_is_written_is_read(words: dict[str, None], data: st.DataObject) ->
     assert embeddings.index_to_key == zipped.index_to_key == keys
     np.testing.assert_array_equal(embeddings.vectors, table)
     np.testing.assert_array_equal(zipped.vectors, table)
+
+
+def test_every_byte_of_a_large_file_counts(tmp_path, monkeypatch):
+    """Files of many parts, which threads hash: any bit, any place, any length."""
+    monkeypatch.setattr(files, "_PART", 64)
+    monkeypatch.setattr(files, "_HASHED", 24)
+    path, text = tmp_path / "e.txt", bytearray(b"".join(b"w%d 1 2\n" % i for i in range(40)))
+    seen = set()
+    for place in [*range(len(text)), None]:
+        changed = bytearray(text)
+        if place is not None:
+            changed[place] ^= 1
+        path.write_bytes(changed)
+        seen.add(files.digest_of([path], None))
+    for length in (63, 64, 65, 128, 129, len(text) + 64):
+        path.write_bytes((text + b"w 3 4\n" * 20)[:length])
+        seen.add(files.digest_of([path], None))
+    assert len(seen) == len(text) + 1 + 6
+
+
+def test_a_small_file_is_told_by_its_sha256(tmp_path):
+    (tmp_path / "e.txt").write_bytes(b"a 1\n")
+    known = hashlib.sha256(b"a 1\n").hexdigest()
+    assert files.digest_of([tmp_path / "e.txt"], 3) == files.digest_of([known], 3)

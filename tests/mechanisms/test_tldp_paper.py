@@ -208,7 +208,7 @@ def test_weights_file(tmp_path, embeddings, space):
     mechanism = TLDPPaperLWeighted.build(1.0, {"weights": str(path)})
     with pytest.raises(UsageError, match="need the vocabulary"):
         mechanism.guarantee(space)
-    ready = mechanism.with_vocabulary(embeddings.key_to_index)
+    ready = mechanism.with_vocabulary(lambda: embeddings.key_to_index)
     assert pickle.loads(pickle.dumps(ready)) == ready
     weights = ready.word_weights(space)
     assert weights[3] == weights[space.n] == 0.5
