@@ -24,6 +24,9 @@ _ONE_THREAD_FLOPS: Final = 1e9
 wait for each other cost a single line more than they save."""
 _POINTS: Final = 1024
 """Points of a piece, at most: one piece is done before an interrupt is heeded."""
+_PRODUCT: Final = 5
+"""Points from which the matrix product is faster than one distance after the other; for a single
+point it takes five times as long."""
 _FEW: Final = 512
 """Points from which the product with all rows is efficient; fewer per thread share the rows."""
 _ROWS: Final = 1 << 14
@@ -50,8 +53,8 @@ def least_values(
     """
     import faiss  # heavy import
 
-    # FAISS has two code paths and picks by batch size; take the matrix product always.
-    faiss.cvar.distance_compute_blas_threshold = 1
+    # FAISS has two code paths; how it picks one differs between versions, so it is told.
+    faiss.cvar.distance_compute_blas_threshold = 1 if len(points) >= _PRODUCT else 1 << 30
     threads = int(faiss.omp_get_max_threads())
     flops = 2.0 * len(points) * vectors.size
     if threads > 1 and flops > _ONE_THREAD_FLOPS:

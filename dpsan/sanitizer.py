@@ -154,6 +154,7 @@ class Sanitizer:
         self.spec = spec
         self._set_up(embeddings, space, certified)
         self._records = 0
+        self._begun = False
 
     def _set_up(self, embeddings: Embeddings, space: MetricSpace, certified: float) -> None:
         self.embeddings, self.space = embeddings, space
@@ -187,12 +188,18 @@ class Sanitizer:
         return Lookup(split, self.embeddings.key_to_index, self.spec.keep, unknown)
 
     def warm_up(self) -> None:
-        """Have all that the first text needs: for a time when nobody waits."""
-        self.embeddings.begin(vectors=self.mechanism.reads_vectors)
-        self._sampler.warm_up()
-        self._words, self._lookup  # noqa: B018 - read and kept
-        if self.mechanism.reads_vectors:
-            self.space.vectors  # noqa: B018 - the same
+        """Make the first draw now, when nobody waits, and throw it away: the next is quick."""
+        if self._begin():
+            self._words, self._lookup  # noqa: B018 - made and kept
+            self._draw(np.zeros(1, dtype=np.int64), rng.streams_for(bytes(rng.KEY_BYTES), [0], [1]))
+
+    def _begin(self) -> bool:
+        """Whether it is the first time; then libraries load while threads read the vectors."""
+        first, self._begun = not self._begun, True
+        if first:
+            self.embeddings.begin(vectors=self.mechanism.reads_vectors)
+            self._sampler.load_libraries()
+        return first
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
@@ -237,8 +244,7 @@ class Sanitizer:
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
         """
-        # The first time, vectors are read in a thread while the rest is done.
-        self.embeddings.begin(vectors=self.mechanism.reads_vectors)
+        self._begin()
         split, words, codes = self._lookup.texts(texts)
         sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
         drawing = codes >= 0

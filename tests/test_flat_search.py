@@ -25,7 +25,17 @@ def made(n, m, d=6):
 @pytest.mark.parametrize("threads", [1, 2, 3], indirect=True)
 @pytest.mark.parametrize("rows", [4, 1 << 14])
 @pytest.mark.parametrize(
-    ("n", "m", "width"), [(50, 1, 1), (50, 7, 50), (2, 40, 2), (60, 1023, 5), (60, 3077, 5)]
+    ("n", "m", "width"),
+    [
+        (50, 1, 1),
+        (50, 3, 5),
+        (50, 4, 50),
+        (50, 5, 5),
+        (50, 7, 50),
+        (2, 40, 2),
+        (60, 1023, 5),
+        (60, 3077, 5),
+    ],
 )
 def test_the_least_values_whoever_finds_them(monkeypatch, threads, rows, n, m, width):
     """Few points (rows are shared), many (points are), more threads than rows, tiny parts."""
@@ -55,12 +65,13 @@ def test_small_work_starts_no_thread(monkeypatch, threads):
     assert faiss.omp_get_max_threads() == threads
 
 
+@pytest.mark.parametrize("m", [2, 5])
 @pytest.mark.parametrize("threads", [3], indirect=True)
-def test_values_that_overflow_have_no_row(monkeypatch, threads):
+def test_values_that_overflow_have_no_row(monkeypatch, threads, m):
     monkeypatch.setattr(flat_search, "_ONE_THREAD_FLOPS", 1.0)
     vectors, _ = made(60, 1)
     vectors[40:] = 1e30
-    found, _ = least_values(vectors, np.zeros((5, 6), dtype=np.float32), 50)
+    found, _ = least_values(vectors, np.zeros((m, 6), dtype=np.float32), 50)
     assert (np.sort(found[:, :40], axis=1) == np.arange(40)).all()
     assert (found[:, 40:] == -1).all()
 
@@ -75,7 +86,7 @@ def test_answers_depend_on_neither_threads_nor_batch(monkeypatch, threads):
     nearest = index.nearest(points.astype(np.float64))
     monkeypatch.setattr(flat_search, "_ONE_THREAD_FLOPS", 1.0)
     monkeypatch.setattr(flat_search, "_ROWS", 64)
-    for at in (slice(None), slice(3, 200)):
+    for at in (slice(None), slice(3, 200), *(slice(at, at + 1 + at % 6) for at in range(40))):
         shared = index.search(points[at].astype(np.float64), 5)
         assert (shared[0] == alone[0][at]).all()
         assert (shared[1] == alone[1][at]).all()

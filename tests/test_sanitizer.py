@@ -13,6 +13,7 @@ import dpsan
 from dpsan import rng
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
 from dpsan.runspec import Action
 from dpsan.sanitizer import Sanitizer
 from dpsan.text import TOKENIZERS
@@ -202,3 +203,23 @@ def test_repr_of_records_hides_text(sanitizer):
     result = sanitizer.sanitize(["maria zyx"], b"k" * 32, audit=True)
     assert "zyx" not in repr(result)
     assert "maria" not in repr(result.records[0])
+
+
+@pytest.mark.parametrize("name", [each["name"] for each in dpsan.mechanisms()])
+def test_the_draw_that_warms_up_changes_nothing(name, embeddings):
+    kind = MECHANISMS[name]
+    needed = {each: about.example for each, about in kind.parameters().items() if about.required}
+    epsilon = {"tgumbel-paper": 99.0, "gaussian-classical": 1.0}.get(name, 4.0)
+
+    def made():
+        return Sanitizer(
+            name, epsilon=epsilon, embeddings=embeddings, parameters=needed, seed=3,
+            allow_unproved=True,
+        )  # fmt: skip
+
+    warm, cold = made(), made()
+    warm.warm_up()
+    texts = ["the word of the day", "is unheardof", ""] * 3
+    assert warm.rewrite(texts) == cold.rewrite(texts)
+    warm.warm_up()
+    assert warm.rewrite(texts) == cold.rewrite(texts)

@@ -4,13 +4,18 @@ import os
 import pickle
 import signal
 import struct
+import threading
 import time
 
 import pytest
+from support import make_embeddings
 
 from dpsan import workers
+from dpsan.batch import Plan, rewrite_stream
 from dpsan.cache import Store
 from dpsan.errors import DpsanError, EmbeddingError, ExtraMissingError, InputError
+from dpsan.files import Sink
+from dpsan.formats.source import FileSource
 from dpsan.runspec import RunSpec
 from dpsan.sanitizer import Sanitizer
 from dpsan.workers import Inline, Pool
@@ -107,3 +112,27 @@ def test_errors_travel():
         assert (type(again), str(again)) == (type(error), str(error))
         assert (again.args, vars(again)) == (error.args, vars(error))
         assert again.exit_status == error.exit_status
+
+
+def test_an_idle_input_is_used_to_warm_up(tmp_path):
+    """Before the first line is there, not after it."""
+    sanitizer = Sanitizer(epsilon=8, embeddings=make_embeddings(), cache=tmp_path)
+    warm = threading.Event()
+    made = sanitizer.warm_up
+    sanitizer.warm_up = lambda: (made(), warm.set())
+    reading, writing = os.pipe()
+
+    def write():
+        assert warm.wait(20)
+        os.write(writing, b"word1 word2\n")
+        os.close(writing)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with open(tmp_path / "out", "wb") as out:
+        sink = Sink("out", out.fileno())
+        rewrite_stream(FileSource("in", reading), sink, sanitizer, Plan(), b"k" * 32)
+    writer.join()
+    os.close(reading)
+    assert warm.is_set()
+    assert (tmp_path / "out").read_bytes().count(b"word") == 2

@@ -49,8 +49,8 @@ class Sampler(ABC):
             Row numbers, shape (m,), all < n.
         """
 
-    def warm_up(self) -> None:  # noqa: B027 - most have none
-        """Load the libraries of the first draw now, so that the first line need not wait."""
+    def load_libraries(self) -> None:  # noqa: B027 - most have none
+        """Import what the first draw needs."""
 
     def probabilities(self, ids: Ids) -> NDArray[np.float64] | None:
         """The exact law of each input as a matrix (m, n), or None where none is known."""
@@ -85,7 +85,7 @@ class PointSampler(Sampler):
         self.noise = noise
         self.project = project
 
-    def warm_up(self) -> None:
+    def load_libraries(self) -> None:
         """See :class:`Sampler`."""
         import faiss  # noqa: F401 - of the search
 
