@@ -9,29 +9,23 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from dpsan.bench.child import Measured, Task, measure
+from dpsan.bench.starts import bare_start, starts
 from dpsan.bench.workload import synthetic_file
 from dpsan.cache import Store
 from dpsan.errors import DpsanError
 from dpsan.library import open_space
 from dpsan.mechanisms.base import Mechanism
-from dpsan.runspec import RunSpec
 
 __all__ = ["Benchmark", "Measured", "bench", "machine", "vocabulary"]
-
-_STARTS: Final = 3
-"""Runs of the start-up time."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +37,8 @@ class Benchmark:
     mechanisms: list[Measured]
     faiss_words_per_second: float
     """Median of the bare searches beside all mechanisms."""
+    bare_startup_seconds: float
+    """To import numpy and faiss, and to read and hash the embedding file."""
 
 
 @contextmanager
@@ -82,9 +78,9 @@ def bench(
         EmbeddingError: the embedding file cannot be used.
         DpsanError: a measuring process ended without an answer.
     """
-    _, space = open_space(task.spec.embeddings, task.spec.vocab_size, Store(task.cache))
-    n, d = space.n, space.d
-    del space
+    words, space = open_space(task.spec.embeddings, task.spec.vocab_size, Store(task.cache))
+    n, d, word = space.n, space.d, words.index_to_key[0]
+    del words, space
     found = []
     for kind in kinds:
         # A decision of the user's (delta) has no default; its example will do for a clock.
@@ -92,12 +88,13 @@ def bench(
         values = {**needed, **task.spec.parameters}
         own = replace(task, spec=replace(task.spec, mechanism=kind.name, parameters=values))
         measured = _in_a_process(own)
-        startup = _startup(replace(own.spec, epsilon=measured.epsilon), task.cache)
-        found.append(replace(measured, startup_seconds=startup))
+        spec = replace(own.spec, epsilon=measured.epsilon)
+        startup, first_line = starts(spec, task.cache, word)
+        found.append(replace(measured, startup_seconds=startup, first_line_seconds=first_line))
         if progress:
             progress(1)
     bare = sorted(each.faiss_words_per_second for each in found)
-    return Benchmark(n, d, found, bare[len(bare) // 2])
+    return Benchmark(n, d, found, bare[len(bare) // 2], bare_start(task.spec.embeddings))
 
 
 def _in_a_process(task: Task) -> Measured:
@@ -116,27 +113,6 @@ def _in_a_process(task: Task) -> Measured:
     if isinstance(found, DpsanError):
         raise found
     return found  # type: ignore[no-any-return]
-
-
-def _startup(spec: RunSpec, cache: Path) -> float:
-    """Seconds of a whole ``dpsan rewrite`` of no input with a warm cache, median."""
-    command = [sys.executable, "-m", "dpsan", "rewrite", "-q", "-m", spec.mechanism]
-    command += ["-e", repr(spec.epsilon), "--allow-unproved", "--unknown", str(spec.unknown)]
-    for name, value in spec.parameters.items():
-        command += ["-p", f"{name}={value}"]
-    if spec.embeddings is not None:
-        command += ["-E", str(spec.embeddings)]
-    if spec.vocab_size is not None:
-        command += ["--vocab-size", str(spec.vocab_size)]
-    environment = {**os.environ, "DPSAN_CACHE_DIR": str(cache)}
-    seconds = []
-    for _ in range(_STARTS):
-        started = time.perf_counter()
-        subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
-        seconds.append(time.perf_counter() - started)
-    return sorted(seconds)[_STARTS // 2]
 
 
 def machine() -> dict[str, Any]:

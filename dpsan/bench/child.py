@@ -72,6 +72,9 @@ class Measured:
     peak_mb: float
     """Largest resident memory of the process, 10^6 bytes."""
     startup_seconds: float = 0.0
+    """Of a process without input, with a warm cache."""
+    first_line_seconds: float = 0.0
+    """From the start of a process to its first line of output."""
 
 
 def measure(task: Task, pipe: Connection) -> None:

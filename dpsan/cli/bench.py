@@ -143,7 +143,7 @@ def bench(
     if as_json:
         _print_json(found, task)
     else:
-        _print(found)
+        _print(found, task)
 
 
 def _shape(text: str) -> tuple[int, int]:
@@ -155,17 +155,18 @@ def _shape(text: str) -> tuple[int, int]:
     return int(n), int(d)
 
 
-def _print(found: Benchmark) -> None:
+def _print(found: Benchmark, task: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
     from dpsan.bench import machine
 
     about = machine()
+    bare = "numpy, faiss and a hash of the file" if task.spec.embeddings else "numpy and faiss"
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("mechanism", no_wrap=True)
-    for name in ("words/s", "ratio", "with audit", "ratio", "MB", "start s"):
+    for name in ("words/s", "ratio", "with audit", "ratio", "MB", "start s", "line s"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in found.mechanisms:
         table.add_row(
@@ -176,11 +177,14 @@ def _print(found: Benchmark) -> None:
             f"{each.ratio_audit:.2f}",
             f"{each.peak_mb:.0f}",
             f"{each.startup_seconds:.2f}",
+            f"{each.first_line_seconds:.2f}",
         )
     console.print(table)
     for line in (
         f"bare FAISS search: {found.faiss_words_per_second:,.0f} words/s among {found.n:,} words "
         f"x {found.d}",
+        "start: without input; line: to the first line of output; "
+        f"{bare}: {found.bare_startup_seconds:.2f} s",
         f"{about['processor']}, {about['threads']} threads, {about['system']}",
         f"dpsan {about['dpsan']}, faiss {about['faiss']}, numpy {about['numpy']}, "
         f"Python {about['python']}",
@@ -200,6 +204,7 @@ def _print_json(found: Benchmark, task: Any) -> None:
         "embeddings": {"n": found.n, "d": found.d},
         "runs": task.runs,
         "faiss_words_per_second": found.faiss_words_per_second,
+        "bare_startup_seconds": found.bare_startup_seconds,
         "mechanisms": [asdict(each) for each in found.mechanisms],
     }
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
