@@ -48,7 +48,8 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
     Args:
         clip: the radius, or "auto": the largest norm, so that nothing moves.
     """
-    largest = largest_norm(space.vectors)
+    held = space.table("largest-norm", lambda: {"norm": np.array([largest_norm(space.vectors)])})
+    largest = float(held["norm"][0])
     if isinstance(clip, str):
         return space, largest
     if largest <= clip:

@@ -98,10 +98,10 @@ def _measure(task: Task, folder: Path) -> Measured:
     peak, bare = 0, None
     for _ in range(task.runs):
         # A new sampler in every run: rows that a first run has computed are part of the work.
-        sanitizer = Sanitizer.from_spec(spec, Store(task.cache))
+        sanitizer = _warm(spec, task.cache)
         words, plain = _run(sanitizer, text, folder, audit=False)
         del sanitizer
-        sanitizer = Sanitizer.from_spec(spec, Store(task.cache))
+        sanitizer = _warm(spec, task.cache)
         _, audited = _run(sanitizer, text, folder, audit=True)
         if bare is None:
             peak = _peak()  # before there are two indexes
@@ -139,7 +139,7 @@ def _epsilon(task: Task) -> float:
 
 def _suitable(task: Task, spec: RunSpec, folder: Path) -> int:
     """Words that take about three seconds, by a short run."""
-    sanitizer = Sanitizer.from_spec(spec, Store(task.cache))
+    sanitizer = _warm(spec, task.cache)
     few = _head(task.text, folder, _FEWEST)
     words, seconds = _run(sanitizer, few, folder, audit=False)
     for _ in range(6):
@@ -170,6 +170,13 @@ def _head(text: Path, folder: Path, words: int) -> Path:
     with path.open("wb") as out:
         out.writelines(lines())
     return path
+
+
+def _warm(spec: RunSpec, cache: Path) -> Sanitizer:
+    """A new sampler, ready to draw: what a start takes is measured apart."""
+    sanitizer = Sanitizer.from_spec(spec, Store(cache))
+    sanitizer.warm_up()
+    return sanitizer
 
 
 def _run(sanitizer: Sanitizer, text: Path, folder: Path, *, audit: bool) -> tuple[int, float]:
