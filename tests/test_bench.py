@@ -79,7 +79,7 @@ def test_command(dpsan, tmp_path):
         assert 20 < each["peak_mb"] < 2000
         assert 0 < each["startup_seconds"] < 60
         assert 0 < each["first_line_seconds"] < 60
-    assert 0 < found["bare_startup_seconds"] < 60
+        assert 0 < each["bare_startup_seconds"] < 60
     assert found["mechanisms"][2]["epsilon"] <= 1  # where its theorem holds
     assert not os.listdir(tmp_path)  # the synthetic vectors and their cache are gone
 

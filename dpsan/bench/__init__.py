@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.bench.child import Measured, Task, measure
-from dpsan.bench.starts import bare_start, starts
+from dpsan.bench.starts import starts
 from dpsan.bench.workload import synthetic_file
 from dpsan.cache import Store
 from dpsan.errors import DpsanError
@@ -37,8 +37,6 @@ class Benchmark:
     mechanisms: list[Measured]
     faiss_words_per_second: float
     """Median of the bare searches beside all mechanisms."""
-    bare_startup_seconds: float
-    """To import numpy and faiss, and to read and hash the embedding file."""
 
 
 @contextmanager
@@ -89,12 +87,19 @@ def bench(
         own = replace(task, spec=replace(task.spec, mechanism=kind.name, parameters=values))
         measured = _in_a_process(own)
         spec = replace(own.spec, epsilon=measured.epsilon)
-        startup, first_line = starts(spec, task.cache, word)
-        found.append(replace(measured, startup_seconds=startup, first_line_seconds=first_line))
+        began = starts(spec, task.cache, word)
+        found.append(
+            replace(
+                measured,
+                startup_seconds=began.empty,
+                first_line_seconds=began.line,
+                bare_startup_seconds=began.bare,
+            )
+        )
         if progress:
             progress(1)
     bare = sorted(each.faiss_words_per_second for each in found)
-    return Benchmark(n, d, found, bare[len(bare) // 2], bare_start(task.spec.embeddings))
+    return Benchmark(n, d, found, bare[len(bare) // 2])
 
 
 def _in_a_process(task: Task) -> Measured:

@@ -75,6 +75,8 @@ class Measured:
     """Of a process without input, with a warm cache."""
     first_line_seconds: float = 0.0
     """From the start of a process to its first line of output."""
+    bare_startup_seconds: float = 0.0
+    """To import numpy and faiss, and to read and hash the embedding file, between those starts."""
 
 
 def measure(task: Task, pipe: Connection) -> None:

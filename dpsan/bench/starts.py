@@ -10,15 +10,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from dpsan.runspec import RunSpec
 
-__all__ = ["bare_start", "starts"]
+__all__ = ["Starts", "starts"]
 
-_STARTS: Final = 3
+_STARTS: Final = 5
 """Runs of which the median is told."""
 _BARE: Final = """
 import hashlib, sys
@@ -31,46 +31,47 @@ for path in sys.argv[1:]:
 """
 
 
-def bare_start(embeddings: Path | None) -> float:
-    """Seconds in which Python imports numpy and faiss, and reads and hashes a file; median.
+@dataclass(frozen=True)
+class Starts:
+    """Seconds, medians of runs that take turns."""
 
-    Args:
-        embeddings: the file; None: there is none to be read.
-    """
-    files = [] if embeddings is None else [str(embeddings)]
-    return _median(lambda: _until_the_end([sys.executable, "-c", _BARE, *files], dict(os.environ)))
+    bare: float
+    """Python imports numpy and faiss, and reads and hashes the embedding file if there is one."""
+    empty: float
+    """All of ``dpsan rewrite`` without input."""
+    line: float
+    """From the start of ``dpsan rewrite``, to which a line is waiting, to the line's output."""
 
 
-def starts(spec: RunSpec, cache: Path, word: str) -> tuple[float, float]:
-    """Seconds of ``dpsan rewrite`` with a warm cache, medians.
+def starts(spec: RunSpec, cache: Path, word: str) -> Starts:
+    """Start ``dpsan rewrite`` a few times with a warm cache.
 
     Args:
         spec: what is run.
         cache: the cache directory.
         word: a line of input.
-
-    Returns:
-        The whole process where the input is empty; from its start to the first line of output
-        where a line is waiting.
     """
     command = [sys.executable, "-m", "dpsan", "rewrite", "-q", "-m", spec.mechanism]
     command += ["-e", repr(spec.epsilon), "--allow-unproved", "--unknown", str(spec.unknown)]
     for name, value in spec.parameters.items():
         command += ["-p", f"{name}={value}"]
-    if spec.embeddings is not None:
-        command += ["-E", str(spec.embeddings)]
     if spec.vocab_size is not None:
         command += ["--vocab-size", str(spec.vocab_size)]
+    bare = [sys.executable, "-c", _BARE]
+    if spec.embeddings is not None:
+        command += ["-E", str(spec.embeddings)]
+        bare.append(str(spec.embeddings))
     environment = {**os.environ, "DPSAN_CACHE_DIR": str(cache)}
     line = f"{word}\n".encode()
-    return (
-        _median(lambda: _until_the_end(command, environment)),
-        _median(lambda: _until_a_line(command, environment, line)),
-    )
-
-
-def _median(measured: Callable[[], float]) -> float:
-    return sorted(measured() for _ in range(_STARTS))[_STARTS // 2]
+    rounds = [
+        (
+            _until_the_end(bare, environment),
+            _until_the_end(command, environment),
+            _until_a_line(command, environment, line),
+        )
+        for _ in range(_STARTS)
+    ]
+    return Starts(*(sorted(each)[_STARTS // 2] for each in zip(*rounds, strict=True)))
 
 
 def _until_the_end(command: list[str], environment: dict[str, str]) -> float:

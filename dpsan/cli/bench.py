@@ -166,7 +166,7 @@ def _print(found: Benchmark, task: Any) -> None:
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("mechanism", no_wrap=True)
-    for name in ("words/s", "ratio", "with audit", "ratio", "MB", "start s", "line s"):
+    for name in ("words/s", "ratio", "with audit", "ratio", "MB", "start s", "line", "bare"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in found.mechanisms:
         table.add_row(
@@ -178,13 +178,13 @@ def _print(found: Benchmark, task: Any) -> None:
             f"{each.peak_mb:.0f}",
             f"{each.startup_seconds:.2f}",
             f"{each.first_line_seconds:.2f}",
+            f"{each.bare_startup_seconds:.2f}",
         )
     console.print(table)
     for line in (
         f"bare FAISS search: {found.faiss_words_per_second:,.0f} words/s among {found.n:,} words "
         f"x {found.d}",
-        "start: without input; line: to the first line of output; "
-        f"{bare}: {found.bare_startup_seconds:.2f} s",
+        f"start: without input; line: to the first line of output; bare: {bare}",
         f"{about['processor']}, {about['threads']} threads, {about['system']}",
         f"dpsan {about['dpsan']}, faiss {about['faiss']}, numpy {about['numpy']}, "
         f"Python {about['python']}",
@@ -204,7 +204,6 @@ def _print_json(found: Benchmark, task: Any) -> None:
         "embeddings": {"n": found.n, "d": found.d},
         "runs": task.runs,
         "faiss_words_per_second": found.faiss_words_per_second,
-        "bare_startup_seconds": found.bare_startup_seconds,
         "mechanisms": [asdict(each) for each in found.mechanisms],
     }
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
