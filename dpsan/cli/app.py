@@ -6,7 +6,6 @@ Knows the commands.  Must not know what they do.
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -82,6 +81,8 @@ def _configured() -> dict[str, Any]:
     path = os.environ.get("DPSAN_CONFIG")
     if not path:
         return {}
+    import tomllib
+
     try:
         with Path(path).open("rb") as file:
             config = tomllib.load(file)
