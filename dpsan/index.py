@@ -12,7 +12,6 @@ the query alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +32,10 @@ _FAR_SCORES: Final = 1 << 23
 _FAR_EXTRA: Final = 16
 _UNIT: Final = 2.0**-24
 """Unit roundoff of float32."""
+_TINY: Final = 2.0**-126
+"""The smallest normal number of float32: what is smaller may count as 0."""
+_HUGE: Final = 2.0**125
+"""No sum of float32 products that are less in all overflows."""
 
 
 def largest_norm(vectors: NDArray[np.float32]) -> float:
@@ -94,15 +97,19 @@ class FlatIndex:
     ) -> None:
         self.n, self.d = shape
         self._read = read
+        self._vectors: NDArray[np.float32] | None = None
         self._largest_norm = norm
         self._half_squares: NDArray[np.float32] | None = None
 
-    @cached_property
+    @property
     def vectors(self) -> NDArray[np.float32]:
         """Shape (n, d), read-only."""
-        vectors = self._read()
-        vectors.flags.writeable = False
-        return vectors
+        # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
+        if self._vectors is None:
+            vectors = self._read()
+            vectors.flags.writeable = False
+            self._vectors = vectors
+        return self._vectors
 
     def __getstate__(self) -> dict[str, Any]:
         return {"vectors": self.vectors, "largest_norm": self._largest_norm}
@@ -189,10 +196,12 @@ class FlatIndex:
         """Bound on |float32 value - true squared distance| for any order of summation, (m,).
 
         d products, the rounding of the point itself and of the final sums: factor d + 8 on the
-        norms.
+        norms, and as often what is lost where a product is too small for float32.  Infinite where
+        one may be too large.
         """
         norms = np.sqrt(np.einsum("md,md->m", points, points)) + self._largest_norm
-        return np.asarray((self.d + 8) * 2 * _UNIT * norms**2, dtype=np.float64)
+        bound = np.where(norms**2 < _HUGE, 2 * _UNIT * norms**2 + _TINY, np.inf)
+        return np.asarray((self.d + 8) * bound, dtype=np.float64)
 
     def _settle(
         self,
@@ -266,8 +275,10 @@ class FlatIndex:
         score = np.einsum("md,md->m", points, last) - np.einsum("md,md->m", last, last) / 2
         norms, y = np.linalg.norm(points, axis=1), self._largest_norm
         bound = (self.d + 8) * 2 * _UNIT * (norms * y + y * y)
-        bound += (self.d + 8) * 4 * _UNIT**2 * (norms + y) ** 2  # of the float64 squares
-        for row in np.flatnonzero((score <= smallest + bound) & (width < self.n)):
+        bound += (self.d + 8) * (4 * _UNIT**2 * (norms + y) ** 2 + _TINY)  # of the float64 squares
+        sure = score > smallest + bound
+        sure &= np.isfinite(smallest) & (norms * y + y * y < _HUGE)  # no value overflowed
+        for row in np.flatnonzero(~sure & (width < self.n)):
             ids[row], distances[row] = self._all(points[row], k)
         return ids, distances
 

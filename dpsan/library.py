@@ -5,6 +5,7 @@ Knows files, digests and the cache.  Must not know mechanisms.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable
@@ -74,9 +75,10 @@ class _Later(Generic[T]):
     def result(self) -> T:
         """What the function returned or raised."""
         self._thread.join()
-        if self._error is not None:
-            raise self._error
-        if not self._found:  # this process was forked from the one that has the thread
+        error, self._error = self._error, None  # kept, it would hold its callers' texts
+        if error is not None:
+            raise error.with_traceback(None)
+        if not self._found:  # asked again, or in a process forked from that of the thread
             self._found.append(self._function())
         return self._found[0]
 
@@ -94,13 +96,25 @@ def _table(store: Store, digest: str, name: str, build: Callable[[], Arrays]) ->
 
 
 def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
-    """The metric space of embeddings in memory; its tables are cached by their digest."""
-    return MetricSpace(embeddings, cached_tables(store, embeddings.digest))
+    """The metric space of embeddings in memory; its tables are cached by what they are made of.
+
+    Not by the digest: whoever made the embeddings chose it, and guarantees depend on tables.
+    """
+    content = hashlib.sha256(f"{embeddings.digest} {embeddings.vectors.shape}".encode())
+    content.update(np.ascontiguousarray(embeddings.vectors, dtype="<f4").data)
+    if embeddings.counts is not None:
+        content.update(np.ascontiguousarray(embeddings.counts, dtype="<i8").data)
+    return MetricSpace(embeddings, cached_tables(store, f"memory-{content.hexdigest()}"))
 
 
 def store_embeddings(embeddings: Embeddings, store: Store) -> None:
-    """Put embeddings into the cache under the digest that :func:`open_space` will look for."""
-    store.save(INDEX_KIND, embeddings.digest, _entry(embeddings))
+    """Put embeddings into the cache under the digest that :func:`open_space` will look for.
+
+    The file alone cannot give them again, so they are read whole when they are opened.
+    """
+    entry = _entry(embeddings)
+    entry.meta["source_suffices"] = False
+    store.save(INDEX_KIND, embeddings.digest, entry)
 
 
 class Opening:
@@ -134,6 +148,8 @@ class Opening:
         digest = self._hashing.result()
         build = partial(_build, path, self._vocab_size, digest)
         small = store.load(INDEX_KIND, digest, _SMALL)
+        if small is not None and not small.meta.get("source_suffices", True):
+            small = None  # what would be found damaged later could not be built again
         entry = small or store.get(INDEX_KIND, digest, build)
         about: dict[str, Any] = {
             "source": str(path),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -155,6 +154,7 @@ class Sanitizer:
         self._set_up(embeddings, space, certified)
         self._records = 0
         self._begun = False
+        self._made: tuple[NDArray[np.object_], Lookup] | None = None
 
     def _set_up(self, embeddings: Embeddings, space: MetricSpace, certified: float) -> None:
         self.embeddings, self.space = embeddings, space
@@ -173,12 +173,21 @@ class Sanitizer:
         self.guarantee: Guarantee = guarantee
         self._sampler = self.mechanism.prepare(space)
 
-    @cached_property
+    @property
     def _words(self) -> NDArray[np.object_]:
-        return np.array(self.embeddings.index_to_key, dtype=object)
+        return self._strings()[0]
 
-    @cached_property
+    @property
     def _lookup(self) -> Lookup:
+        return self._strings()[1]
+
+    def _strings(self) -> tuple[NDArray[np.object_], Lookup]:
+        """The words as an array, and what finds them; made with the first text."""
+        if self._made is None:
+            self._made = np.array(self.embeddings.index_to_key, dtype=object), self._new_lookup()
+        return self._made
+
+    def _new_lookup(self) -> Lookup:
         unknown = {
             UnknownPolicy.SAMPLE: self.space.n,
             UnknownPolicy.MASK: MASKED,
@@ -190,7 +199,7 @@ class Sanitizer:
     def warm_up(self) -> None:
         """Make the first draw now, when nobody waits, and throw it away: the next is quick."""
         if self._begin():
-            self._words, self._lookup  # noqa: B018 - made and kept
+            self._strings()
             self._draw(np.zeros(1, dtype=np.int64), rng.streams_for(bytes(rng.KEY_BYTES), [0], [1]))
 
     def _begin(self) -> bool:

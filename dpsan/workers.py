@@ -16,16 +16,16 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
 from dpsan.cache import Store
-from dpsan.errors import DpsanError
+from dpsan.errors import DpsanError, EmbeddingError
 from dpsan.runspec import RunSpec, Sanitized
 from dpsan.sanitizer import Sanitizer
 
@@ -96,16 +96,19 @@ class Pool:
     Args:
         spec: every worker builds its sanitizer from it, with the cache at ``root``.
         jobs: number of processes.
+        digest: of the embeddings that the guarantee was computed for; a worker that finds others
+            fails.
     """
 
-    def __init__(self, spec: RunSpec, root: Path, jobs: int) -> None:
+    def __init__(self, spec: RunSpec, root: Path, jobs: int, digest: str) -> None:
         self.window = 2 * jobs
+        self._lock, self._living = threading.Lock(), jobs
         self._waiting: SimpleQueue[tuple[_Work, Future[Sanitized]] | None] = SimpleQueue()
         context = get_context("spawn")
         pipes = [context.Pipe() for _ in range(jobs)]
         # Daemons: whatever happens, the interpreter ends them when it ends.
         self._processes = [
-            context.Process(target=_serve, args=(theirs, spec, root), daemon=True)
+            context.Process(target=_serve, args=(theirs, spec, root, digest), daemon=True)
             for _, theirs in pipes
         ]
         self._threads = [
@@ -131,6 +134,9 @@ class Pool:
         if kind is not None:
             for process in self._processes:
                 process.kill()  # they write nothing that a kill could spoil
+        with suppress(Empty):  # nobody asks for these answers any more
+            while item := self._waiting.get_nowait():
+                item[1].cancel()
         for _ in self._threads:
             self._waiting.put(None)
         for thread in self._threads:
@@ -158,13 +164,22 @@ class Pool:
                 done: Sanitized | Exception = worker.recv()
             except (EOFError, OSError):
                 done = _DiedError()
+                worker.close()
             except Exception as error:  # noqa: BLE001, raised where the answer is asked for
                 done = error
             if isinstance(done, Exception):
                 answer.set_exception(done)
             else:
                 answer.set_result(done)
+            if worker.closed and self._others_live():
+                return  # what waits is theirs
         worker.close()
+
+    def _others_live(self) -> bool:
+        """A worker has died: whether one is left.  The last one's thread refuses what waits."""
+        with self._lock:
+            self._living -= 1
+            return self._living > 0
 
 
 @contextmanager
@@ -187,13 +202,15 @@ def _inherited() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _serve(parent: Connection, spec: RunSpec, root: Path) -> None:
+def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
     """A worker's life: it ends when its parent closes the connection."""
     for number in _PARENTS:
         signal.signal(number, signal.SIG_IGN)  # the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         sanitizer = Sanitizer.from_spec(spec, Store(root))
+        if sanitizer.embeddings.digest != digest:
+            raise EmbeddingError(sanitizer.embeddings.source, "changed after the start")
         sanitizer.warm_up()
         opened: Sanitizer | Exception = sanitizer
     except Exception as error:  # noqa: BLE001, raised in the parent

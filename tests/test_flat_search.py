@@ -91,3 +91,20 @@ def test_answers_depend_on_neither_threads_nor_batch(monkeypatch, threads):
         assert (shared[0] == alone[0][at]).all()
         assert (shared[1] == alone[1][at]).all()
         assert (index.nearest(points[at].astype(np.float64)) == nearest[at]).all()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-24, 1e-21, 1e-18, 1e17, 1e18, 1e19, 1e30])
+@pytest.mark.parametrize("far", [1.0, 1e3])
+def test_where_float32_ends(scale, far):
+    """Products that vanish or overflow: the answer is still that of float64, in any batch."""
+    vectors, points = made(300, 24)
+    with np.errstate(over="ignore", invalid="ignore"):
+        vectors = (vectors * np.float64(scale)).astype(np.float32)
+        points = points.astype(np.float64) * scale * far
+        index = FlatIndex(vectors)
+        exact = [index._all(point, 3)[0].tolist() for point in points]
+        for size in (1, 3, 24):
+            for at in range(0, 24, size):
+                part = points[at : at + size]
+                assert index.search(part, 3)[0].tolist() == exact[at : at + size]
+                assert index.nearest(part).tolist() == [row[0] for row in exact[at : at + size]]

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import make_embeddings
 
 from dpsan import library
 from dpsan.cache import Store
 from dpsan.embeddings import load
+from dpsan.embeddings.base import Embeddings
 from dpsan.errors import EmbeddingError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.sanitizer import Sanitizer
+from dpsan.space import MetricSpace
 
 
 def _write(path: Path, vectors: np.ndarray) -> None:
@@ -157,3 +160,47 @@ def test_a_sanitizer_leaves_memory_at_once(tmp_path, embeddings):
         assert [each() for each in held] == [None, None]
     finally:
         gc.enable()
+
+
+def test_tables_of_embeddings_in_memory_are_of_their_vectors(tmp_path):
+    """Whoever makes embeddings chooses their digest: no guarantee may depend on it."""
+    made = make_embeddings()
+    store = Store(tmp_path)
+    for factor in (1.0, 10.0):
+        vectors = made.vectors * np.float32(factor)
+        embeddings = Embeddings(made.index_to_key, vectors, "mem", "mine", made.counts)
+        space = library.space_of(embeddings, store)
+        kind = MECHANISMS["trlaplace"].build(2.0, {"delta": 1e-6})
+        fresh = kind.noise_scale(MetricSpace(embeddings))
+        assert kind.noise_scale(space) == fresh
+        assert space.diameter == MetricSpace(embeddings).diameter
+
+
+def test_an_error_is_told_once_and_tried_again():
+    """Kept, it would hold the frames of its callers, and their texts."""
+    fails = [MemoryError(), MemoryError()]
+
+    def read():
+        if fails:
+            raise fails.pop()
+        return 5
+
+    later = library._Later(read)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            later.result()
+        assert later._error is None
+    assert later.result() == 5
+    assert later.result() == 5
+
+
+def test_what_a_file_alone_cannot_give_is_read_at_once(tmp_path):
+    """Vectors of a pickle: a cache that is cleared later is no trouble."""
+    path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
+    path.write_text("a 1 2\nb 2 1\n")
+    library.store_embeddings(load(path), store)
+    embeddings, space = library.open_space(path, None, store)
+    store.clear()
+    assert embeddings.index_to_key == ["a", "b"]
+    assert space.vectors.tolist() == [[1, 2], [2, 1]]
+    assert type(embeddings) is Embeddings

@@ -51,7 +51,8 @@ def main() -> NoReturn:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     status = _close_streams(_guarded(_run))
     for number in _SIGNALS:
-        signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
+        if signal.getsignal(number) is _interrupt:
+            signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
     atexit._run_exitfuncs()
     os._exit(status)  # nothing is gained by taking modules and memory apart
 

@@ -18,7 +18,6 @@ from dpsan.errors import UsageError
 if TYPE_CHECKING:
     from dpsan.cache import Store
     from dpsan.run import Result
-    from dpsan.runspec import RunSpec
     from dpsan.sanitizer import Sanitizer
     from dpsan.workers import Pool
 
@@ -288,7 +287,7 @@ def rewrite(
             complain=say,
         )
         if jobs and jobs > 1 and engine == "local":
-            run.workers = stack.enter_context(_pool(sanitizer.spec, store, jobs))
+            run.workers = stack.enter_context(_pool(sanitizer, store, jobs))
         if audit:
             run.audit = stack.enter_context(
                 AuditWriter(
@@ -311,10 +310,10 @@ def rewrite(
     return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
 
 
-def _pool(spec: RunSpec, store: Store, jobs: int) -> Pool:
+def _pool(sanitizer: Sanitizer, store: Store, jobs: int) -> Pool:
     from dpsan.workers import Pool  # heavy import
 
-    return Pool(spec, store.root, jobs)
+    return Pool(sanitizer.spec, store.root, jobs, sanitizer.embeddings.digest)
 
 
 def _conclude(

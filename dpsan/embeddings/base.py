@@ -90,17 +90,18 @@ class StoredEmbeddings(Embeddings):
         about = {"source": source, "digest": digest, "counts": counts, "dropped": dropped}
         self.__dict__.update(about, _shape=shape, _parts=parts)  # the base is frozen
 
-    @cached_property
+    # No cached_property: in Python 3.11 that holds a lock while it reads, also for forked children.
+    @property
     def index_to_key(self) -> list[str]:
         """The words."""
         return self._parts.words()[0]
 
-    @cached_property
+    @property
     def key_to_index(self) -> dict[str, int]:
         """Row number of each word."""
         return self._parts.words()[1]
 
-    @cached_property
+    @property
     def vectors(self) -> NDArray[np.float32]:
         """The vectors."""
         return self._parts.vectors()

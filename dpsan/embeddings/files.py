@@ -11,12 +11,11 @@ import io
 import json
 import os
 import stat
+import threading
 import zipfile
 import zlib
 from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -37,7 +36,6 @@ _RATIO: Final = 200
 """Beyond these, decompressed bytes per compressed byte; vectors as text reach about 10."""
 _PART: Final = 64 << 20
 """Bytes of a file that one thread hashes."""
-_HASHERS: Final = 2
 _LOADER_FORMAT: Final = 1
 """Part of every digest: raise it when the same file and options would load differently."""
 
@@ -191,9 +189,40 @@ def _sha256(path: Path) -> str:
         size = os.fstat(stream.fileno()).st_size
         if size <= _PART:
             return _part_sha256(stream.fileno(), 0)
-        with ThreadPoolExecutor(_HASHERS) as pool:
-            parts = pool.map(partial(_part_sha256, stream.fileno()), range(0, size, _PART))
-            return f"parts of {_PART}: {' '.join(parts)}"
+        parts = _Parts(stream.fileno(), size)
+        return f"parts of {_PART}: {' '.join(parts.hashed())}"
+
+
+class _Parts:
+    """The parts of a file, hashed by this thread and another, a daemon: nobody waits for its end.
+
+    Args:
+        descriptor: of the file.
+        size: in bytes.
+    """
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self._descriptor = descriptor
+        self._starts = iter(range(0, size, _PART))
+        self._found: dict[int, str] = {}
+        self._errors: list[BaseException] = []
+
+    def hashed(self) -> list[str]:
+        """The SHA-256 of each part.  Raises OSError."""
+        helper = threading.Thread(target=self._work, daemon=True)
+        helper.start()
+        self._work()
+        helper.join()
+        if self._errors:
+            raise self._errors[0]
+        return [self._found[start] for start in sorted(self._found)]
+
+    def _work(self) -> None:
+        try:
+            for start in self._starts:  # each takes the next
+                self._found[start] = _part_sha256(self._descriptor, start)
+        except BaseException as error:  # noqa: BLE001 - raised by hashed()
+            self._errors.append(error)
 
 
 def _part_sha256(descriptor: int, start: int) -> str:
