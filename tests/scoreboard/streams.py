@@ -97,6 +97,7 @@ def configurations(quick: bool, folder: Path) -> Row:
 
     from dpsan.batch import Plan, rewrite_stream
     from dpsan.cache import Store
+    from dpsan.embeddings import file_digest
     from dpsan.formats.base import ReadOptions
     from dpsan.formats.source import FileSource
     from dpsan.run import Run
@@ -109,7 +110,7 @@ def configurations(quick: bool, folder: Path) -> Row:
         "≥ 100",
     )
     source = embedding_file(folder / "e.txt", 2000)
-    spec = RunSpec(epsilon=4.0, embeddings=source)
+    spec, digest = RunSpec(epsilon=4.0, embeddings=source), file_digest(source)
     files = _one_text(folder)
     hashes: dict[str, set[str]] = {}
     plain: dict[bool, set[str]] = {False: set(), True: set()}
@@ -151,7 +152,8 @@ def configurations(quick: bool, folder: Path) -> Row:
         root = folder / f"cache-{count}"
         for warm in (False, True):
             # Cold: the workers, or in one process every configuration, begin without a cache.
-            with Pool(spec, root, count) if count > 1 else nullcontext() as pool:
+            several = Pool(spec, root, count, digest) if count > 1 else nullcontext()
+            with several as pool:
                 for threads in (1, 2):
                     faiss.omp_set_num_threads(threads)
                     for batch in (1, 7, 4096):
