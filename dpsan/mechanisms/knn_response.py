@@ -55,6 +55,8 @@ _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""
 _SIZES: Final = (5, 10, 20, 50)
 """Values of K that ``auto`` tries: below 5 the true word is too often kept."""
+_ROOMY: Final = 40.0
+"""Nats: no weight has room for a larger ratio, ln 2^56 = 38.8."""
 _FREQUENT: Final = 4000
 _RARE: Final = 1000
 """Inputs whose cosines are averaged: the most frequent words, and some of the others."""
@@ -72,13 +74,14 @@ def integer_weights(epsilon: float, k: int, m: int) -> tuple[int, int]:
     shift = max(0, 55 - math.ceil(bits))
     outside = 1 << shift
     room = ((1 << 56) - (m - k) * outside) // max(k, 1)
-    # Rounded down, and once more by one part in 2^50: exp() itself may round up.
-    inside = int(math.exp(epsilon) * outside * (1 - 2.0**-50)) if epsilon < 38 else room
+    # Rounded down, and once more by one part in 2^50: exp() itself may round up.  Whatever epsilon
+    # is, the weight is at most that; ``room`` only makes it less.
+    inside = int(math.exp(min(epsilon, _ROOMY)) * outside * (1 - 2.0**-50))
     return max(min(inside, room), outside), outside
 
 
 def integer_epsilon(epsilon: float, k: int, m: int) -> float:
-    """The exact loss of the integer weights, rounded up."""
+    """The exact loss of the integer weights, rounded up: what is sampled, so what is printed."""
     inside, outside = integer_weights(epsilon, k, m)
     return log_ratio(inside, outside) if k else 0.0
 
@@ -233,8 +236,7 @@ class KnnResponse(Mechanism):
         k, m = self.sizes(space)
         return Guarantee(
             status=self.status,
-            # The exact integer law; never above epsilon.
-            epsilon_ldp=min(self.epsilon, integer_epsilon(self.epsilon, k, m)),
+            epsilon_ldp=integer_epsilon(self.epsilon, k, m),
             claimed=Claim(self.epsilon),
             why="two weights with ratio e^epsilon and the same total for every word",
             source=self.source,

@@ -46,7 +46,7 @@ class KRR(Mechanism):
         """Pure LDP; no metric needed."""
         return Guarantee(
             status=self.status,
-            epsilon_ldp=min(self.epsilon, integer_epsilon(self.epsilon, 1, space.n)),
+            epsilon_ldp=integer_epsilon(self.epsilon, 1, space.n),
             claimed=Claim(self.epsilon),
             why="two weights with ratio e^epsilon and the same total for every word",
             source=self.source,

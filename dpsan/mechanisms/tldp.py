@@ -286,9 +286,7 @@ class TLDP(Mechanism):
         return Guarantee(
             status=self.status,
             # Lines: every table is certified when it is made, for any number of words.
-            epsilon_ldp=self.epsilon
-            if self.tensor == "line"
-            else min(self.epsilon, sampler.certified_epsilon(1)),
+            epsilon_ldp=self.epsilon if self.tensor == "line" else sampler.certified_epsilon(1),
             claimed=Claim(self.epsilon),
             why=why,
             source=self.source,

@@ -49,7 +49,8 @@ def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
     first = 62 - math.ceil(math.log2(float(ratios.sum()) + 1))
     first = max(min(first, 61), 0)
     # Rounded up, after one part in 2^40 for the power itself: never below the exact ratio.
-    weights = np.ceil(ratios * (1 + 2.0**-40) * 2.0**first).astype(np.uint64)
+    # At least 1: beyond 745 nats a ratio is 0 in float64.
+    weights = np.maximum(np.ceil(ratios * (1 + 2.0**-40) * 2.0**first), 1.0).astype(np.uint64)
     weights[0] = 1 << first
     return np.minimum.accumulate(weights)
 
@@ -111,7 +112,7 @@ class ZipfResponse(Mechanism):
         weights = rank_weights(self.epsilon, space.n)
         return Guarantee(
             status=self.status,
-            epsilon_ldp=min(self.epsilon, rank_certificate(weights, (0, 0)).epsilon_ldp),
+            epsilon_ldp=rank_certificate(weights, (0, 0)).epsilon_ldp,
             claimed=Claim(self.epsilon),
             why="the same n weights for every word, in another order: the total cancels",
             source=self.source,
