@@ -182,8 +182,14 @@ class FlatIndex:
     def _propose(
         self, points: NDArray[np.float64], width: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        asked = np.ascontiguousarray(points, dtype=np.float32)
-        return least_values(self.vectors, asked, width)
+        with np.errstate(over="ignore"):
+            asked = np.ascontiguousarray(points, dtype=np.float32)
+        found, near = least_values(self.vectors, asked, width)
+        # FAISS has no row where a value overflows.  Such a point has an infinite bound: nothing is
+        # concluded from its values, but its candidates are rows, and all of them if width is n.
+        lost = (found < 0).any(axis=1)
+        found[lost], near[lost] = np.arange(width), 0.0
+        return found, near
 
     def _apart(
         self, points: NDArray[np.float64], near: NDArray[np.float32], far: NDArray[np.float32]
@@ -259,10 +265,11 @@ class FlatIndex:
         There x² drowns x·y - y²/2 in float32; without x² the rounding is smaller by |x|/|y|.
         """
         width = min(self.n, k + _FAR_EXTRA)
-        if self._half_squares is None:
-            self._half_squares = np.einsum("nd,nd->n", self.vectors, self.vectors) / 2
-        scores = points.astype(np.float32) @ self.vectors.T
-        scores -= self._half_squares
+        with np.errstate(over="ignore", invalid="ignore"):  # judged below
+            if self._half_squares is None:
+                self._half_squares = np.einsum("nd,nd->n", self.vectors, self.vectors) / 2
+            scores = points.astype(np.float32) @ self.vectors.T
+            scores -= self._half_squares
         found = np.argpartition(-scores, width - 1, axis=1)[:, :width]
         smallest = np.take_along_axis(scores, found, axis=1).min(axis=1).astype(np.float64)
         ids = np.empty((len(points), k), dtype=np.int64)

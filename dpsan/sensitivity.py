@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.errors import UsageError
 from dpsan.index import FlatIndex
 from dpsan.space import Arrays, MetricSpace
 
@@ -26,6 +27,9 @@ _PAIRS: Final = 512
 _NEAR: Final = 1e-6
 """Pairs nearer than this share of the largest squared norm are compared by differences."""
 _MANY: Final = 5_000_000
+_LEAST: Final = 2.0**-100
+"""Smallest clipping radius, and smallest factor of a clipped vector: far above the denormal
+numbers of float32, where rounding is no longer relative."""
 
 
 def largest_norm(vectors: NDArray[np.float32]) -> float:
@@ -47,6 +51,9 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
 
     Args:
         clip: the radius, or "auto": the largest norm, so that nothing moves.
+
+    Raises:
+        UsageError: a radius so small that clipped vectors of 32 bits might lie beyond it.
     """
     held = space.table("largest-norm", lambda: {"norm": np.array([largest_norm(space.vectors)])})
     largest = float(held["norm"][0])
@@ -54,8 +61,15 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
         return space, largest
     if largest <= clip:
         return space, float(clip)
+    least = max(_LEAST, largest * _LEAST)
+    if clip < least:
+        raise UsageError(
+            f"clip must be >= {least:.3g} for vectors of 32 bits with norms up to {largest:.3g} "
+            f"(got {clip:g})"
+        )
     norms = np.concatenate(_norms(space.vectors))
-    # Rounded down by more than float32 rounding can add.
+    # Rounded down by more than float32 rounding can add: 2^-24 for the factor, as much for a
+    # product, and 2^-150 for a coordinate below the normal numbers, far less than _LEAST.
     factors = np.where(norms > clip, clip * (1 - 2.0**-22) / norms, 1.0).astype(np.float32)
     index = FlatIndex.over(space.vectors * factors[:, None])
     name = f"clip-{float(clip)!r}"
@@ -91,7 +105,8 @@ def _l1(vectors: NDArray[np.float32]) -> Arrays:
     )
     best, here = 0.0, int(np.argmax(radii))
     for _ in range(8):  # each step goes to the row farthest from the present one
-        far = np.abs(vectors - vectors[here]).sum(axis=1, dtype=np.float64)
+        with np.errstate(over="ignore"):  # float32 is enough to choose a row
+            far = np.abs(vectors - vectors[here]).sum(axis=1, dtype=np.float64)
         there = int(np.argmax(far))
         reached = float(np.abs(vectors[here].astype(np.float64) - vectors[there]).sum())
         if reached <= best:

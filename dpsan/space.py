@@ -266,8 +266,10 @@ def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
     here = int(np.argmax(radii))
     far = np.empty(len(vectors), dtype=np.float32)
     for _ in range(8):  # each step goes to the row farthest from the present one
-        for at in range(0, len(vectors), 4096):
-            far[at : at + 4096] = np.linalg.norm(vectors[at : at + 4096] - vectors[here], axis=1)
+        with np.errstate(over="ignore"):  # float32 is enough to choose a row
+            for at in range(0, len(vectors), 4096):
+                part = slice(at, at + 4096)
+                far[part] = np.linalg.norm(vectors[part] - vectors[here], axis=1)
         there = int(np.argmax(far))
         reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there]))
         if reached <= low:

@@ -108,3 +108,22 @@ def test_where_float32_ends(scale, far):
                 part = points[at : at + size]
                 assert index.search(part, 3)[0].tolist() == exact[at : at + size]
                 assert index.nearest(part).tolist() == [row[0] for row in exact[at : at + size]]
+
+
+@pytest.mark.parametrize("scale", [1e19, 1e25, 1e38])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9])
+def test_long_vectors_of_few_words(scale, n):
+    """FAISS gives no row where all values overflow; the answers are still whole and right."""
+    vectors = np.random.default_rng(n).normal(size=(n, 3)) * scale
+    vectors = np.clip(vectors, -3e38, 3e38).astype(np.float32)
+    index, own = FlatIndex(vectors), vectors.astype(np.float64)
+    points = np.concatenate([own, 0.9 * own + 0.1 * own[::-1], [[1e39, 0.0, 0.0]]])
+    exact = ((points[:, None] - own) ** 2).sum(axis=2)
+    order = np.argsort(exact, axis=1, kind="stable")
+    assert (index.nearest(points) == order[:, 0]).all()
+    for k in range(1, n + 1):
+        found, distances = index.search(points, k)
+        assert (found == order[:, :k]).all()
+        assert np.allclose(distances**2, np.take_along_axis(exact, found, axis=1))
+        asked = np.arange(len(points))
+        assert (index.ranked(points, k, asked, 0 * asked + k - 1)[:, -1] == order[:, k - 1]).all()

@@ -6,6 +6,11 @@ from scipy.spatial.distance import pdist
 from support import make_embeddings
 
 from dpsan import sensitivity
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import UsageError
+from dpsan.mechanisms.clipped_laplace import ClippedLaplace
+from dpsan.mechanisms.gaussian import AnalyticGaussian
+from dpsan.mechanisms.trlaplace import TrLaplace
 from dpsan.space import MetricSpace
 
 
@@ -50,3 +55,40 @@ def test_clipping():
     assert (new <= before * (1 + 1e-6)).all()
     assert sensitivity.l2_diameter(moved, radius) <= 3.0
     assert sensitivity.clipped(space, 100.0)[1] == 100.0
+
+
+@pytest.mark.parametrize("scale", [1e-41, 1e-36, 1e-30, 1e-20, 1.0, 1e15, 1e30])
+@pytest.mark.parametrize("clip", [1e-44, 3e-42, 1e-39, 1e-31, 1e-29, 1e-20, 1e-3, 1e10])
+def test_no_clipped_vector_lies_beyond_the_radius(scale, clip):
+    """In the denormal numbers of float32 a factor rounds up by a third: refused, or exact."""
+    made = make_embeddings(200, 5)
+    vectors = (made.vectors * scale).astype(np.float32)
+    vectors[1] *= np.float32(1e-3)
+    space = MetricSpace(Embeddings(made.index_to_key, vectors, "made-up", f"scaled {scale}"))
+    largest = sensitivity.largest_norm(vectors)
+    try:
+        moved, radius = sensitivity.clipped(space, clip)
+    except UsageError as error:
+        assert clip < largest  # what needs no clipping is always taken
+        assert clip < 1e-30 * max(largest, 1)
+        assert f"(got {clip:g})" in error.message
+        return
+    after = sensitivity.largest_norm(moved.vectors)
+    assert after <= radius * (1 + 1e-8)
+    assert after <= clip * (1 + 1e-8)
+    assert pdist(moved.vectors.astype(float)).max() <= 2 * radius
+    # The clipped words keep their directions.
+    longest = int(np.argmax(np.linalg.norm(vectors.astype(float), axis=1)))
+    before, new = vectors[longest].astype(float), moved.vectors[longest].astype(float)
+    ratio = new / before
+    assert np.allclose(ratio, ratio[0], rtol=1e-5)
+
+
+def test_gaussian_noise_in_the_denormals_is_refused():
+    """Its delta was 4.1e-6 where 1e-6 was printed."""
+    space = MetricSpace(make_embeddings(50, 5))
+    for mechanism in (AnalyticGaussian(1.0, 1e-6, 1e-44), TrLaplace(1.0, 1e-6, 1e-44)):
+        with pytest.raises(UsageError, match="32 bits"):
+            mechanism.prepare(space)
+    with pytest.raises(UsageError, match="32 bits"):
+        ClippedLaplace(1.0, 1e-44).prepare(space)
