@@ -167,11 +167,13 @@ class Accountant:
         delta = f", delta {number(guarantee.delta)}" if guarantee.delta else ""
         metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
         parts = [
-            f"epsilon {number(epsilon)} per unit of {metric} distance"
+            f"epsilon {number(epsilon)} per unit of {metric} distance{guarantee.rounding}"
             for metric, epsilon in metrics
             if metric is not None and epsilon is not None
         ]
-        parts = parts or [f"epsilon {number(self.epsilon)}"]
+        if not parts:  # an epsilon per unit of distance without a promise of it is a parameter only
+            own = "parameter " if mechanism.epsilon_unit != "nats" else ""
+            parts = [f"{own}epsilon {number(self.epsilon)}"]
         out = [
             f"{mechanism.name} ({guarantee.status}): {', '.join(parts)}{delta} per {each}; "
             f"LDP epsilon {number(guarantee.epsilon_ldp)} per {each}"

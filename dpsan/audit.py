@@ -54,6 +54,7 @@ def guarantee_row(guarantee: Guarantee) -> dict[str, Any]:
         "delta": guarantee.delta,
         "metric": guarantee.metric,
         "epsilon_metric": _finite(guarantee.epsilon_metric),
+        "slack": guarantee.slack,
         "also": [list(each) for each in guarantee.also],
         "per_line": guarantee.per_line,
         "infinite_loss_mass": guarantee.infinite_loss_mass,

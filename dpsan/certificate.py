@@ -50,18 +50,18 @@ _TOP: Final = 62 * math.log(2)
 """Logarithm of the largest integer weight."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
     """The loss of the law that is sampled, over every pair of inputs (``n`` is ⊥)."""
 
     method: str
     epsilon_ldp: float
     """Upper bound on every loss, nats; the true maximum is at least this minus ``slack``."""
-    epsilon_metric: float | None
+    epsilon_metric: float | None = None
     """Least value with loss <= epsilon_metric·distance + slack for all pairs; None: no metric."""
-    delta: float
+    delta: float = 0.0
     """Smallest delta with which the claimed epsilon holds; 0 where the law keeps the claim."""
-    infinite_loss_mass: float
+    infinite_loss_mass: float = 0.0
     """Largest probability of an output that excludes some other input altogether."""
     pair: tuple[int, int]
     """Inputs with the largest loss, of the first against the second."""
@@ -130,8 +130,11 @@ def exp_certificate(
     unknown: float,
     error: float,
     block: int,
+    distance_error: float = 0.0,
 ) -> Certificate | None:
     """Certificate of integer weights close to 2^62·exp(-score), score a metric; ⊥ is uniform.
+
+    It speaks of the true distances: their rounding is in ``slack``.
 
     Args:
         space: the outputs.
@@ -141,8 +144,10 @@ def exp_certificate(
         key: names the law, for the cache.
         metric: name of the metric.
         unknown: distance of ⊥ from every word.
-        error: bound on abs(ln weight - 62·ln 2 + exact score).
+        error: bound on abs(ln weight - 62·ln 2 + score of the true distance), and on what rounding
+            a distance does to its score.
         block: words at a time.
+        distance_error: bound on the rounding of a distance.
 
     Returns:
         None where 2·n²·d is beyond a few minutes.
@@ -150,19 +155,14 @@ def exp_certificate(
     started = time.perf_counter()
     if 2.0 * space.n**2 * (space.d + 32) > _WORK:
         return None
-
-    def build() -> dict[str, NDArray[Any]]:
-        return _exp_losses(space, weights, distances, score, unknown, error, block)
-
-    found = space.table(f"certificate-2-{key}", build)
+    law = weights, distances, score, unknown, (error, distance_error), block
+    found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *law))
     ldp, per_unit, slack = found["values"].tolist()
     first, second = found["pair"].tolist()
     return Certificate(
         method="exact certificate, integer weights",
         epsilon_ldp=ldp,
         epsilon_metric=per_unit,
-        delta=0.0,
-        infinite_loss_mass=0.0,
         pair=(first, second),
         seconds=time.perf_counter() - started,
         metric=metric,
@@ -176,46 +176,53 @@ def _exp_losses(
     distances: Callable[[Ids], Floats],
     score: Callable[[Floats], Floats],
     unknown: float,
-    error: float,
+    errors: tuple[float, float],
     block: int,
 ) -> dict[str, NDArray[Any]]:
     n = space.n
-    totals, least = np.empty(n), np.empty(n)
+    totals, smallest = np.empty(n), np.empty(n)
     for at in range(0, n, block):
         ids = np.arange(at, min(at + block, n))
         rows = weights(ids)
         totals[ids] = rows.sum(axis=1, dtype=np.float64)
-        least[ids] = rows.min(axis=1)
+        smallest[ids] = rows.min(axis=1)
     totals = np.log(totals)
     # ⊥ against words and words against ⊥, exact from the integers.
-    from_unknown = totals - math.log(n) - np.log(least)
+    from_unknown = totals - math.log(n) - np.log(smallest)
     to_unknown = math.log(n) + _TOP - totals
     w = int(np.argmax(from_unknown))
     worst, pair = float(from_unknown[w]), (n, w)
     w = int(np.argmax(to_unknown))
     if to_unknown[w] > worst:
         worst, pair = float(to_unknown[w]), (w, n)
-    # The triangle inequality holds for the exact scores: two weights and one score are rounded,
-    # and totals of n <= 2^24 float64 terms are good to 1e-8.
-    slack = 3 * error + 2e-8 * (n > 1 << 20) + 1e-11
+    # The triangle inequality holds for the true scores: two weights and the score at hand are
+    # rounded, so a loss is at most score + gap + 3·error, and a gap at most score + 3·error.
+    # Totals of n <= 2^24 float64 terms are good to 1e-8.
+    rounded = 3 * errors[0] + 2e-8 * (n > 1 << 20) + 1e-11
     per_unit = worst / unknown if unknown > 0 else 0.0
     for at in range(0, n, 8 * block):
         ids = np.arange(at, min(at + 8 * block, n))
         apart = distances(ids)
-        losses = score(apart)
+        scores = score(apart)
         gaps = np.abs(totals[ids, None] - totals)
-        # Next to a word the gap is all rounding, and rounding is in the slack already.
-        near = apart < 1e-3
-        gaps[near] = np.maximum(gaps[near] - slack, 0)
-        losses += gaps
+        losses = scores + gaps
         place = int(np.argmax(losses))
         if losses.flat[place] > worst:
             worst = float(losses.flat[place])
             i, j = at + place // n, place % n
             pair = (i, j) if totals[i] <= totals[j] else (j, i)
+        # What rounding may have made of a gap is slack and no loss per unit: all that it can be
+        # next to a word, elsewhere what exceeds the score.
+        least = np.maximum(gaps - rounded, 0)
+        np.minimum(gaps, scores, out=gaps)
+        gaps[scores < 1000 * rounded] = 0
+        np.maximum(gaps, least, out=gaps)
+        gaps += scores
         apart[apart == 0] = math.inf
-        losses /= apart
-        per_unit = max(per_unit, float(losses.max()))
+        gaps /= apart
+        per_unit = max(per_unit, float(gaps.max()))
+    # loss <= score + gap less rounding + 2·rounded, and the true distance is not that at hand.
+    slack = 2 * rounded + per_unit * errors[1]
     return {
         "values": np.array([worst + slack, per_unit, slack]),
         "pair": np.array(pair, dtype=np.int64),
@@ -247,9 +254,6 @@ def set_certificate(
     return Certificate(
         method="exact certificate, two integer weights",
         epsilon_ldp=worst,
-        epsilon_metric=None,
-        delta=0.0,
-        infinite_loss_mass=0.0,
         pair=worst_pair,
         seconds=time.perf_counter() - started,
     )
@@ -266,9 +270,6 @@ def rank_certificate(weights: NDArray[np.uint64], pair: tuple[int, int]) -> Cert
     return Certificate(
         method="exact certificate, integer weights by rank",
         epsilon_ldp=log_ratio(int(weights[0]), int(weights[-1])),
-        epsilon_metric=None,
-        delta=0.0,
-        infinite_loss_mass=0.0,
         pair=pair,
         seconds=time.perf_counter() - started,
     )
@@ -285,7 +286,6 @@ def support_certificate(mass: float, pair: tuple[int, int], delta: float) -> Cer
     return Certificate(
         method="supports differ, closed form",
         epsilon_ldp=math.inf,
-        epsilon_metric=None,
         delta=delta,
         infinite_loss_mass=mass,
         pair=pair,

@@ -97,6 +97,7 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
         "true": {
             "epsilon_metric": _finite(guarantee.epsilon_metric),
             "metric": guarantee.metric,
+            "slack": guarantee.slack,
             "epsilon_ldp": _finite(guarantee.epsilon_ldp),
             "delta": guarantee.delta,
             "infinite_loss_mass": guarantee.infinite_loss_mass,

@@ -25,7 +25,7 @@ _WORK: Final = 2e10
 _BLOCK: Final = 256
 _PAIRS: Final = 512
 _NEAR: Final = 1e-6
-"""Pairs nearer than this share of the largest squared norm are compared by differences."""
+"""Pairs nearer than this share of their two squared norms are compared by differences."""
 _MANY: Final = 5_000_000
 _LEAST: Final = 2.0**-100
 """Smallest clipping radius, and smallest factor of a clipped vector: far above the denormal
@@ -131,22 +131,27 @@ def _l1(vectors: NDArray[np.float32]) -> Arrays:
     return {"bound": np.array([best * _UP]), "exact": np.array([True])}
 
 
-def largest_stretch(points: NDArray[np.float64], phi: NDArray[np.float64]) -> float:
-    """Max |Phi s|/|s| over all differences s of rows, rounded up; inf where too many are near.
+def largest_stretch(points: NDArray[np.float64], images: NDArray[np.float64]) -> float:
+    """Max |f(x) - f(y)|/|x - y| over all pairs of rows, rounded up.
+
+    Inf where too many pairs are near, or where equal points have different images.
 
     Args:
-        points: shape (n, d); phi: shape (d, m).
+        points: shape (n, d).
+        images: what the map f made of them, as they are used, rounding included; shape (n, m).
     """
-    images = points @ phi
-    squares = np.einsum("nd,nd->n", points, points)
-    lengths = np.einsum("nm,nm->n", images, images)
-    limit = _NEAR * float(squares.max())
+    apart, squares = points - points.mean(axis=0), np.empty(len(points))
+    moved, lengths = images - images.mean(axis=0), np.empty(len(points))
+    np.einsum("nd,nd->n", apart, apart, out=squares)
+    np.einsum("nm,nm->n", moved, moved, out=lengths)
     best, near = 0.0, 0
     for at in range(0, len(points), _PAIRS):
         block = slice(at, at + _PAIRS)
-        far = squares[block, None] + squares[at:] - 2 * points[block] @ points[at:].T
-        image = lengths[block, None] + lengths[at:] - 2 * images[block] @ images[at:].T
-        close = far <= limit  # cancellation: the formula is good to 1e-13 of the largest square
+        limit = squares[block, None] + squares[at:]
+        far = limit - 2 * apart[block] @ apart[at:].T
+        image = lengths[block, None] + lengths[at:] - 2 * moved[block] @ moved[at:].T
+        limit *= _NEAR
+        close = far <= limit  # cancellation: the formula is good to 1e-13 of the two squares
         rows, columns = np.nonzero(close)
         far[close] = np.inf
         best = max(best, float((image / far).max()))
@@ -154,11 +159,14 @@ def largest_stretch(points: NDArray[np.float64], phi: NDArray[np.float64]) -> fl
         near += int(distinct.sum())
         if near > _MANY:
             return float("inf")
+        rows, columns = at + rows[distinct], at + columns[distinct]
         for part in range(0, len(rows), 8192):
             pair = slice(part, part + 8192)
-            s = points[at + rows[pair]] - points[at + columns[pair]]
-            size = np.einsum("nd,nd->n", s, s)
-            moved = s[size > 0] @ phi
-            ratios = np.einsum("nm,nm->n", moved, moved) / size[size > 0]
-            best = max(best, float(ratios.max(initial=0.0)))
+            # Differences of the rows themselves, which lose nothing.
+            s, t = (each[rows[pair]] - each[columns[pair]] for each in (points, images))
+            size, moves = np.einsum("nd,nd->n", s, s), np.einsum("nm,nm->n", t, t)
+            if (moves[size == 0] > 0).any():
+                return float("inf")
+            known = size > 0
+            best = max(best, float((moves[known] / size[known]).max(initial=0.0)))
     return float(np.sqrt(best)) * (1 + 1e-6)

@@ -52,6 +52,8 @@ class Verification:
     certified: float | None
     """Upper bound of the LDP epsilon by that method; None where there is none."""
     certified_metric: float | None
+    certified_slack: float
+    """Nats that rounding adds to ``certified_metric`` times the distance."""
     certified_delta: float | None
     """Smallest delta with which the claimed epsilon holds."""
     empirical: Finding
@@ -200,13 +202,14 @@ def verify(
         inputs, _allowed(sanitizer, claim, rows), claim.delta, _direction(sanitizer, rows)
     )
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
-    method, upper, per_unit, delta = _upper(certificate, guarantee)
+    method, upper, per_unit, slack, delta = _upper(certificate, guarantee)
     return Verification(
         _verdict(claim, guarantee, certificate, finding),
         method,
         claim,
         None if upper is None or math.isinf(upper) else upper,
         per_unit,
+        slack,
         delta,
         finding,
         time.perf_counter() - started,
@@ -215,25 +218,18 @@ def verify(
 
 def _upper(
     certificate: Certificate | None, guarantee: Guarantee
-) -> tuple[str, float | None, float | None, float | None]:
-    """Method, LDP epsilon, metric epsilon and delta of the strongest upper bound."""
+) -> tuple[str, float | None, float | None, float, float | None]:
+    """Method, LDP epsilon, metric epsilon with its slack, and delta of the strongest bound."""
+    found: Certificate | Guarantee = certificate or guarantee
     if certificate is not None:
-        return (
-            certificate.method,
-            certificate.epsilon_ldp,
-            certificate.epsilon_metric,
-            certificate.delta,
-        )
-    if guarantee.status is Status.PROVED:
-        return (
-            "analytic: closed form",
-            guarantee.epsilon_ldp,
-            guarantee.epsilon_metric,
-            guarantee.delta,
-        )
-    if guarantee.delta or not math.isinf(guarantee.epsilon_ldp):
-        return "analytic: true guarantee", guarantee.epsilon_ldp, None, guarantee.delta
-    return "empirical only", None, None, None
+        method = certificate.method
+    elif guarantee.status is Status.PROVED:
+        method = "analytic: closed form"
+    elif guarantee.delta or not math.isinf(guarantee.epsilon_ldp):
+        return "analytic: true guarantee", guarantee.epsilon_ldp, None, 0.0, guarantee.delta
+    else:
+        return "empirical only", None, None, 0.0, None
+    return method, found.epsilon_ldp, found.epsilon_metric, found.slack, found.delta
 
 
 def _verdict(
@@ -243,7 +239,8 @@ def _verdict(
         return Verdict.VIOLATED
     if certificate is not None:
         if claim.metric is not None and certificate.epsilon_metric is not None:
-            kept = certificate.epsilon_metric <= claim.epsilon + _TOLERANCE + certificate.slack
+            # Its slack is beside it, in nats, and printed; it is not an epsilon per unit.
+            kept = certificate.epsilon_metric <= claim.epsilon * (1 + _TOLERANCE)
         elif claim.metric is not None:
             kept = guarantee.status is Status.PROVED
         else:

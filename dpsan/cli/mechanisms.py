@@ -174,7 +174,9 @@ def _print_numbers(found: dict[str, Any]) -> None:
         delta = f", delta {claimed['delta']:.4g}" if claimed["delta"] else ""
         typer.echo(f"  claimed: epsilon {show(claimed['epsilon'])}{per}{delta}")
     if true["metric"]:
-        typer.echo(f"  true: epsilon {show(true['epsilon_metric'])} per unit of {true['metric']}")
+        rounding = f" (+ {1.05 * true['slack']:.2g} nats of rounding)" if true["slack"] else ""
+        per = f"per unit of {true['metric']}{rounding}"
+        typer.echo(f"  true: epsilon {show(true['epsilon_metric'])} {per}")
     typer.echo(f"  true: LDP epsilon {show(true['epsilon_ldp'])}, delta {true['delta']:.6g}")
     if true["infinite_loss_mass"]:
         typer.echo(f"  outputs that exclude another input: {true['infinite_loss_mass']:.6g}")

@@ -89,7 +89,10 @@ def _print(found: Verification, name: str) -> None:
     typer.echo(f"  claimed    epsilon {claimed.epsilon:.6f}{per}{delta}")
     typer.echo(f"  certified  LDP epsilon {show(found.certified)} ({found.method})")
     if found.certified_metric is not None:
-        typer.echo(f"             epsilon {show(found.certified_metric)} per unit of distance")
+        slack = found.certified_slack
+        rounding = f" (+ {1.05 * slack:.2g} nats of rounding)" if slack else ""
+        per = f"per unit of distance{rounding}"
+        typer.echo(f"             epsilon {show(found.certified_metric)} {per}")
     if found.certified_delta:
         typer.echo(f"             delta {found.certified_delta:.6g}")
     first, second = empirical.pair
@@ -121,6 +124,7 @@ def _print_json(found: Verification) -> None:
         },
         "certified": _finite(found.certified),
         "certified_metric": _finite(found.certified_metric),
+        "certified_slack": found.certified_slack,
         "certified_delta": found.certified_delta,
         "empirical": {
             "epsilon_lower": _finite(empirical.epsilon_lower),

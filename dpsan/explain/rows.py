@@ -56,6 +56,7 @@ def _row(each: Explanation) -> dict[str, Any]:
         "epsilon_ldp": each.epsilon_ldp,
         "delta": guarantee.delta,
         "epsilon_metric": _finite(guarantee.epsilon_metric),
+        "slack": guarantee.slack,
         "exact": each.exact,
         "draws": each.draws,
         **{name: None if share is None else share.value for name, share in shares.items()},

@@ -7,7 +7,8 @@ Guarantee
     PROVED: epsilon·d_X for the Euclidean distance d; LDP epsilon·diameter.  By the triangle
     inequality each weight changes by at most exp(epsilon·d/2) between two inputs, and so does
     their sum.  min(d, cap) is a metric, so the cap keeps both; ⊥ counts as a point at
-    half a diameter from every word.  Integer rounding adds at most ``slack`` nats.
+    half a diameter from every word.  Rounding of distances and weights adds at most ``slack``
+    nats.  Where one word lies so far out that it would add more than 0.01, LDP alone is promised.
 Source
     [SanText] §3.1, over the whole vocabulary; without the ½ the loss is up to 2·epsilon.
 Cost
@@ -18,8 +19,8 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,10 @@ from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism
 from dpsan.mechanisms.blocks import DistanceSampler
 from dpsan.space import MetricSpace
 
-__all__ = ["DistanceScores", "Exponential"]
+__all__ = ["COARSE", "DistanceScores", "Exponential", "coarse", "distance_guarantee"]
+
+COARSE: Final = 0.01
+"""Nats: where the rounding of distances costs more, an epsilon per unit would mean little."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,9 @@ class DistanceScores:
         return np.minimum(scores, self.cap, out=scores)
 
     def certificate(self, key: str) -> Certificate | None:
-        """The exact loss of the integer weights of these scores."""
+        """The exact loss of the integer weights of these scores; LDP alone where it is so."""
         sampler = DistanceSampler(self.space, self)
-        return exp_certificate(
+        found = exp_certificate(
             self.space,
             sampler.weights,
             self.space.distances,
@@ -63,7 +67,37 @@ class DistanceScores:
             unknown=self.space.diameter / 2,
             error=WEIGHT_ERROR + self.factor * self.space.distance_error,
             block=sampler.block,
+            distance_error=self.space.distance_error,
         )
+        proved, per_unit, _ = distance_guarantee(self.space, 2 * self.factor, self.cap)
+        if found is None or per_unit is not None:
+            return found
+        ldp = min(found.epsilon_ldp, proved)
+        return replace(found, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
+
+
+def distance_guarantee(
+    space: MetricSpace, epsilon: float, cap: float = SCORE_CAP
+) -> tuple[float, float | None, float]:
+    """LDP epsilon, epsilon per unit and slack of integer weights by exp(-min(epsilon·d/2, cap)).
+
+    Distances are rounded to the lattice of the vocabulary, whose step grows with its farthest
+    word.  Where that costs more than :data:`COARSE` nats, no epsilon per unit is promised (None).
+    """
+    # A weight and a sum, for each of two inputs: four times the error of one log-weight.
+    slack = 4 * (WEIGHT_ERROR + 0.5 * epsilon * space.distance_error)
+    # Capped scores change by at most the cap, in the weight and in the sum, whatever the distances.
+    cap = min(cap, SCORE_CAP)
+    ldp = min(epsilon * space.diameter + slack, 2 * cap + 4 * WEIGHT_ERROR)
+    return (ldp, epsilon, slack) if slack <= COARSE else (ldp, None, 0.0)
+
+
+def coarse(space: MetricSpace) -> str:
+    """Why no epsilon per unit is promised."""
+    return (
+        f"; no epsilon per unit of distance: a word lies so far out ({space.diameter:.3g} across) "
+        f"that distances are exact to {space.distance_error:.2g} only, too coarse for this epsilon"
+    )
 
 
 @dataclass(frozen=True)
@@ -79,18 +113,16 @@ class Exponential(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X and epsilon·diameter LDP, with the integer rounding bounded."""
-        # A weight and a sum, for each of two inputs: four times the error of one log-weight.
-        slack = 4 * (WEIGHT_ERROR + 0.5 * self.epsilon * space.distance_error)
-        # Capped scores change by at most the cap, in the weight and in the sum.
-        loss = min(self.epsilon * space.diameter, 2 * SCORE_CAP)
+        loss, per_unit, slack = distance_guarantee(space, self.epsilon)
         return Guarantee(
             status=self.status,
-            epsilon_ldp=loss + slack,
-            metric="euclidean",
-            epsilon_metric=self.epsilon,
+            epsilon_ldp=loss,
+            metric=None if per_unit is None else "euclidean",
+            epsilon_metric=per_unit,
             slack=slack,
             claimed=Claim(self.epsilon, metric="euclidean"),
-            why="each weight and their sum change by at most exp(epsilon d / 2)",
+            why="each weight and their sum change by at most exp(epsilon d / 2)"
+            + (coarse(space) if per_unit is None else ""),
             source=self.source,
         )
 

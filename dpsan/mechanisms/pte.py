@@ -8,7 +8,8 @@ Guarantee
     PROVED: epsilon·d_X for the Euclidean distance of the original vectors.  F is at least
     |Phi s|/|s| for every difference s of two inputs (the exact maximum over all pairs, or the
     largest singular value of Phi), so epsilon'·|Phi s| <= epsilon·|s|.  LDP epsilon'·(diameter of
-    the projected points).  ``slack`` covers the float32 rounding of the projected points.
+    the projected points).  F is that of the projected points as they are used, rounded to 32 bits;
+    with the singular value, ``slack`` covers that rounding.
 Source
     [PTE] §3.  Deviation: the published statement holds with high probability over Phi; here the
     factor of the one Phi that is used is computed, and the statement holds with certainty.
@@ -30,12 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analytic import radial_std
+from dpsan.errors import UsageError
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
 from dpsan.noise import multivariate_laplace
 from dpsan.rng import seeded_key, streams_for
 from dpsan.sensitivity import largest_norm, largest_stretch
-from dpsan.space import Arrays, MetricSpace
+from dpsan.space import Arrays, MetricSpace, centroid_of
 
 __all__ = ["ProjectedLaplace", "projection"]
 
@@ -63,39 +65,63 @@ class ProjectedLaplace(Mechanism):
         16, "dimensions after the projection (at most those of the vectors)", convert=int, low=1
     )
 
-    def factor(self, space: MetricSpace) -> float:
-        """F: the largest stretch of a difference of two inputs, ⊥ included; rounded up."""
-        m = min(self.dimensions, space.d)
-        phi = projection(space.d, m)
-        sound = float(np.linalg.norm(phi, 2)) * _UP
+    def _stretch(self, space: MetricSpace) -> tuple[float, float]:
+        """F, and a bound on what rounding moves a projected point by beyond that.
+
+        F is the largest stretch of a difference of two inputs, ⊥ included, to the projected points
+        as they are used: rounding is in it.  Where that takes too long, or equal vectors have
+        different images, it is the largest singular value of Phi, and rounding comes on top.
+        """
+        moved = self._moved(space)
 
         def build() -> Arrays:
-            centred = np.zeros((space.n + 1, space.d))  # the last row is ⊥, the centroid
-            centred[:-1] = space.vectors - space.centroid
-            return {"factor": np.array([largest_stretch(centred, phi)])}
+            inputs = np.arange(space.n + 1)
+            images = np.concatenate([moved, centroid_of(moved)[None]], dtype=np.float64)
+            return {"factor": np.array([largest_stretch(space.points(inputs), images)])}
 
-        if not space.eager(space.n):
-            return sound
-        exact = float(space.table(f"pte-factor-{m}", build)["factor"][0])
-        return min(sound, exact) if exact > 0 else sound  # 0: all words at one point
+        if space.eager(space.n):
+            held = space.table(f"pte-factor-2-{moved.shape[1]}", build)
+            exact = float(held["factor"][0])
+            if 0 < exact < np.inf:  # 0: all words at one point
+                return exact, 0.0
+        sound = float(np.linalg.norm(projection(*self._shape(space)), 2)) * _UP
+        # Half a unit of float32 in each coordinate, relative or of the denormal numbers.
+        return sound, 2.0**-23 * largest_norm(moved) + moved.shape[1] * 2.0**-149
+
+    def factor(self, space: MetricSpace) -> float:
+        """F: the largest stretch of a difference of two inputs, ⊥ included; rounded up."""
+        return self._stretch(space)[0]
+
+    def _shape(self, space: MetricSpace) -> tuple[int, int]:
+        return space.d, min(self.dimensions, space.d)
+
+    def _moved(self, space: MetricSpace) -> NDArray[np.float32]:
+        """The projected vectors, (n, m)."""
+        d, m = self._shape(space)
+        phi = projection(d, m)
+        moved = np.empty((space.n, m), dtype=np.float32)
+        with np.errstate(over="ignore"):
+            for at in range(0, space.n, 8192):
+                moved[at : at + 8192] = space.vectors[at : at + 8192].astype(np.float64) @ phi
+        if not np.isfinite(moved).all():
+            raise UsageError("pte: vectors too long to be projected in 32 bits")
+        return moved
 
     def projected(self, space: MetricSpace) -> MetricSpace:
         """The words in m dimensions."""
-        m = min(self.dimensions, space.d)
-        phi = projection(space.d, m)
-        moved = np.empty((space.n, m), dtype=np.float32)
-        for at in range(0, space.n, 8192):
-            moved[at : at + 8192] = space.vectors[at : at + 8192].astype(np.float64) @ phi
-        return space.transformed(f"pte-{m}", moved, lipschitz=self.factor(space))
+        moved = self._moved(space)
+        return space.transformed(f"pte-{moved.shape[1]}", moved, lipschitz=self.factor(space))
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X on the original distances, and LDP from the projected diameter."""
-        inner = self.epsilon / self.factor(space)
-        projected = self.projected(space)
-        slack = inner * 4 * 2.0**-24 * largest_norm(projected.vectors)
+        factor, rounding = self._stretch(space)
+        inner = self.epsilon / factor
+        slack = 2 * inner * rounding
         return Guarantee(
             status=self.status,
-            epsilon_ldp=min(inner * projected.diameter, self.epsilon * space.diameter + slack),
+            epsilon_ldp=min(
+                inner * self.projected(space).diameter, self.epsilon * space.diameter + slack
+            ),
             metric="euclidean",
             epsilon_metric=self.epsilon,
             slack=slack,

@@ -34,6 +34,7 @@ from dpsan.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, Mechanism, parameter
 from dpsan.mechanisms.blocks import DistanceSampler
+from dpsan.mechanisms.exponential import distance_guarantee
 from dpsan.rng import Streams
 from dpsan.space import MetricSpace
 
@@ -143,7 +144,7 @@ class SanTextPlus(Mechanism):
         mass = max(1 - self.p, first / space.n) if first else 0.0
         return Guarantee(
             status=self.status,
-            epsilon_ldp=math.inf if first else self.epsilon * space.diameter,
+            epsilon_ldp=math.inf if first else distance_guarantee(space, self.epsilon)[0],
             delta=mass,
             infinite_loss_mass=mass,
             claimed=Claim(self.epsilon, metric="euclidean"),

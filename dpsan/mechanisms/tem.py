@@ -29,9 +29,9 @@ from typing import ClassVar
 
 from dpsan.certificate import Certificate
 from dpsan.guarantee import Claim, Guarantee, Status
-from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, parameter
+from dpsan.mechanisms.base import SCORE_CAP, Mechanism, parameter
 from dpsan.mechanisms.blocks import DistanceSampler
-from dpsan.mechanisms.exponential import DistanceScores
+from dpsan.mechanisms.exponential import DistanceScores, coarse, distance_guarantee
 from dpsan.space import MetricSpace
 
 __all__ = ["TEM"]
@@ -71,17 +71,16 @@ class TEM(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X and epsilon·gamma LDP, with the integer rounding bounded."""
-        slack = 4 * (WEIGHT_ERROR + 0.5 * self.epsilon * space.distance_error)
-        loss = min(self.epsilon * space.diameter, 2 * self.cut(space.n), 2 * SCORE_CAP)
+        loss, per_unit, slack = distance_guarantee(space, self.epsilon, self.cut(space.n))
         return Guarantee(
             status=self.status,
-            epsilon_ldp=loss + slack,
-            metric="euclidean",
-            epsilon_metric=self.epsilon,
+            epsilon_ldp=loss,
+            metric=None if per_unit is None else "euclidean",
+            epsilon_metric=per_unit,
             slack=slack,
             claimed=Claim(self.epsilon, metric="euclidean"),
             why="min(d, gamma) is a metric: each weight and their sum change by at most "
-            "exp(epsilon min(d, gamma) / 2)",
+            "exp(epsilon min(d, gamma) / 2)" + (coarse(space) if per_unit is None else ""),
             source=self.source,
         )
 

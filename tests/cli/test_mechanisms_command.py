@@ -80,7 +80,7 @@ def test_one(name, dpsan, vectors):
         *("epsilon", "delta", "metric")
     }
     assert set(found["true"]) == {
-        *("epsilon_metric", "metric", "epsilon_ldp", "delta", "infinite_loss_mass")
+        *("epsilon_metric", "metric", "slack", "epsilon_ldp", "delta", "infinite_loss_mass")
     }
     assert found["status"] == MECHANISMS[name].status
     assert found["why"]

@@ -38,7 +38,7 @@ def test_near_and_equal_pairs():
     s = np.linalg.svd(phi.T)[2][0]  # the direction of largest stretch
     points[3] = points[2] + 1e-7 * s
     largest = np.linalg.norm(phi, 2)
-    assert largest_stretch(points, phi) == pytest.approx(largest, rel=1e-5)
+    assert largest_stretch(points, points @ phi) == pytest.approx(largest, rel=1e-5)
 
 
 def test_metric_bound_with_the_rounded_points():
