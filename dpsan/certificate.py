@@ -108,10 +108,12 @@ def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
 
 
 def input_distances(space: MetricSpace) -> Floats:
-    """Distances between all inputs, (n + 1, n + 1); ⊥ is half a diameter from every word."""
-    n = space.n
+    """True distances between all inputs, (n + 1,) * 2; ⊥ is half a diameter from every word."""
+    from scipy.spatial.distance import cdist  # heavy import
+
+    n, points = space.n, space.points(np.arange(space.n))
     out = np.full((n + 1, n + 1), space.diameter / 2)
-    out[:n, :n] = space.distances(np.arange(n))
+    out[:n, :n] = cdist(points, points)
     out[n, n] = 0.0
     return out
 

@@ -88,13 +88,15 @@ class Guarantee:
         return f" (+ {1.05 * self.slack:.2g} nats of rounding)" if self.slack else ""
 
     def epsilon(self, distance: float) -> float:
-        """The privacy loss bound between two different inputs at a distance (privacy map).
+        """The privacy loss bound between two inputs at a distance (privacy map).
 
         Args:
             distance: in units of ``metric``, >= 0; ignored but for 0 where there is no metric.
         """
         if not distance >= 0:
             raise ValueError("distance must be >= 0")
+        if distance == 0:  # one point: one law
+            return 0.0
         if self.epsilon_metric is None or math.isinf(distance):
-            return self.epsilon_ldp if distance else 0.0
+            return self.epsilon_ldp
         return min(self.epsilon_metric * distance + self.slack, self.epsilon_ldp)

@@ -256,7 +256,8 @@ class TGumbelPaper(Mechanism):
         ldp, per_unit, delta, mass, seconds = held["values"].tolist()
         first, second = held["pair"].tolist()
         return Certificate(
-            "exact law matrix by quadrature", ldp, per_unit, delta, mass, (first, second), seconds,
+            method="exact law matrix by quadrature", epsilon_ldp=ldp, epsilon_metric=per_unit,
+            delta=delta, infinite_loss_mass=mass, pair=(first, second), seconds=seconds,
             metric="euclidean",
         )  # fmt: skip
 
