@@ -20,7 +20,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
-from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, too_long
+from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 
 __all__ = ["CsvFormat", "TsvFormat"]
 
@@ -51,7 +51,7 @@ class _Rows:
 
     def __iter__(self) -> Iterator[_Row | bytes | None]:
         """Rows; a byte order mark as bytes; None when idle.  Raises InputError."""
-        for item in raw_records(self._source, b"\n", self._options):
+        for item in text_records(self._source, b"\n", self._options):
             if item is None:
                 yield None
                 continue

@@ -23,7 +23,7 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import Field, parse_field
-from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding
+from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
 __all__ = ["JsonlFormat"]
 
@@ -251,7 +251,7 @@ class JsonlFormat(Format):
     ) -> Iterator[tuple[Record, set[int], int] | None]:
         """Each record, which fields it has, and its size."""
         separator = b"\0" if options.null_data else b"\n"
-        for item in raw_records(source, separator, options):
+        for item in text_records(source, separator, options):
             if item is None:
                 yield None
                 continue

@@ -15,21 +15,29 @@ from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.documents import binary, refuse_document
 
-__all__ = ["TextFormat", "byte_order_mark", "decode", "raw_records", "text_encoding", "too_long"]
+__all__ = [
+    "TextFormat",
+    "byte_order_mark",
+    "decode",
+    "raw_records",
+    "text_encoding",
+    "text_records",
+    "too_long",
+]
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE: Final = ("utf-16", "utf-32")
 
 
-def raw_records(
+def text_records(
     source: Source, separator: bytes, options: ReadOptions
 ) -> Iterator[tuple[int, bytes, bytes] | None]:
-    """(line, bytes without separator, separator or b"") for each record; None when idle.
+    """As :func:`raw_records`, of text.
 
     Raises:
         InputError: a record is too large, or not text.
     """
-    records = _pieces(source, separator, options)
+    records = raw_records(source, separator, options.max_record, options.first_line)
     if options.force_text:
         yield from records
         return
@@ -45,11 +53,18 @@ def raw_records(
         yield item
 
 
-def _pieces(
-    source: Source, separator: bytes, options: ReadOptions
+def raw_records(
+    source: Source, separator: bytes, max_record: int, first_line: int = 1
 ) -> Iterator[tuple[int, bytes, bytes] | None]:
-    """As :func:`raw_records`, whatever the bytes are."""
-    line, max_record = options.first_line - 1, options.max_record
+    """(line, bytes without separator, separator or b"") for each record; None when idle.
+
+    Args:
+        first_line: number of the first record.
+
+    Raises:
+        InputError: a record is larger than ``max_record``.
+    """
+    line = first_line - 1
     parts: list[bytes] = []
     held = 0
     while True:
@@ -153,7 +168,7 @@ class TextFormat(Format):
     @staticmethod
     def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         separator = b"\0" if options.null_data else b"\n"
-        for item in raw_records(source, separator, options):
+        for item in text_records(source, separator, options):
             if item is None:
                 yield None
                 continue
