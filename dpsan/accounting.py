@@ -69,6 +69,8 @@ class Accountant:
     records: int = 0
     invalid: int = 0
     """Invalid byte sequences replaced on input."""
+    invisible: int = 0
+    """Invisible characters outside words, dropped."""
 
     @property
     def words(self) -> int:
@@ -113,6 +115,7 @@ class Accountant:
         self.drawn += sum(sanitized.drawn)
         self.texts += sum(drawn > 0 for drawn in sanitized.drawn)
         self.largest_line = max(self.largest_line, max(sanitized.drawn, default=0))
+        self.invisible += sanitized.invisible
 
     def merge(self, other: Accountant) -> None:
         """Add another file's totals."""
@@ -123,6 +126,7 @@ class Accountant:
         self.largest_line = max(self.largest_line, other.largest_line)
         self.records += other.records
         self.invalid += other.invalid
+        self.invisible += other.invisible
 
     def statement(
         self,
@@ -157,6 +161,8 @@ class Accountant:
             out.append("not protected: capital letters (--case input)")
         if self.invalid:
             out.append(f"{self.invalid} invalid byte sequences replaced by U+FFFD")
+        if self.invisible:
+            out.append(f"{self.invisible} invisible characters between words dropped")
         out.append("not protected: " + ", ".join(NOT_PROTECTED))
         return out
 

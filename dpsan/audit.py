@@ -260,13 +260,8 @@ def _for_each_word(values: Sequence[str], sizes: NDArray[np.int64]) -> Iterator[
 
 def _places(table: AuditTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where the words are in the output texts: input positions would tell word lengths."""
-    count = len(table)
-    before = np.fromiter(map(len, table.originals), dtype=np.int64, count=count)
-    after = np.fromiter(map(len, table.outputs), dtype=np.int64, count=count)
-    shift = np.concatenate([[0], np.cumsum(after - before)])
-    firsts = np.cumsum(table.sizes) - table.sizes
-    starts = table.starts + shift[:-1] - np.repeat(shift[firsts], table.sizes)
-    return starts, starts + after
+    sizes = np.fromiter(map(len, table.outputs), dtype=np.int64, count=len(table))
+    return table.output_starts, table.output_starts + sizes
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
@@ -279,6 +274,7 @@ def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
         "epsilon_ldp_sum": _finite(totals.epsilon_ldp_sum),
         "epsilon_ldp_largest_text": _finite(totals.largest_text(copies)),
         "invalid": totals.invalid,
+        "invisible": totals.invisible,
     }
 
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text import lookup_keys, subwords
+from dpsan.text import INVISIBLE, lookup_keys, subwords
 
 __all__ = ["KEPT", "MASKED", "PASSED", "Lookup"]
 
@@ -96,8 +96,10 @@ class _Rules:
     def resolve(self, token: str) -> int | list[str]:
         """The code of a token, or the pieces it must be split into."""
         row: int | None = None
+        unseen = INVISIBLE.search(token)
         for key in lookup_keys(token):
-            if key in self._keep:
+            # What is invisible passes within a word only as the list has it.
+            if key in self._keep and (not unseen or INVISIBLE.search(key)):
                 return KEPT
             if row is None:
                 row = self._rows.get(key)

@@ -67,6 +67,8 @@ class AuditTable(Sequence[AuditRecord]):
     """Words in each text, shape (texts,)."""
     starts: NDArray[np.int64]
     """First character of each word in its input text, shape (words,), as all that follow."""
+    output_starts: NDArray[np.int64]
+    """First character of each output in its output text."""
     actions: NDArray[np.int64]
     """Places in :data:`ACTIONS`."""
     originals: list[str]
@@ -109,6 +111,8 @@ class Sanitized:
     """Words drawn by the mechanism in each text."""
     counts: dict[Action, int]
     records: AuditTable | None = field(default=None, repr=False)
+    invisible: int = 0
+    """Invisible characters that were dropped."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from dpsan.lookup import KEPT, MASKED, PASSED, Lookup
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.runspec import ACTIONS, Action, AuditTable, RunSpec, Sanitized
 from dpsan.space import MetricSpace
-from dpsan.text import TOKENIZERS
+from dpsan.text import TOKENIZERS, write_gaps
 from dpsan.unknown import MASK, UnknownPolicy
 
 __all__ = ["Sanitizer", "run_key"]
@@ -248,7 +248,8 @@ class Sanitizer:
         """Sanitize a batch of texts under a key.
 
         Args:
-            texts: any strings; white space and punctuation are passed through.
+            texts: any strings; white space and punctuation are passed through, invisible
+                characters are dropped.
             key: see :mod:`dpsan.rng`; must be fresh and secret for the output to be private.
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
@@ -262,19 +263,25 @@ class Sanitizer:
         chosen = self._draw(codes[drawing], rng.streams_for(key, numbers, drawn.tolist()))
         outputs = self._outputs(words, codes, drawing, chosen)
         actions = np.where(drawing, codes == self.space.n, _PLACES[np.minimum(codes, -1)])
-        table = None
-        if audit:
-            output_ids = np.full(len(codes), -1, dtype=np.int64)
-            output_ids[drawing] = chosen
-            starts = _starts(split, sizes)
-            table = AuditTable(sizes, starts, actions, words, outputs, codes, output_ids)
+        starts = _starts(split, sizes) if audit else None
+        dropped = sum(map(write_gaps, split))
         at = 0
         for pieces, size in zip(split, sizes.tolist(), strict=True):
             pieces[1::2] = outputs[at : at + size]
             at += size
+        table = None
+        if starts is not None:
+            output_ids = np.full(len(codes), -1, dtype=np.int64)
+            output_ids[drawing] = chosen
+            written = _starts(split, sizes)
+            table = AuditTable(sizes, starts, written, actions, words, outputs, codes, output_ids)
         counts = np.bincount(actions, minlength=len(Action)).tolist()
         return Sanitized(
-            list(map("".join, split)), drawn.tolist(), dict(zip(Action, counts, strict=True)), table
+            list(map("".join, split)),
+            drawn.tolist(),
+            dict(zip(Action, counts, strict=True)),
+            table,
+            dropped,
         )
 
     def _draw(self, ids: Ids, streams: rng.Streams) -> Ids:

@@ -5,8 +5,9 @@ Knows Unicode and English clitics.  Must not know vocabularies, vectors or priva
 The one invariant: a split is an alternating list ``[gap, word, gap, word, ..., gap]`` and
 ``"".join(split(line)) == line`` for every string.  Gaps (white space, punctuation) pass through
 unprotected, so everything that can carry content is on the word side: letters and marks of every
-script, digits, emoji, private-use and unassigned code points, tag characters, Braille, enclosed
-alphanumerics.
+script, digits, emoji, private-use and unassigned code points, Braille, enclosed alphanumerics.
+What a reader cannot see could carry a watermark: inside a word it belongs to the word, which is
+replaced as a whole, and in a gap it is not written (:func:`write_gaps`).
 """
 
 from __future__ import annotations
@@ -20,16 +21,27 @@ from typing import Final
 
 import regex
 
-__all__ = ["TOKENIZERS", "Kind", "Token", "Tokenizer", "lookup_keys", "subwords"]
+__all__ = [
+    "INVISIBLE",
+    "TOKENIZERS",
+    "Kind",
+    "Token",
+    "Tokenizer",
+    "lookup_keys",
+    "subwords",
+    "write_gaps",
+]
 
 
 class Kind(StrEnum):
-    """What a token is; words and numbers are protected, the rest is passed through."""
+    """What a token is: words and numbers are protected, what is invisible is dropped, the rest is
+    passed through."""
 
     WORD = "word"
     NUMBER = "number"
     SPACE = "space"
     PUNCTUATION = "punctuation"
+    INVISIBLE = "invisible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +52,55 @@ class Token:
     kind: Kind
 
 
-# Characters of words.  Tag characters (invisible, can spell ASCII) and enclosed alphanumerics are
-# symbols by category but can write names, so they count as letters.
+# Format and control characters but for white space, and what Unicode calls default ignorable:
+# variation selectors, tags that can spell ASCII, Hangul fillers.
+_UNSEEN: Final = r"[[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]--\p{White_Space}]"
+INVISIBLE: Final = regex.compile(_UNSEEN, regex.V1)
+"""One character that shows nothing to a reader."""
+# Characters of words.  Enclosed alphanumerics are symbols by category but can write names.
 _LETTER: Final = (
-    r"[\p{L}\p{M}\p{N}\p{Co}\p{Cn}\p{Cs}\U000E0000-\U000E007F\u2460-\u24FF\U0001F3FB-\U0001F3FF]"
+    r"[[\p{L}\p{M}\p{N}\p{Co}\p{Cn}\p{Cs}\u2460-\u24FF\U0001F3FB-\U0001F3FF]"
+    r"--\p{Default_Ignorable_Code_Point}]"
 )
-# Inner joiners: apostrophes, hyphens, soft hyphen, zero-width (non-)joiners; between digits . and ,
-_JOINER: Final = r"(?:['’‐‑\u00AD\u200C\u200D\-]|(?<=\p{Nd})[.,](?=\p{Nd}))"
-# Symbols that are punctuation to a reader; all other "other symbols" (emoji, Braille) are words.
-_PASSED_SYMBOL: Final = r"°©®™℠¦\u2190-\u21FF\u2500-\u25FF\uFFFC\uFFFD"
+# Inner joiners: apostrophes, hyphens, between digits . and , and anywhere what is invisible.
+_MARK: Final = r"(?:['’‐‑\-]|(?<=\p{Nd})[.,](?=\p{Nd}))"
+_JOINER: Final = rf"(?:{_MARK}{_UNSEEN}*+|{_UNSEEN}++(?:{_MARK}{_UNSEEN}*+)?)"
+# Symbols that are punctuation to a reader; all emoji, whatever they are made of, and all other
+# "other symbols" (Braille, musical notation) are words.
+_PASSED_SYMBOL: Final = r"[°¦\u2190-\u21FF\u2500-\u25FF\uFFFC\uFFFD]"
+_PICTURE: Final = rf"[\p{{Extended_Pictographic}}[\p{{So}}--{_PASSED_SYMBOL}]]"
 _SYMBOL: Final = (
-    rf"(?![{_PASSED_SYMBOL}])\p{{So}}(?:[\p{{M}}\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]"
-    rf"|\u200D\p{{So}})*"
+    rf"(?:[\U0001F1E6-\U0001F1FF]{{2}}|[#*]\uFE0F?\u20E3|{_PICTURE})"  # flags, keycaps, pictures
+    rf"(?:[\p{{M}}\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]|\u200D{_PICTURE})*"
 )
-_UNICODE: Final = regex.compile(rf"({_LETTER}+(?:{_JOINER}{_LETTER}+)*|{_SYMBOL})")
-# The same rule restricted to ASCII, for the standard library's faster engine.
+_UNICODE: Final = regex.compile(rf"({_LETTER}+(?:{_JOINER}{_LETTER}+)*|{_SYMBOL})", regex.V1)
+# The same rule where all is ASCII and visible, for the standard library's faster engine.
 _ASCII: Final = re.compile(r"([A-Za-z0-9]+(?:(?:['\-]|(?<=[0-9])[.,](?=[0-9]))[A-Za-z0-9]+)*)")
-_CHUNK: Final = re.compile(r"(\S+)")
+_UNSEEN_ASCII: Final = re.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
+# Unicode's white space: str.isspace and \s of re take U+001C to U+001F for it.
+_CHUNK: Final = re.compile(
+    r"([^\t-\r \x85\xA0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]+)"
+)
 _NUMBER: Final = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*")
-_GAP: Final = re.compile(r"\s+|[^\s]")
+_GAP: Final = regex.compile(rf"(\s+)|({_UNSEEN}+)|.", regex.V1 | regex.DOTALL)
 
 _POSSESSIVE: Final = re.compile(r"(.+)(['’][sS])\Z", re.DOTALL)
 # Penn Treebank clitics and the fused words it takes apart.
 _CLITIC: Final = re.compile(r"(.+?)(n['’]t|['’](?:s|m|d|ll|re|ve))\Z", re.IGNORECASE | re.DOTALL)
 _FUSED: Final = re.compile(r"(can)(not)|(gim|lem)(me)|(gon|wan)(na)|(got)(ta)", re.IGNORECASE)
 _INNER: Final = regex.compile(r"([‐‑\-]|(?<=\p{Nd})[.,](?=\p{Nd}))")
-_APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-", "\u00ad": None})
+_APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
+
+
+def _seen(text: str) -> bool:
+    """Whether nothing in it is invisible."""
+    if text.isascii():  # most often, and with a faster engine
+        return text.isprintable() or not _UNSEEN_ASCII.search(text)
+    return not INVISIBLE.search(text)
 
 
 def _split_unicode(line: str) -> list[str]:
-    return (_ASCII if line.isascii() else _UNICODE).split(line)
+    return (_ASCII if line.isascii() and _seen(line) else _UNICODE).split(line)
 
 
 def _split_ptb(line: str) -> list[str]:
@@ -116,8 +147,8 @@ class Tokenizer:
                 out.append(Token(piece, Kind.NUMBER if number else Kind.WORD))
             else:
                 for match in _GAP.finditer(piece):
-                    text = match.group()
-                    out.append(Token(text, Kind.SPACE if text.isspace() else Kind.PUNCTUATION))
+                    kind = (Kind.PUNCTUATION, Kind.SPACE, Kind.INVISIBLE)[match.lastindex or 0]
+                    out.append(Token(match.group(), kind))
         return out
 
 
@@ -132,16 +163,16 @@ def lookup_keys(word: str) -> Iterator[str]:
     """The spellings under which a word is looked up, best first: exact, NFC, lower-cased.
 
     The last spelling is the one the bundled vocabulary is trained on: NFC, lower case, straight
-    apostrophes and hyphens, no soft hyphens.
+    apostrophes and hyphens, nothing invisible.
     """
     yield word
-    if word.isascii():
+    if word.isascii() and _seen(word):
         plain = word
     else:
         plain = unicodedata.normalize("NFC", word)
         if plain != word:
             yield plain
-        straight = plain.translate(_APOSTROPHES)
+        straight = INVISIBLE.sub("", plain.translate(_APOSTROPHES))
         if straight != plain:
             yield straight
         plain = straight
@@ -154,10 +185,12 @@ def subwords(word: str) -> list[str] | None:
     """How to split a word that a vocabulary lacks, as an alternating list; None if in no way.
 
     A possessive ending becomes a gap (it is grammar, passed like punctuation) so that "Maria's"
-    protects "Maria"; other contractions give two words; hyphens and number separators become gaps;
-    a chunk with punctuation (whitespace tokenizer) is split by the unicode rule.
+    protects "Maria", but one ending only: a row of them could say something.  Other contractions
+    give two words; hyphens and number separators become gaps; a chunk with punctuation (whitespace
+    tokenizer) is split by the unicode rule.
     """
-    if match := _POSSESSIVE.fullmatch(word):
+    match = _POSSESSIVE.fullmatch(word)
+    if match and not _POSSESSIVE.fullmatch(INVISIBLE.sub("", match[1])):
         return ["", match[1], match[2]]
     inner = _split_unicode(word)
     if len(inner) > 3 or inner[0] or inner[-1]:
@@ -171,3 +204,26 @@ def subwords(word: str) -> list[str] | None:
     for at in range(0, len(parts), 2):
         out += (parts[at], parts[at + 1] if at + 1 < len(parts) else "")
     return out
+
+
+def write_gaps(pieces: list[str]) -> int:
+    """Turn the gaps of a split line into what is written between its words, in place.
+
+    Nothing invisible is written; two words without a gap get a space, as nobody could tell their
+    outputs apart; a possessive ending is written small, as letter case belongs to the word.
+
+    Returns:
+        The number of invisible characters left out.
+    """
+    dropped = 0
+    gaps = pieces[::2]
+    passed = "".join(gaps)
+    if not _seen(passed):
+        gaps = [INVISIBLE.sub("", gap) for gap in gaps]
+        dropped = len(passed) - sum(map(len, gaps))
+    if "S" in passed:
+        gaps = [gap.replace("S", "s") for gap in gaps]
+    if "" in gaps[1:-1]:
+        gaps[1:-1] = [gap or " " for gap in gaps[1:-1]]
+    pieces[::2] = gaps
+    return dropped

@@ -16,7 +16,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.runspec import Action
 from dpsan.sanitizer import Sanitizer
-from dpsan.text import TOKENIZERS
+from dpsan.text import INVISIBLE, TOKENIZERS, write_gaps
 
 WORDS = ["the", "maria", "john", "paris", "don't", "well-known", "it", "not", "may", "5", "café"]
 
@@ -46,8 +46,9 @@ def test_structure_is_kept(text):
         assert record.output in WORDS
         assert record.action in (Action.REPLACED, Action.UNKNOWN)
     rebuilt.append(text[at:])
+    assert write_gaps(rebuilt) == result.invisible
     assert "".join(rebuilt) == result.lines[0]
-    assert len(out) > 0 or not text
+    assert len(out) > 0 or not INVISIBLE.sub("", text)
     gaps = [
         text[r0.end : r1.start] for r0, r1 in zip(result.records, result.records[1:], strict=False)
     ]
@@ -118,6 +119,38 @@ def test_unknown_policies():
     assert kept.counts[Action.PASSED] == 1
     with pytest.raises(UsageError, match="policy"):
         small(unknown="copy")
+
+
+def test_words_are_not_glued_together():
+    """Issue 13: ptb gave "youprogram"; so did contractions of the other tokenizers, and emoji."""
+    key = b"k" * 32
+    assert small(tokenizer="ptb", unknown="mask").sanitize(["isn't, 😀😀 a😀"], key).lines == [
+        "<unk> <unk>, <unk> <unk> <unk> <unk>"
+    ]
+    vectors = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
+    embeddings = Embeddings(["you", "'ll", "x"], vectors, "clitic", "clitic")
+    split = Sanitizer("laplace", epsilon=1.0, embeddings=embeddings).rewrite(["you'll"])[0]
+    assert len(split.split(" ")) == 2
+
+
+def test_no_watermark_survives():
+    """Issue 13: what is invisible outside words is dropped and counted, inside them replaced."""
+    text = "\u200b\u2060The\u200b \u202emaria\u202c,\x1b\u3164 jo\u200bhn\ufeff \u200d."
+    sanitizer = small()
+    result = sanitizer.sanitize([text, "", "\u200b"], b"k" * 32, audit=True)
+    assert not INVISIBLE.search("".join(result.lines))
+    assert result.invisible == 10
+    assert result.counts[Action.REPLACED] == 3  # "john" is found
+    for record, at in zip(result.records, result.records.output_starts.tolist(), strict=True):
+        assert result.lines[0][at : at + len(record.output)] == record.output
+    kept = small(keep=["Maria", "x\u200dy"]).sanitize(["Ma\u200bria x\u200dy"], b"k" * 32)
+    assert kept.lines[0].endswith(" x\u200dy")  # as the list has it
+    assert "\u200b" not in kept.lines[0]
+    assert kept.counts[Action.KEPT] == 1
+
+
+def test_a_possessive_ending_has_no_capital():
+    assert small().sanitize(["MARIA'S"], b"k" * 32).lines[0].endswith("'s")
 
 
 def test_keep_list():

@@ -163,7 +163,9 @@ def evaluate(
     if mechanism not in MECHANISMS:
         raise unknown_name("mechanism", mechanism, MECHANISMS)
     built = None if epsilon is None else MECHANISMS[mechanism].build(epsilon, dict(values))
-    fields = ReadOptions(encoding=encoding, fields=tuple(field or ()), header=not no_header)
+    fields = ReadOptions(
+        encoding=encoding, fields=tuple(field or ()), header=not no_header, force_text=True
+    )
     question = Question(
         original=original,
         sanitized=sanitized,

@@ -69,6 +69,14 @@ def rewrite(
             "--null-data", "-z", help="Records end with NUL.", rich_help_panel=options.INPUT
         ),
     ] = False,
+    text: Annotated[
+        bool,
+        typer.Option(
+            "--text",
+            help="Read as text what does not look like it: NUL bytes, PDF, zip, HTML ...",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = False,
     encoding: options.Encoding = "utf-8",
     invalid: Annotated[
         str,
@@ -261,6 +269,7 @@ def rewrite(
             encoding=encoding,
             invalid=invalid,
             max_record=options.size(max_record),
+            force_text=text,
             null_data=null_data,
             fields=tuple(field or ()),
             header=not no_header,

@@ -13,6 +13,7 @@ from dpsan.cluster.pieces import opened
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files import AtomicFile
+from dpsan.formats.base import ReadOptions
 
 __all__ = ["Joining"]
 
@@ -25,13 +26,13 @@ class Joining:
     Args:
         path: the input.
         target: the output.
-        groups: parts are row groups of a Parquet file, else bytes.
+        groups: how the input was read, if parts are row groups of a Parquet file and not bytes.
 
     Raises:
         OutputError: the output exists or cannot be made.
     """
 
-    def __init__(self, path: Path, target: Path, *, force: bool, groups: bool) -> None:
+    def __init__(self, path: Path, target: Path, *, force: bool, groups: ReadOptions | None) -> None:
         self._path, self._groups = path, groups
         self._parts: list[Path] = []
         try:
@@ -42,7 +43,7 @@ class Joining:
 
     def add(self, part: Path) -> None:
         """Take a part; its file is removed.  Raises OutputError."""
-        if self._groups:
+        if self._groups is not None:
             self._parts.append(part)  # encoded together, behind the last one
             return
         try:
@@ -55,11 +56,11 @@ class Joining:
 
     def commit(self) -> str:
         """Put the output in place; returns its SHA-256.  Raises InputError, OutputError."""
-        if self._groups:
+        if self._groups is not None:
             from dpsan.formats.parquet_groups import join_groups  # pyarrow is an extra
 
             with opened(self._path) as source:
-                for data in join_groups(source, self._parts):
+                for data in join_groups(source, self._groups, self._parts):
                     self._sink.write(data)
             for part in self._parts:
                 _remove(part)

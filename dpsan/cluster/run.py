@@ -216,7 +216,7 @@ class ClusterRun:
                                 each.path,
                                 each.target,
                                 force=self.plan.force,
-                                groups=piece.groups,
+                                groups=self.plan.options if piece.groups else None,
                             )
                             stack.callback(joining.discard)
                         self._join(joining, job, each, row)

@@ -177,7 +177,7 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
     }
 
 
-_FIGURES: Final = ("drawn", "texts", "largest_line", "records", "invalid")
+_FIGURES: Final = ("drawn", "texts", "largest_line", "records", "invalid", "invisible")
 
 
 def totals(row: Row, sanitizer: Sanitizer) -> Accountant:

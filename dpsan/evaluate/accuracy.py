@@ -10,7 +10,7 @@ tested on sanitized texts is the adversarial accuracy of [TGumbel] §4.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,13 +99,7 @@ def read_labels(path: Path, column: str, inputs: Inputs) -> list[str]:
             if len(out) == inputs.max_records:
                 break
         return out
-    chosen = ReadOptions(
-        encoding=options.encoding,
-        invalid=options.invalid,
-        max_record=options.max_record,
-        fields=(column,),
-        header=options.header,
-    )
+    chosen = replace(options, fields=(column,))
     return [each.texts[0] for each in records(path, Inputs(name, chosen, inputs.max_records))]
 
 

@@ -21,6 +21,7 @@ from dpsan.evaluate.vocabulary import OTHER, Vocabulary, WordClass, folded
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
+from dpsan.text import write_gaps
 
 __all__ = ["Inputs", "Pairs", "read_pairs", "records"]
 
@@ -153,14 +154,14 @@ class _Reading:
         lines.append(line)
         pieces, codes = self._vocabulary.inputs(original)
         gaps, words = pieces[::2], pieces[1::2]
-        found = self._align(gaps, words, sanitized)
+        found = self._align(pieces, sanitized)
         if found is None:  # not made by dpsan: compounds may have been one word
             pieces = self._vocabulary.split(original)
             gaps, words = pieces[::2], pieces[1::2]
             row = self._vocabulary.row
             n = self._vocabulary.n
             codes = [n if (known := row(word)) is None else known for word in words]
-            found = self._align(gaps, words, sanitized)
+            found = self._align(pieces, sanitized)
         if found is None:
             self._unaligned += 1
             return
@@ -182,7 +183,10 @@ class _Reading:
             )
         )
 
-    def _align(self, gaps: list[str], words: list[str], line: str) -> list[str] | None:
+    def _align(self, pieces: list[str], line: str) -> list[str] | None:
+        pieces = pieces.copy()
+        write_gaps(pieces)
+        gaps, words = pieces[::2], pieces[1::2]
         longest = max([self._vocabulary.longest, *map(len, words)]) + _SLACK
 
         def possible(at: int, word: str) -> bool:

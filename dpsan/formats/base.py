@@ -45,6 +45,8 @@ class ReadOptions:
     """``replace`` (U+FFFD, counted) or ``error``."""
     max_record: int = 16 << 20
     """Largest record in bytes."""
+    force_text: bool = False
+    """Whether NUL, and what looks like another kind of file, is read as text all the same."""
     null_data: bool = False
     """Records end with NUL instead of newline."""
     fields: tuple[str, ...] = ()

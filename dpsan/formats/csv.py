@@ -20,7 +20,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
-from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, too_long
+from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 
 __all__ = ["CsvFormat", "TsvFormat"]
 
@@ -41,8 +41,8 @@ class _Row(NamedTuple):
 class _Rows:
     """Cuts lines into rows; holds the state of a row that goes over several lines."""
 
-    def __init__(self, source: Source, delimiter: bytes, max_record: int) -> None:
-        self._source, self._delimiter, self._max = source, delimiter, max_record
+    def __init__(self, source: Source, delimiter: bytes, options: ReadOptions) -> None:
+        self._source, self._delimiter, self._options = source, delimiter, options
         self._first = 0
         self._held = 0
         self._cells: list[bytes] = []
@@ -51,7 +51,7 @@ class _Rows:
 
     def __iter__(self) -> Iterator[_Row | bytes | None]:
         """Rows; a byte order mark as bytes; None when idle.  Raises InputError."""
-        for item in raw_records(self._source, b"\n", self._max):
+        for item in text_records(self._source, b"\n", self._options):
             if item is None:
                 yield None
                 continue
@@ -76,8 +76,8 @@ class _Rows:
                 return _Row(line, raw.split(self._delimiter), ending, owes)
             self._first, self._held, self._cells = line, 0, []
         self._held += len(raw) + len(ending)
-        if self._held > self._max:
-            raise too_long(self._source, self._first, self._max)
+        if self._held > self._options.max_record:
+            raise too_long(self._source, self._first, self._options.max_record)
         at = 0
         while True:
             if self._open or raw[at : at + 1] == b'"':
@@ -133,7 +133,7 @@ class CsvFormat(Format):
     ) -> Iterator[Record | None]:
         columns: list[int] | None = None
         width = 0
-        for row in _Rows(source, self.delimiter, options.max_record):
+        for row in _Rows(source, self.delimiter, options):
             if row is None:
                 yield None
                 continue
@@ -251,6 +251,7 @@ class _Render:
 
     def _cell(self, text: str, *, quoted: bool) -> bytes:
         body = text.encode(self.encoding, errors="replace")
-        if quoted or any(each in body for each in (self.delimiter, b'"', b"\n", b"\r")):
+        # Empty, it would be a line without a row in a table of one column.
+        if quoted or not body or any(each in body for each in (self.delimiter, b'"', b"\n", b"\r")):
             return b'"' + body.replace(b'"', b'""') + b'"'
         return body

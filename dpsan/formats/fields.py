@@ -20,6 +20,10 @@ from dpsan.errors import UsageError
 
 __all__ = ["Field", "optional", "parse_field"]
 
+_MOST_STEPS: Final = 100
+"""Longest path: each step is a call inside another when a record is read."""
+_SHOWN: Final = 80
+"""Characters of a wrong path in a message."""
 _STEP: Final = re.compile(r"((?:[^.\\?\[\]]|\\.)*)((?:\[\])*)", re.DOTALL)
 
 
@@ -48,6 +52,8 @@ def parse_field(text: str) -> Field:
         elif steps:
             raise _bad(text)
         steps += [None] * (len(lists) // 2)
+        if len(steps) > _MOST_STEPS:
+            raise UsageError(f"--field has more than {_MOST_STEPS} steps")
         at = match.end()
         if at == len(text):
             return Field(text, tuple(steps))
@@ -64,4 +70,5 @@ def optional(text: str) -> str:
 
 
 def _bad(text: str) -> UsageError:
-    return UsageError(f"--field: not a path: {text}", "such as text, a.b or messages[].content")
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return UsageError(f"--field: not a path: {shown}", "such as text, a.b or messages[].content")

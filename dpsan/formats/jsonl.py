@@ -23,7 +23,7 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import Field, parse_field
-from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding
+from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
 __all__ = ["JsonlFormat"]
 
@@ -162,6 +162,12 @@ class _Scan:
                 return at
 
 
+def _array(line: int, raw: bytes) -> str:
+    """The hint for a file that is one JSON array."""
+    array = line == 1 and raw.lstrip().startswith(b"[")
+    return "one JSON array? jq -c '.[]' FILE makes lines of it" if array else ""
+
+
 def _parsed(text: str) -> str:
     """The value of a JSON string; escaped surrogates that stand alone stay as they are."""
     if "\\" not in text:
@@ -245,7 +251,7 @@ class JsonlFormat(Format):
     ) -> Iterator[tuple[Record, set[int], int] | None]:
         """Each record, which fields it has, and its size."""
         separator = b"\0" if options.null_data else b"\n"
-        for item in raw_records(source, separator, options.max_record, options.first_line):
+        for item in text_records(source, separator, options):
             if item is None:
                 yield None
                 continue
@@ -263,13 +269,16 @@ class JsonlFormat(Format):
                 scan = _Scan(raw, root)
             except _MalformedError as error:
                 raise InputError(
-                    source.name, f"invalid JSON at byte {error.at + 1}", line=line
+                    source.name, f"invalid JSON at byte {error.at + 1}", _array(line, raw), line=line
                 ) from None
             except _KindError as error:
                 kind = _KINDS.get(error.found, "a number")
                 what = f"field '{error.path}'" if error.path else "record"
                 raise InputError(
-                    source.name, f"{what} is {kind}, not {error.wanted}", line=line
+                    source.name,
+                    f"{what} is {kind}, not {error.wanted}",
+                    "" if error.path else _array(line, raw),
+                    line=line,
                 ) from None
             texts, invalid = [], 0
             for start, end in scan.spans:

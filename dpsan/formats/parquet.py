@@ -1,9 +1,9 @@
 """``parquet``: columns of strings, one row group at a time; needs an extra.
 
 A row is a record; its texts are the strings of the chosen columns, through structs (``a.b``) and
-lists (``a[]``); a column whose whole name is the field comes first.  Null stays null.  The schema,
-its metadata and each column's compression are kept; statistics are those of the new text.  A row
-group is in memory as a whole, on input and on output, as the format wants it.
+lists (``a[]``); a column whose whole name is the field comes first.  Null stays null.  What is kept
+of the file itself is told in :mod:`dpsan.formats.parquet_output`.  A row group is in memory as a
+whole, on input and on output, as the format wants it.
 
 Parquet is read from its end, so it needs a file: a pipe would have to be copied to disk, where
 private text does not belong.
@@ -21,9 +21,10 @@ from dpsan.errors import ExtraMissingError, InputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
+from dpsan.formats.parquet_output import Output, check_range
 from dpsan.formats.text import decode, too_long
 
-__all__ = ["Output", "ParquetFormat", "RowGroup", "chosen_paths", "opened"]
+__all__ = ["ParquetFormat", "RowGroup", "chosen_columns", "chosen_paths", "opened", "read_group"]
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
@@ -75,10 +76,10 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
     done = 0
     schema = file.schema_arrow
     paths = chosen_paths(source, schema, options)
-    output = Output(schema, file)
+    output = Output(source, file, chosen_columns(schema, paths))
     groups = file.num_row_groups
     for number in range(groups):
-        group = RowGroup(source, options, file.read_row_group(number), paths, output.write)
+        group = RowGroup(source, options, read_group(source, file, number), paths, output.write)
         yield from group.records(file.metadata, number)
         # Hash and count the input's bytes as its groups are done.
         while done < size * (number + 1) // groups and (data := source.read()):
@@ -93,6 +94,22 @@ def chosen_paths(source: Source, schema: Any, options: ReadOptions) -> list[_Pat
     if not options.fields:
         raise InputError(source.name, "parquet needs --field", _there(schema))
     return [_Path(source, schema, each) for each in dict.fromkeys(options.fields)]
+
+
+def chosen_columns(schema: Any, paths: list[_Path]) -> set[str]:
+    """The names of the columns that the paths lead into."""
+    return {schema.names[each.column] for each in paths}
+
+
+def read_group(source: Source, file: Any, number: int) -> Any:
+    """A row group as a table.  Raises InputError: a value in it would change."""
+    import pyarrow.parquet as pq
+
+    def reopened(**options: Any) -> Any:
+        return pq.ParquetFile(Positioned(source.descriptor() or 0), **options)
+
+    check_range(source, file, reopened, number)
+    return file.read_row_group(number)
 
 
 def _there(schema: Any) -> str:
@@ -127,70 +144,6 @@ class Positioned(io.RawIOBase):
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
-
-
-class _Written(io.RawIOBase):
-    """Takes bytes until they are fetched; remembers only how many there were."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._parts: list[bytes] = []
-        self._at = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        self._at += len(self._parts[-1])
-        return len(self._parts[-1])
-
-    def fetch(self) -> bytes:
-        """All bytes since the last time."""
-        data = b"".join(self._parts)
-        self._parts.clear()
-        return data
-
-
-class Output:
-    """A Parquet file in the making; its bytes are taken away as they come."""
-
-    def __init__(self, schema: Any, file: Any) -> None:
-        import pyarrow.parquet as pq
-
-        self._written = _Written()
-        metadata = file.metadata
-        codecs: dict[str, str] = {}
-        if metadata.num_row_groups:
-            first = metadata.row_group(0)
-            for number in range(first.num_columns):
-                column = first.column(number)
-                codec = column.compression
-                # LZO and the old LZ4 cannot be written.
-                codecs[column.path_in_schema] = (
-                    codec.lower() if codec in ("SNAPPY", "GZIP", "BROTLI", "ZSTD") else "none"
-                )
-        self._writer = pq.ParquetWriter(
-            self._written,
-            schema,
-            compression=codecs or "snappy",
-            version="2.6" if metadata.format_version != "1.0" else "1.0",
-            use_compliant_nested_type=not any(".list.item" in path for path in codecs),
-            store_schema=b"ARROW:schema" in (metadata.metadata or {}),
-        )
-
-    def write(self, table: Any) -> bytes:
-        """The bytes that a row group adds."""
-        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
-        return self._written.fetch()
-
-    def finish(self, _: list[str]) -> bytes:
-        """The bytes of the footer."""
-        self._writer.close()
-        return self._written.fetch()
 
 
 class _Path:

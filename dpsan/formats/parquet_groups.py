@@ -14,7 +14,14 @@ from typing import Any
 
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions, Record, Source
-from dpsan.formats.parquet import Output, RowGroup, chosen_paths, opened
+from dpsan.formats.parquet import (
+    RowGroup,
+    chosen_columns,
+    chosen_paths,
+    opened,
+    read_group,
+)
+from dpsan.formats.parquet_output import Output, layout
 
 __all__ = ["group_sizes", "join_groups", "read_groups"]
 
@@ -34,8 +41,9 @@ def read_groups(source: Source, options: ReadOptions, groups: range) -> Iterator
     """
     with opened(source) as (file, _):
         paths = chosen_paths(source, file.schema_arrow, options)
+        layout(source, file, chosen_columns(file.schema_arrow, paths))  # told before any work
         for number in groups:
-            group = RowGroup(source, options, file.read_row_group(number), paths, _stream)
+            group = RowGroup(source, options, read_group(source, file, number), paths, _stream)
             yield from group.records(file.metadata, number)
 
 
@@ -49,7 +57,7 @@ def _stream(table: Any) -> bytes:
     return data
 
 
-def join_groups(source: Source, parts: Iterable[Path]) -> Iterator[bytes]:
+def join_groups(source: Source, options: ReadOptions, parts: Iterable[Path]) -> Iterator[bytes]:
     """The bytes of the Parquet file that ``source`` becomes with the row groups of ``parts``.
 
     Raises:
@@ -59,7 +67,8 @@ def join_groups(source: Source, parts: Iterable[Path]) -> Iterator[bytes]:
     import pyarrow as pa
 
     with opened(source) as (file, _):
-        output = Output(file.schema_arrow, file)
+        schema = file.schema_arrow
+        output = Output(source, file, chosen_columns(schema, chosen_paths(source, schema, options)))
         for path in parts:
             try:
                 with path.open("rb") as part:

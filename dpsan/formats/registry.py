@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from dpsan.errors import unknown_name
 from dpsan.formats.base import Format
+from dpsan.formats.documents import DOCUMENTS, DocumentFormat
 
 __all__ = ["COMPRESSED", "FORMATS", "format_for", "format_name"]
 
@@ -45,13 +46,16 @@ def format_name(name: str, path: str) -> str:
         if name not in FORMATS:
             raise unknown_name("format", name, ["auto", *FORMATS])
         return name
+    suffix = _suffix(path)
+    return next((each for each, home in FORMATS.items() if suffix in home.suffixes), "text")
+
+
+def _suffix(path: str) -> str:
+    """The last suffix in lower case, or the one before if that is a compression's."""
     suffixes = [each.lower() for each in PurePath(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    for each, home in FORMATS.items():
-        if suffixes and suffixes[-1] in home.suffixes:
-            return each
-    return "text"
+    return suffixes[-1] if suffixes else ""
 
 
 def format_for(name: str, path: str) -> Format:
@@ -59,4 +63,5 @@ def format_for(name: str, path: str) -> Format:
     chosen = format_name(name, path)
     module = import_module(f"dpsan.formats.{_MODULES.get(chosen, chosen)}")
     made: Format = getattr(module, FORMATS[chosen].kind)()
-    return made
+    document = DOCUMENTS.get(_suffix(path)) if name == "auto" else None
+    return DocumentFormat(document, made) if document else made

@@ -93,7 +93,9 @@ class GzipSource:
             if not data:
                 data = self._inner.read()
                 if not data:
-                    if self._started and not self._member.eof:
+                    if not self._started:
+                        raise InputError(self.name, "not gzip data: empty")
+                    if not self._member.eof:
                         raise InputError(self.name, "gzip data ends too early")
                     return b""
             if self._member.eof:
@@ -133,6 +135,7 @@ class ZstdSource:
         self._frame: Any = None
         self._waiting = b""
         self._at = 0
+        self._started = False
 
     def descriptor(self) -> None:
         """See :class:`Source`."""
@@ -143,9 +146,12 @@ class ZstdSource:
             if self._at >= len(self._waiting):
                 self._waiting, self._at = self._inner.read(), 0
                 if not self._waiting:
+                    if not self._started:
+                        raise InputError(self.name, "not zstd data: empty")
                     if self._frame is not None:
                         raise InputError(self.name, "zstd data ends too early")
                     return b""
+                self._started = True
             # A little at a time: a kilobyte of input gives at most some 30 MB of output.
             data = self._waiting[self._at : self._at + _ZSTD_CHUNK]
             self._at += len(data)

@@ -13,11 +13,44 @@ from typing import ClassVar, Final
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.documents import binary, refuse_document
 
-__all__ = ["TextFormat", "byte_order_mark", "decode", "raw_records", "text_encoding", "too_long"]
+__all__ = [
+    "TextFormat",
+    "byte_order_mark",
+    "decode",
+    "raw_records",
+    "text_encoding",
+    "text_records",
+    "too_long",
+]
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE: Final = ("utf-16", "utf-32")
+
+
+def text_records(
+    source: Source, separator: bytes, options: ReadOptions
+) -> Iterator[tuple[int, bytes, bytes] | None]:
+    """As :func:`raw_records`, of text.
+
+    Raises:
+        InputError: a record is too large, or not text.
+    """
+    records = raw_records(source, separator, options.max_record, options.first_line)
+    if options.force_text:
+        yield from records
+        return
+    for item in records:
+        if item is not None:
+            line, raw, _ = item
+            if line == 1:
+                refuse_document(source, raw)
+            if b"\0" in raw:
+                if line == 1:
+                    byte_order_mark(source, raw)
+                raise binary(source, line)
+        yield item
 
 
 def raw_records(
@@ -135,7 +168,7 @@ class TextFormat(Format):
     @staticmethod
     def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         separator = b"\0" if options.null_data else b"\n"
-        for item in raw_records(source, separator, options.max_record, options.first_line):
+        for item in text_records(source, separator, options):
             if item is None:
                 yield None
                 continue
@@ -157,6 +190,8 @@ class TextFormat(Format):
         data = source.read()
         while data and len(data) < 4 and (more := source.read()):  # a mark has up to four bytes
             data += more
+        if not options.force_text:
+            refuse_document(source, data)
         mark, out_encoding = _byte_order(data, encoding)
         ending = separator.encode(out_encoding)
         if mark:
@@ -174,6 +209,8 @@ class TextFormat(Format):
                 line += 1
                 if len(each) > options.max_record:
                     raise too_long(source, line, options.max_record)
+                if "\0" in each and not options.force_text:
+                    raise binary(source, line)
                 yield Record(line, [each], _Render(ending, out_encoding))
             if len(text) > options.max_record:
                 raise too_long(source, line + 1, options.max_record)
@@ -183,6 +220,8 @@ class TextFormat(Format):
                 yield None
             data = source.read()
         if text:
+            if "\0" in text and not options.force_text:
+                raise binary(source, line + 1)
             yield Record(line + 1, [text], _Render(b"", out_encoding), owes=ending)
 
 

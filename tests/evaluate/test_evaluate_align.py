@@ -11,7 +11,7 @@ from dpsan.evaluate.align import aligned, cut
 from dpsan.evaluate.pairs import Inputs, read_pairs
 from dpsan.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.sanitizer import Sanitizer
-from dpsan.text import TOKENIZERS
+from dpsan.text import TOKENIZERS, write_gaps
 
 WORDS = ["don't", "do", "n't", "U.S.", "e-mail", "a", "ab", "b", "3.5", "the", "x y", "U", "S"]
 
@@ -83,6 +83,7 @@ def test_every_line_of_a_sanitizer_aligns(vocabulary, sanitizer, parts, seed):
     line = "".join(parts)
     done = sanitizer.sanitize([line], rng.seeded_key(f"align {seed}"), audit=True)
     pieces, _ = vocabulary.inputs(line)
+    write_gaps(pieces)
     words = pieces[1::2]
 
     def possible(at, word):

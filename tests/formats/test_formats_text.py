@@ -30,7 +30,7 @@ NASTY = [
 def test_any_bytes(data, size, batch):
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return
-    out, outcome = through(SAME, data, "text", size=size, batch=batch)
+    out, outcome = through(SAME, data, "text", size=size, batch=batch, force_text=True)
     assert out.count(b"\n") == data.count(b"\n")
     body = data.removeprefix(codecs.BOM_UTF8)
     assert outcome.totals.records == body.count(b"\n") + bool(body and not body.endswith(b"\n"))
@@ -43,7 +43,7 @@ def test_any_bytes(data, size, batch):
 @given(text=st.text(), size=st.integers(1, 5), encoding=st.sampled_from(["utf-16", "utf-32-be"]))
 def test_wide_encodings(text, size, encoding):
     data = text.encode(encoding)
-    out, _ = through(SAME, data, "text", size=size, encoding=encoding)
+    out, _ = through(SAME, data, "text", size=size, encoding=encoding, force_text=True)
     assert out == data
 
 
@@ -54,7 +54,8 @@ def test_nasty(text, kind):
     if end in text:
         text = text.replace(end, "")
     data = (text + end + end + text).encode()
-    out, outcome = through(SAME, data, "text", size=7777, null_data=kind == "null")
+    null = kind == "null"
+    out, outcome = through(SAME, data, "text", size=7777, null_data=null, force_text=not null)
     assert out == data
     assert outcome.totals.records == 3
 

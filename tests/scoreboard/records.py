@@ -37,7 +37,7 @@ def bad_records(quick: bool, folder: Path) -> Row:
         texts = [_bad_text(generator) for _ in range(500)]
         end = generator.choice(["\n", "\r\n"])
         last = generator.choice(["", end])
-        options: dict[str, object] = {}
+        options: dict[str, object] = {"force_text": True}
         if kind == "bytes":
             data = (
                 generator.randbytes(generator.randrange(20_000))
@@ -56,7 +56,7 @@ def bad_records(quick: bool, folder: Path) -> Row:
                 for index, text in enumerate(texts)
             ]
             expected = data = (end.join(rows) + last).encode()
-            options = {"fields": ("text",)}
+            options["fields"] = ("text",)
         else:
             held = io.StringIO()
             quoting = generator.choice([csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
@@ -64,7 +64,7 @@ def bad_records(quick: bool, folder: Path) -> Row:
             writer.writerow(["id", "text", "o"])
             writer.writerows([index, text, text] for index, text in enumerate(texts))
             expected = data = held.getvalue().encode()
-            options = {"fields": ("text",)}
+            options["fields"] = ("text",)
         name = "text" if kind in ("bytes", "text") else kind
         try:
             out, outcome = through(same, data, name, size=size, **options)
