@@ -156,10 +156,6 @@ class AtomicFile(Sink):
                 umask = os.umask(0)
                 os.umask(umask)
                 os.fchmod(self.descriptor, 0o666 & ~umask)
-            if hasattr(os, "posix_fadvise"):
-                # The disk begins at once: of many files that are synced, only the first waits.
-                with suppress(OSError):
-                    os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def sync(self) -> None:
         """Wait until the disk has what was written.  Raises as :meth:`commit`."""

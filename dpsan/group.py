@@ -11,6 +11,7 @@ import resource
 import stat
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,8 @@ __all__ = ["Group", "is_small"]
 
 _MOST: Final = 128
 """Outputs of a group: each has an open descriptor."""
+_AT_ONCE: Final = 16
+"""Outputs that are synced at the same time: more make the disk write no seldomer."""
 _SECONDS: Final = 1.0
 """No output waits longer for its name, apart from the time that one file takes."""
 _SMALL: Final = 1 << 16
@@ -89,9 +92,7 @@ class Group:
         """Sync all outputs, then give them their names.  Raises OutputError: the audit failed."""
         held = self._audit.take() if self._audit else b""
         waiting = self._waiting
-        for each in waiting:
-            if each.finished:
-                each.problem = _problem(each.finished.sync)
+        _sync_all(waiting)
         folders: dict[Path, list[_Waiting]] = {}
         while waiting:
             each = waiting[0]
@@ -121,6 +122,20 @@ class Group:
             if each.finished:
                 each.finished.sink.discard()
         self._waiting.clear()
+
+
+def _sync_all(waiting: list[_Waiting]) -> None:
+    """Sync all outputs: what is asked at once, a disk does at once."""
+    asked = [(each, each.finished.sync) for each in waiting if each.finished]
+    if not asked:
+        return
+    pool = ThreadPoolExecutor(min(_AT_ONCE, len(asked)))
+    try:
+        problems = pool.map(_problem, [sync for _, sync in asked])
+        for (each, _), problem in zip(asked, problems, strict=True):
+            each.problem = problem
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _problem(step: Callable[[], None]) -> DpsanError | None:
