@@ -79,7 +79,7 @@ class FileUses:
             return
         if old.what == new.what:
             raise UsageError(f"{new.path}: the same file as {old.path}", "name it once")
-        whats = (new.what, old.what) if old.use is Use.WRITTEN else (old.what, new.what)
+        whats = (new.what, old.what) if new.use is Use.READ else (old.what, new.what)
         both = {old.what, new.what}
         hint = "-i does that" if both <= {"input", "output", "standard output"} else "name another"
         raise UsageError(
