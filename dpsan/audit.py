@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain, repeat
 from operator import eq, or_
@@ -38,6 +38,7 @@ SCHEMA: Final = 1
 _ACTIONS: Final = np.array([str(action) for action in ACTIONS], dtype=object)
 
 _CHUNK: Final = 1 << 20
+_MOST_HELD: Final = 4 << 20
 
 
 def _finite(value: float | None) -> float | None:
@@ -96,6 +97,9 @@ class AuditWriter:
         self._epsilon = sanitizer.mechanism.epsilon
         self._per_line = sanitizer.guarantee.per_line
         self._copies = copies
+        self._held: list[bytes] | None = None
+        self._held_bytes = 0
+        self._overflow: Callable[[], None] = lambda: None
         if not part:
             self._write(_header(sanitizer, originals=originals, seeded=seeded, copies=copies))
 
@@ -137,7 +141,7 @@ class AuditWriter:
                 strict=True,
             )
         ]
-        self._send("".join(rows).encode())
+        self.send("".join(rows).encode())
 
     def _tails(self, table: AuditTable, copy: int) -> Iterable[str]:
         """The end of each word's row, from the epsilon on."""
@@ -188,12 +192,29 @@ class AuditWriter:
                 distances[place], ranks[place] = distance, rank
         return distances, ranks
 
+    def hold(self, overflow: Callable[[], None]) -> None:
+        """Keep rows in memory until they are taken: what was finished earlier comes before them.
+
+        Args:
+            overflow: called when they are many; makes room for them and calls :meth:`release`.
+        """
+        self._held, self._held_bytes, self._overflow = [], 0, overflow
+
+    def take(self) -> bytes:
+        """The rows that are held, no longer held from now on."""
+        held, self._held = self._held or [], None
+        return b"".join(held)
+
+    def release(self) -> None:
+        """Write the rows that are held, and hold no more.  Raises OutputError."""
+        self.send(self.take())
+
     def append(self, part: Path) -> None:
         """Copy the rows of a part.  Raises OutputError."""
         try:
             with part.open("rb") as rows:
                 while data := rows.read(_CHUNK):
-                    self._send(data)
+                    self.send(data)
         except OSError as error:
             raise OutputError(f"{part}: cannot read: {os_reason(error)}") from None
 
@@ -225,9 +246,16 @@ class AuditWriter:
                 raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
 
     def _write(self, row: dict[str, Any]) -> None:
-        self._send(orjson.dumps(row) + b"\n")
+        self.send(orjson.dumps(row) + b"\n")
 
-    def _send(self, rows: bytes) -> None:
+    def send(self, rows: bytes) -> None:
+        """Write rows as they are, or hold them.  Raises OutputError."""
+        if self._held is not None:
+            self._held.append(rows)
+            self._held_bytes += len(rows)
+            if self._held_bytes > _MOST_HELD:
+                self._overflow()
+            return
         data = memoryview(rows)
         while data:
             try:

@@ -27,10 +27,11 @@ from dpsan.formats.source import FileSource, decompressed
 from dpsan.pace import FilePace, Pace
 from dpsan.runspec import Sanitized
 from dpsan.sanitizer import Sanitizer
-from dpsan.targets import back_up, refuse_same
+from dpsan.targets import Original, refuse_unusual
 from dpsan.workers import Inline, Workers
 
 __all__ = [
+    "Finished",
     "Inplace",
     "Outcome",
     "Plan",
@@ -296,6 +297,35 @@ def open_input(path: Path) -> int:
     return descriptor
 
 
+@dataclass
+class Finished:
+    """An input whose rewriting is complete, but has no name yet and may not be on the disk."""
+
+    sink: AtomicFile
+    outcome: Outcome
+    original: Original | None = None
+
+    def sync(self) -> None:
+        """Wait for the disk.  Raises OutputError; then nothing is left behind."""
+        self.sink.sync()
+
+    def place(self) -> None:
+        """Give the output its name.
+
+        Raises:
+            InputError, OutputError: then the target is as it was, and nothing is left behind.
+        """
+        try:
+            if self.original is None:
+                self.sink.place()
+            else:
+                self.original.replace(self.sink.place)
+        except OSError as error:
+            raise OutputError(f"{self.outcome.name}: {os_reason(error)}") from None
+        finally:
+            self.sink.discard()  # nothing to discard once it has its name
+
+
 def rewrite_file(
     path: Path,
     target: Path | Inplace,
@@ -308,21 +338,23 @@ def rewrite_file(
     audit: AuditWriter | None = None,
     progress: Callable[[int], None] | None = None,
     budget: Budget | None = None,
-) -> Outcome:
-    """Sanitize one file into another, complete or not at all.
+) -> Finished:
+    """Sanitize one input into a file that is then to be synced and placed.
 
     Raises:
         BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
             is left.
     """
-    if isinstance(target, Inplace) and path.is_symlink():
-        raise OutputError(f"{path}: is a link", "in-place needs the file itself")
+    if isinstance(target, Inplace):
+        refuse_unusual(path)
     descriptor = open_input(path)
     try:
+        original = None
         if isinstance(target, Inplace):
-            sink = AtomicFile(path, force=True, like=path, packer=packer_for(path.name))
+            backup = path.with_name(path.name + target.backup) if target.backup else None
+            original = Original(path, descriptor, backup, force=plan.force)
+            sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
         else:
-            refuse_same(path, target)
             target.parent.mkdir(parents=True, exist_ok=True)
             sink = AtomicFile(target, force=plan.force, packer=packer_for(target.name))
         try:
@@ -338,14 +370,12 @@ def rewrite_file(
                 progress=progress,
                 budget=budget,
             )
-            if isinstance(target, Inplace) and target.backup:
-                back_up(path, target.backup, force=plan.force)
-            sink.commit()
+            sink.seal()
             outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
         except BaseException:
             sink.discard()
             raise
-        return outcome
+        return Finished(sink, outcome, original)
     except OSError as error:
         # The system's own words for the number: nothing that a library may have put in.
         raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None

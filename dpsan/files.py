@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
+from dpsan.ownership import keep_access, keep_owner
+from dpsan.placing import place, refuse_special, sync_directory
 
 __all__ = ["AtomicFile", "Packer", "Sink", "create_private", "discard_unfinished"]
 
@@ -101,7 +103,7 @@ class AtomicFile(Sink):
     Args:
         target: final name.
         force: replace an existing file.
-        like: copy permissions from this file instead of using the umask.
+        like: descriptor of a file whose owner and permissions are kept, instead of the umask's.
         packer: compresses what is written.
 
     Raises:
@@ -113,12 +115,15 @@ class AtomicFile(Sink):
         target: Path,
         *,
         force: bool = False,
-        like: Path | None = None,
+        like: int | None = None,
         packer: Packer | None = None,
     ) -> None:
+        refuse_special(target)
         if not force and os.path.lexists(target):
             raise OutputError(f"{target}: exists", "--force replaces it")
         self.target = target
+        self._force = force
+        self._like = like
         self._temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         # Remembered first: a signal may come as soon as the file is there.
@@ -128,29 +133,48 @@ class AtomicFile(Sink):
         except OSError as error:
             _UNFINISHED.discard(self._temporary)
             raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None
-        if like is None:
-            umask = os.umask(0)
-            os.umask(umask)
-            self._mode = 0o666 & ~umask
-        else:
-            self._mode = stat.S_IMODE(like.stat().st_mode)
         super().__init__(str(target), descriptor, packer)
+        if like is not None:
+            with self._or_nothing():
+                keep_owner(self.name, like, descriptor)
 
     def commit(self) -> None:
-        """Sync and rename into place.  Raises OutputError; then nothing is left behind."""
-        try:
+        """Sync and give the name.  Raises OutputError; then nothing is left behind."""
+        self.seal()
+        self.sync()
+        self.place()
+        with self._or_nothing():
+            sync_directory(self.target.parent)
+
+    def seal(self) -> None:
+        """Write the rest, and set who may read it.  Raises as :meth:`commit`."""
+        with self._or_nothing():
             self.finish()
-            os.fchmod(self.descriptor, self._mode)
+            if self._like is not None:
+                keep_access(self._like, self.descriptor)
+            else:
+                umask = os.umask(0)
+                os.umask(umask)
+                os.fchmod(self.descriptor, 0o666 & ~umask)
+
+    def sync(self) -> None:
+        """Wait until the disk has what was written.  Raises as :meth:`commit`."""
+        with self._or_nothing():
             os.fsync(self.descriptor)
+
+    def place(self) -> None:
+        """Give the final name to what was synced.  Raises as :meth:`commit`."""
+        with self._or_nothing():
+            place(self._temporary, self.target, force=self._force)
             descriptor, self.descriptor = self.descriptor, -1
             os.close(descriptor)
-            self._temporary.rename(self.target)
-            _UNFINISHED.discard(self._temporary)
-            directory = os.open(self.target.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+            self._forget()
+
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """Errors of the system as OutputError, and nothing left behind after any."""
+        try:
+            yield
         except OSError as error:
             self.discard()
             raise OutputError(f"{self.name}: cannot write: {os_reason(error)}") from None
@@ -159,11 +183,15 @@ class AtomicFile(Sink):
             raise
 
     def discard(self) -> None:
-        """Remove what was written."""
+        """Remove what was written; nothing once it has its name."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             with suppress(OSError):
                 os.close(descriptor)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Remove the temporary name, which is gone already where the file has its own."""
         with suppress(OSError):
             self._temporary.unlink(missing_ok=True)
             _UNFINISHED.discard(self._temporary)
@@ -175,9 +203,10 @@ def create_private(path: Path, *, force: bool) -> int:
     Raises:
         OutputError: it exists and ``force`` is not given, or it cannot be created.
     """
+    refuse_special(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        if force and not path.is_dir():
+        if force:
             path.unlink(missing_ok=True)
         descriptor = os.open(path, flags, 0o600)
         os.fchmod(descriptor, 0o600)

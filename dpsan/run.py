@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -28,8 +29,10 @@ from dpsan.files import AtomicFile, Sink
 from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
+from dpsan.group import Group, is_small
+from dpsan.placing import stream_number
 from dpsan.sanitizer import Sanitizer
-from dpsan.targets import plan_outputs, refuse_same, refuse_stdout
+from dpsan.targets import plan_outputs
 from dpsan.workers import Workers
 
 __all__ = ["Result", "Run"]
@@ -43,12 +46,17 @@ class Result:
 
     totals: Accountant
     outcomes: list[Outcome] = field(default_factory=list)
-    each: list[tuple[str, Outcome | str]] = field(default_factory=list)
-    """Every input in order, with its outcome, ``failed`` or ``skipped``."""
+    became: dict[int, tuple[str, Outcome | str]] = field(default_factory=dict)
+    """By the number of the input its name, and its outcome, ``failed`` or ``skipped``."""
     failed: list[str] = field(default_factory=list)
     """One line for each input that failed."""
     skipped: int = 0
     """Inputs whose output was there already (``--resume``)."""
+
+    @property
+    def each(self) -> list[tuple[str, Outcome | str]]:
+        """Every input in order, with its outcome, ``failed`` or ``skipped``."""
+        return [self.became[file] for file in sorted(self.became)]
 
     @property
     def hashes(self) -> tuple[str, str] | None:
@@ -99,18 +107,26 @@ class Run:
 
     def _record(self, result: Result, file: int, outcome: Outcome) -> None:
         result.outcomes.append(outcome)
-        result.each.append((outcome.name, outcome))
+        result.became[file] = outcome.name, outcome
         result.totals.merge(outcome.totals)
         if self.audit:
             self.audit.file(file, outcome.name, outcome.totals, outcome.sha256)
 
-    def _fail(self, result: Result, path: Path, error: DpsanError) -> None:
-        result.each.append((str(path), "failed"))
+    def _fail(self, result: Result, file: int, path: Path, error: DpsanError) -> None:
+        result.became[file] = str(path), "failed"
         result.failed.append(str(error))
         self.complain(str(error))
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
+        group = Group(self.audit, partial(self._record, result), partial(self._fail, result))
+        try:
+            self._files(result, group)
+            group.flush()
+        finally:
+            group.abandon()
+
+    def _files(self, result: Result, group: Group) -> None:
         if isinstance(self.output, Inplace):
             targets: list[Path | Inplace] = [self.output] * len(self.inputs)
         else:
@@ -118,12 +134,16 @@ class Run:
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             if self.resume and isinstance(target, Path) and target.exists():
                 result.skipped += 1
-                result.each.append((str(path), "skipped"))
+                result.became[file] = str(path), "skipped"
                 if self.progress:
                     self.progress(path.stat().st_size if path.exists() else 0)
                 continue
+            small = is_small(path)
+            if not small:
+                group.flush()
+            group.begin()
             try:
-                outcome = rewrite_file(
+                finished = rewrite_file(
                     path,
                     target,
                     self.sanitizer,
@@ -136,11 +156,14 @@ class Run:
                     budget=self.budget,
                 )
             except DpsanError as error:
-                self._fail(result, path, error)
+                self._fail(result, file, path, error)
+                group.add(file, path, None)
                 if isinstance(error, BudgetError):
                     return
             else:
-                self._record(result, file, outcome)
+                group.add(file, path, finished)
+            if not small:
+                group.flush()
 
     def _together(self, result: Result) -> None:
         """All inputs one after the other into one output."""
@@ -154,7 +177,7 @@ class Run:
                 except OutputError:
                     raise
                 except DpsanError as error:
-                    self._fail(result, path, error)
+                    self._fail(result, file, path, error)
                     if not isinstance(sink, AtomicFile) or isinstance(error, BudgetError):
                         result.totals.merge(begun[-1])  # what was written counts
                     if isinstance(error, BudgetError):
@@ -188,16 +211,18 @@ class Run:
             return Sink("standard output", 1)
         assert isinstance(self.output, Path)  # noqa: S101 - narrowed by execute()
         packer = packer_for(self.output.name)
-        if self.output.exists() and not self.output.is_file() and not self.output.is_dir():
-            # A device or a pipe: there is nothing to replace.
+        stream = stream_number(self.output)
+        if stream is not None or not _replaceable(self.output):
+            # A device or a pipe: there is nothing to replace.  An open stream goes on where it is.
             try:
-                descriptor = os.open(self.output, os.O_WRONLY | os.O_CLOEXEC)
+                if stream is not None:
+                    descriptor = os.dup(stream)
+                else:
+                    descriptor = os.open(self.output, os.O_WRONLY | os.O_CLOEXEC)
             except OSError as error:
                 raise OutputError(f"{self.output}: cannot write: {os_reason(error)}") from None
             stack.callback(os.close, descriptor)
             return Sink(str(self.output), descriptor, packer)
-        for path in self.inputs:
-            refuse_same(path, self.output)
         sink = AtomicFile(self.output, force=self.plan.force, packer=packer)
         stack.callback(sink.discard)  # nothing to discard after a commit
         return sink
@@ -211,8 +236,6 @@ class Run:
                 descriptor = open_input(path)
                 stack.callback(os.close, descriptor)
                 source = FileSource(str(path), descriptor)
-            if self.output is None:
-                refuse_stdout(source.name, 0 if path == STDIN else descriptor)
             return rewrite_stream(
                 source,
                 sink,
@@ -226,3 +249,8 @@ class Run:
                 started=begun.append,
                 budget=self.budget,
             )
+
+
+def _replaceable(path: Path) -> bool:
+    """Whether there is nothing, a file, or a directory, of which the file itself will complain."""
+    return not path.exists() or path.is_file() or path.is_dir()

@@ -188,10 +188,12 @@ def _run(sanitizer: Sanitizer, text: Path, folder: Path, *, audit: bool) -> tupl
     started = time.perf_counter()
     if audit:
         with AuditWriter(folder / "audit", sanitizer) as writer:
-            outcome = rewrite_file(text, folder / "out", sanitizer, plan, key, file=1, audit=writer)
+            done = rewrite_file(text, folder / "out", sanitizer, plan, key, file=1, audit=writer)
     else:
-        outcome = rewrite_file(text, folder / "out", sanitizer, plan, key, file=1)
-    return outcome.totals.words, time.perf_counter() - started
+        done = rewrite_file(text, folder / "out", sanitizer, plan, key, file=1)
+    done.sync()
+    done.place()
+    return done.outcome.totals.words, time.perf_counter() - started
 
 
 class _Bare:

@@ -12,6 +12,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def bench(
         raise UsageError("--synthetic and --embeddings exclude each other")
     if synthetic_words is not None and not shape:
         raise UsageError("--synthetic-words needs --synthetic")
+    uses = check_files(reads={"--text": text, "--synthetic-words": synthetic_words})
+    read_embeddings(uses, embeddings)
     values = options.parameters(param)
     options.check_epsilon(epsilon)
 

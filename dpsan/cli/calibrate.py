@@ -10,6 +10,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.completion import choices
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
 
@@ -103,6 +104,8 @@ def calibrate(
         epsilon = options.check_epsilon(epsilon)
     elif epsilon is not None:
         raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
+
+    read_embeddings(check_files(reads={}), embeddings)
 
     from dpsan.cache import Store
     from dpsan.calibrate import Aim, Draft, Target

@@ -11,6 +11,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import choices
 from dpsan.cli.evaluate_table import print_table
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
 
@@ -140,6 +141,20 @@ def evaluate(
             raise UsageError("--audit and --epsilon or --param exclude each other")
     elif epsilon is not None:
         options.check_epsilon(epsilon)
+
+    uses = check_files(
+        reads={
+            "ORIGINAL": original,
+            "SANITIZED": sanitized,
+            "--audit": audit,
+            "--public": public,
+            "--spans": spans,
+            "--test-original": test_original,
+            "--test-sanitized": test_sanitized,
+        },
+        writes={"--html": html},
+    )
+    read_embeddings(uses, embeddings)
 
     from dpsan.cache import Store
     from dpsan.cli.progress import share_progress

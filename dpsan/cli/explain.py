@@ -11,6 +11,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
@@ -91,6 +92,9 @@ def explain(
     if at is not None and _given(context, "epsilon"):
         raise UsageError("--epsilon and --at exclude each other")
     value = options.check_epsilon(epsilon) if at is None else None
+
+    uses = check_files(reads={}, writes={"--plot": plot}, stdin="-" in (words or ()))
+    read_embeddings(uses, embeddings)
 
     from dpsan.cache import Store
     from dpsan.cli.progress import search_progress, share_progress

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import DpsanError, UsageError
 
@@ -61,13 +62,17 @@ def index(
 def _build(
     store: Store, files: list[Path] | None, vocab_size: int | None, unsafe: bool, as_json: bool
 ) -> int:
-    from dpsan.library import describe
-
     if unsafe and not files:
         raise UsageError("--unsafe-pickle needs a file")
+    uses = check_files(reads={})
+    paths: list[Path | None] = [*files] if files else [None]
+    for path in paths:
+        read_embeddings(uses, path)
+
+    from dpsan.library import describe
+
     reports: list[dict[str, Any]] = []
     failed = 0
-    paths: list[Path | None] = [*files] if files else [None]
     for path in paths:
         try:
             report = describe(path, vocab_size, store, unsafe_pickle=unsafe)

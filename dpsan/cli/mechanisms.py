@@ -10,6 +10,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
 
@@ -67,6 +68,8 @@ def mechanisms(
 def _prepare(
     name: str, epsilon: float, values: dict[str, str], embeddings: Any, vocab_size: int | None
 ) -> tuple[Mechanism, MetricSpace]:
+    read_embeddings(check_files(reads={}), embeddings)
+
     from dpsan.cache import Store
     from dpsan.library import open_space
     from dpsan.mechanisms import MECHANISMS

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.file_checks import check_files
 from dpsan.cli.guard import say
 from dpsan.errors import DpsanError
 
@@ -30,6 +31,7 @@ def report(
 
     dpsan report audit.jsonl
     """
+    check_files(reads={"AUDIT": audits}, writes={"--html": html})
     from dpsan.report import read_audit
 
     reports: list[Report] = []

@@ -11,8 +11,9 @@ import typer
 
 from dpsan.cli import cluster_options, options
 from dpsan.cli.completion import choices
+from dpsan.cli.file_checks import read_embeddings
 from dpsan.cli.guard import say
-from dpsan.cli.rewrite_checks import check_fields, check_outputs, table
+from dpsan.cli.rewrite_checks import check_fields, check_outputs, file_uses, table
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -218,6 +219,7 @@ def rewrite(
     cluster_options.check(
         engine, address, inputs, output_dir, budget=budget, line_buffered=line_buffered
     )
+    uses = file_uses(inputs, output, output_dir, in_place, backup, resume, audit, keep)
     check_outputs(
         inputs, output, output_dir, in_place, backup, resume, audit_originals, audit, force
     )
@@ -237,6 +239,7 @@ def rewrite(
     from dpsan.cache import Store
     from dpsan.library import Opening
 
+    read_embeddings(uses, embeddings)
     store = Store(note=None if quiet else say)
     opening = Opening(embeddings, vocab_size, store)  # reads while the rest is imported
 

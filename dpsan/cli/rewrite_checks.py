@@ -8,13 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpsan.cli.file_checks import known_files
 from dpsan.cli.guard import say
 from dpsan.errors import OutputError, UsageError
+from dpsan.placing import stream_number
+from dpsan.same_files import FileUses, Use
+from dpsan.targets import plan_outputs
 
 if TYPE_CHECKING:
     from dpsan.run import Result
 
-__all__ = ["check_fields", "check_outputs", "table"]
+__all__ = ["check_fields", "check_outputs", "file_uses", "table"]
 
 
 def table(result: Result) -> None:
@@ -74,6 +78,43 @@ def check_fields(
         raise UsageError("-z is for text and jsonl")
 
 
+def file_uses(
+    inputs: list[Path],
+    output: Path | None,
+    output_dir: Path | None,
+    in_place: bool,
+    backup: str | None,
+    resume: bool,
+    audit: Path | None,
+    keep: Path | None,
+) -> FileUses:
+    """All files of the run but the embeddings.
+
+    Raises:
+        UsageError: one is written to and also read, or written to twice.
+    """
+    uses = known_files()
+    uses.add(Use.READ, "--keep", keep)
+    for path in inputs:
+        if path == Path("-"):
+            uses.add_stream(Use.READ, "input", 0)
+        else:
+            uses.add(Use.WRITTEN if in_place else Use.READ, "input", path)
+    if in_place and backup:
+        uses.add(Use.WRITTEN, "backup", *(path.with_name(path.name + backup) for path in inputs))
+    elif output_dir is not None:
+        for target in plan_outputs(inputs, output_dir):
+            there = resume and target.exists()
+            uses.add(Use.STANDING if there else Use.WRITTEN, "output", target)
+    elif output is not None:
+        there = stream_number(output) is not None
+        uses.add(Use.STANDING if there else Use.WRITTEN, "output", output)
+    elif not in_place:
+        uses.add_stream(Use.STANDING, "standard output", 1)
+    uses.add(Use.WRITTEN, "--audit", audit)
+    return uses
+
+
 def check_outputs(
     inputs: list[Path],
     output: Path | None,
@@ -101,11 +142,6 @@ def check_outputs(
     if resume and audit is not None and audit.is_file() and not force:
         hint = "name another: dpsan report adds several up; --force replaces it"
         raise OutputError(f"{audit}: exists, and holds what was done so far", hint)
-    same = (
-        output is not None
-        and output.is_file()
-        and any(each.exists() and each.samefile(output) for each in inputs)
-    )
-    if output is not None and output.is_file() and not force and not same:
+    if output is not None and output.is_file() and not force and stream_number(output) is None:
         # Again when it is written; told here before an audit is begun that would be in the way.
         raise OutputError(f"{output}: exists", "--force replaces it")

@@ -12,6 +12,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names, study_names
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.cli.study_output import print_json, print_list, print_table
 from dpsan.errors import UsageError
@@ -110,6 +111,8 @@ def study(
         if value is not None and what not in entry.uses:
             option = what if what in ("words", "draws") else what.removesuffix("s")
             raise UsageError(f"study {name} takes no --{option}")
+    read_embeddings(check_files(reads={}, writes={"--plot": plot}), embeddings)
+
     from dpsan.cli.progress import share_progress
     from dpsan.study.record import as_csv as csv_text
     from dpsan.study.request import drafts, numbers

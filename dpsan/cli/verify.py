@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
@@ -50,6 +51,8 @@ def verify(
     value = options.check_epsilon(epsilon)
     if not 0.5 <= confidence < 1:
         raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {confidence:g})")
+    read_embeddings(check_files(reads={"--keep": keep}), embeddings)
+
     from dpsan.cache import Store
     from dpsan.cli.progress import count_progress
     from dpsan.runspec import RunSpec

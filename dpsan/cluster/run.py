@@ -5,6 +5,7 @@ Knows pieces and answers.  Must not know Ray: an :class:`Engine` does the work.
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import tempfile
@@ -22,9 +23,10 @@ from dpsan.cluster.pieces import Piece, cut, opened, piece_bytes
 from dpsan.cluster.work import Job, Row, part_audit, totals
 from dpsan.errors import DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
+from dpsan.placing import refuse_special
 from dpsan.run import Result
 from dpsan.sanitizer import Sanitizer
-from dpsan.targets import plan_outputs, refuse_same
+from dpsan.targets import plan_outputs
 
 __all__ = ["ClusterRun", "Engine"]
 
@@ -100,7 +102,9 @@ class ClusterRun:
             try:
                 self._work(result, inputs)
             finally:
-                result.each = [(str(each.path), each.state or "failed") for each in inputs]
+                result.became = {
+                    each.file: (str(each.path), each.state or "failed") for each in inputs
+                }
             complete = not result.failed
         finally:
             if self.audit:
@@ -150,8 +154,8 @@ class ClusterRun:
             return
         try:
             each.status = _status(each.path)
-            refuse_same(each.path, each.target)
-            if each.target.exists() and not self.plan.force:
+            refuse_special(each.target)
+            if os.path.lexists(each.target) and not self.plan.force:
                 raise OutputError(f"{each.target}: exists", "--force replaces it")
         except DpsanError as error:
             self._fail(result, each, str(error))

@@ -23,14 +23,14 @@ from dpsan.embeddings import (
     word2vec_text,
 )
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.bundled import bundled_digest, load_bundled
+from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
 from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
 from dpsan.errors import EmbeddingError, UsageError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["file_digest", "load"]
+__all__ = ["file_digest", "files_of", "load"]
 
 _COPY: Final = 4 << 20
 """Bytes copied at a time."""
@@ -74,6 +74,18 @@ def file_digest(path: Path | str | None, *, vocab_size: int | None = None) -> st
     path = Path(path)
     with _opened(path) as (_, kind):
         return digest_of(_files(path, kind), vocab_size)
+
+
+def files_of(path: Path | None) -> list[Path]:
+    """All files that ``load`` would read; one that cannot be read stands alone."""
+    try:
+        if path is None:
+            return sorted(directory().iterdir())
+        with ExitStack() as stack:
+            stream, _ = _unpacked(path, stack)
+            return _files(path, sniff(stream.peek(), path))
+    except (EmbeddingError, OSError):
+        return [path] if path else []
 
 
 @contextmanager

@@ -204,8 +204,10 @@ def test_null_data_and_appending_to_oneself(folder, dpsan, env):
     assert done.stdout == b"here\nthere\0here"
     (folder / "a.txt").write_bytes(LINE)
     done = shell(f"$DPSAN rewrite {' '.join(BASE)} a.txt >> a.txt", folder, env)
-    assert done.returncode == 1
-    assert done.stderr == b"dpsan: a.txt: input and output are the same file (-i does that)\n"
+    assert done.returncode == 2
+    assert done.stderr == (
+        b"dpsan: a.txt: input and standard output are the same file (-i does that)\n"
+    )
     assert (folder / "a.txt").read_bytes() == LINE
 
 

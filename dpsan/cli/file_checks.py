@@ -1,0 +1,58 @@
+"""What every command asks before it opens anything: would it write over what it reads?
+
+Knows the environment, the standard streams and which files embeddings are made of.  Must not know
+the commands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dpsan.same_files import FileUses, Use
+
+__all__ = ["check_files", "known_files", "read_embeddings"]
+
+
+def known_files() -> FileUses:
+    """The files that every command has: its configuration and where its messages go."""
+    uses = FileUses()
+    config = os.environ.get("DPSAN_CONFIG")
+    uses.add(Use.READ, "DPSAN_CONFIG", Path(config) if config else None)
+    uses.add_stream(Use.STANDING, "standard error", 2)
+    return uses
+
+
+def read_embeddings(uses: FileUses, embeddings: Path | None) -> None:
+    """Take in all files of an embedding, or of the bundled vocabulary.  Raises UsageError."""
+    from dpsan.embeddings.loading import files_of  # heavy import
+
+    uses.add(Use.READ, "--embeddings", *files_of(embeddings))
+
+
+def check_files(
+    *,
+    reads: Mapping[str, Path | Sequence[Path] | None],
+    writes: Mapping[str, Path | None] | None = None,
+    stdin: bool = False,
+) -> FileUses:
+    """The files of a command that prints its answer.
+
+    Args:
+        reads: by option or argument.
+        writes: those that it makes besides.
+        stdin: whether standard input is read.
+
+    Raises:
+        UsageError: one is written to and also read, or written to twice.
+    """
+    uses = known_files()
+    if stdin:
+        uses.add_stream(Use.READ, "standard input", 0)
+    for what, paths in reads.items():
+        uses.add(Use.READ, what, *([paths] if isinstance(paths, Path) else paths or ()))
+    for what, path in (writes or {}).items():
+        uses.add(Use.WRITTEN, what, path)
+    uses.add_stream(Use.STANDING, "standard output", 1)
+    return uses

@@ -1,0 +1,129 @@
+"""How a finished file gets its name: what must not be replaced stays.
+
+Knows paths and the calls that give names.  Must not know what is in the files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from dpsan.errors import OutputError
+
+__all__ = ["place", "refuse_special", "stream_number", "sync_directory"]
+
+_MOST_LINKS: Final = 40
+_UNLINKABLE: Final = (
+    errno.EPERM,
+    errno.EACCES,
+    errno.EMLINK,
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+    errno.ENOTSUP,
+)
+"""What file systems without hard links, or whoever forbids them, say."""
+_AT_FDCWD: Final = -100
+_RENAME_NOREPLACE: Final = 1
+_UNSYNCABLE: Final = (errno.EINVAL, errno.ENOTSUP)
+"""What network file systems say whose directories cannot be synced."""
+
+
+def stream_number(path: Path) -> int | None:
+    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/3`` stands for, or None."""
+    own = {os.path.realpath(each) for each in ("/proc/self/fd", "/dev/fd")}
+    for _ in range(_MOST_LINKS):  # step by step: at the last one the file itself would be found
+        if path.name.isdecimal() and os.path.realpath(path.parent) in own:
+            return int(path.name)
+        try:
+            path = path.parent / path.readlink()
+        except OSError:
+            return None
+    return None
+
+
+def refuse_special(target: Path) -> None:
+    """Raise OutputError if the name is that of something that is never replaced."""
+    try:
+        mode = target.stat().st_mode
+    except OSError:  # absent; or what the call that makes it will complain of
+        return
+    if stat.S_ISDIR(mode):
+        raise OutputError(f"{target}: is a directory")
+    if not stat.S_ISREG(mode) or stream_number(target) is not None:
+        raise OutputError(f"{target}: not a regular file", "it is never replaced; name another")
+
+
+def place(temporary: Path, target: Path, *, force: bool) -> None:
+    """Give a file its final name.
+
+    Args:
+        temporary: its name so far, in the same directory; gone afterwards.
+        target: the final name.
+        force: replace what has that name; else it stays, also if it appeared just now.
+
+    Raises:
+        OutputError: something is there that is not to be replaced.
+        OSError: the name cannot be given.
+    """
+    if force:
+        refuse_special(target)
+        temporary.rename(target)
+        return
+    try:
+        os.link(temporary, target, follow_symlinks=False)
+    except FileExistsError:
+        # A network file system may have lost its first answer, and say so of our own link.
+        if not os.path.samestat(os.lstat(temporary), os.lstat(target)):
+            raise _appeared(target) from None
+    except OSError as error:
+        if error.errno not in _UNLINKABLE:
+            raise
+        _rename_new(temporary, target)
+        return
+    with suppress(OSError):
+        temporary.unlink()
+
+
+def _rename_new(temporary: Path, target: Path) -> None:
+    """Rename by the one system call that refuses to replace."""
+    import ctypes  # needed on few file systems
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "renameat2"):
+        raise _cannot_refuse(target)
+    old, new = os.fsencode(temporary), os.fsencode(target)
+    if libc.renameat2(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE) == 0:
+        return
+    number = ctypes.get_errno()
+    if number == errno.EEXIST:
+        raise _appeared(target)
+    if number in (errno.EINVAL, errno.ENOSYS):
+        raise _cannot_refuse(target)
+    raise OSError(number, os.strerror(number))
+
+
+def _appeared(target: Path) -> OutputError:
+    return OutputError(f"{target}: appeared meanwhile, and stays", "--force replaces it")
+
+
+def _cannot_refuse(target: Path) -> OutputError:
+    return OutputError(
+        f"{target}: this file system cannot make a file without replacing another",
+        "--force, if nobody else writes here",
+    )
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable.  Raises OSError."""
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in _UNSYNCABLE:
+            raise
+    finally:
+        os.close(directory)

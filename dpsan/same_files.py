@@ -1,0 +1,106 @@
+"""Whether a command would write over a file that it reads, or over another of its outputs.
+
+Knows paths, devices and inodes.  Must not know what the files hold.  Files are compared by device
+and inode, so through links too; a file that is yet to be made, by its directory and name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import Path
+from typing import Final
+
+from dpsan.errors import UsageError
+
+__all__ = ["FileUses", "Use"]
+
+_Identity = tuple[int | str, ...]
+
+
+class Use(Enum):
+    """What a command does with a file."""
+
+    READ = auto()
+    WRITTEN = auto()
+    """Made or replaced."""
+    STANDING = auto()
+    """Not replaced, and no input: a standard stream, an output that ``--resume`` skips."""
+
+
+_FRIENDS: Final = (Use.READ, Use.STANDING)
+"""Two of these may be one file: an input read twice, a log of both standard streams."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    what: str
+    path: Path | None
+    use: Use
+
+
+class FileUses:
+    """All files of one command; complains as soon as one has two uses that exclude each other."""
+
+    def __init__(self) -> None:
+        self._known: dict[_Identity, _Known] = {}
+
+    def add(self, use: Use, what: str, *paths: Path | None) -> None:
+        """Take in files.
+
+        Args:
+            use: what is done with them.
+            what: the option or argument that named them, for the message.
+            paths: None is left out.
+
+        Raises:
+            UsageError: one of them is a file that is here already, and one of both is replaced.
+        """
+        for path in paths:
+            if path is not None:
+                self._take(_identity(path), _Known(what, path, use))
+
+    def add_stream(self, use: Use, what: str, descriptor: int) -> None:
+        """Take in a standard stream, if it is a file.  Raises as :meth:`add`."""
+        try:
+            status = os.fstat(descriptor)
+        except OSError:  # closed
+            return
+        if stat.S_ISREG(status.st_mode):
+            self._take((status.st_dev, status.st_ino), _Known(what, None, use))
+
+    def _take(self, identity: _Identity | None, new: _Known) -> None:
+        if identity is None:
+            return
+        old = self._known.setdefault(identity, new)
+        if old is new or (old.use is new.use and new.use in _FRIENDS):
+            return
+        if old.what == new.what:
+            raise UsageError(f"{new.path}: the same file as {old.path}", "name it once")
+        whats = (new.what, old.what) if new.use is Use.READ else (old.what, new.what)
+        both = {old.what, new.what}
+        hint = "-i does that" if both <= {"input", "output", "standard output"} else "name another"
+        raise UsageError(
+            f"{new.path or old.path or new.what}: {' and '.join(whats)} are the same file", hint
+        )
+
+
+def _identity(path: Path) -> _Identity | None:
+    """What a path leads to; None where nothing is kept that could be lost."""
+    try:
+        status = path.stat()
+    except OSError:
+        # Absent: also the end of a link that leads to nothing yet.
+        real = Path(os.path.realpath(path))
+        try:
+            status = real.parent.stat()
+        except OSError:
+            return (str(real),)
+        return status.st_dev, status.st_ino, real.name
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+        return None
+    if stat.S_ISBLK(status.st_mode):
+        return "device", status.st_rdev
+    return status.st_dev, status.st_ino
