@@ -1,6 +1,12 @@
 """``python -m dpsan`` and the ``dpsan`` command."""
 
-from dpsan.cli.guard import main
+import _signal  # loaded already: signal takes milliseconds
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    # Until the guard is up, Ctrl-C ends the program without a traceback.
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+from dpsan.cli.guard import main  # noqa: E402
 
 __all__ = ["main"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ __all__ = [
     "ExtraMissingError",
     "InputError",
     "OutputError",
+    "UnexpectedError",
     "UnprovedError",
     "UsageError",
     "reason",
@@ -97,6 +99,22 @@ class OutputError(DpsanError):
 
 class CacheError(DpsanError):
     """The cache directory cannot be used."""
+
+
+class UnexpectedError(DpsanError):
+    """What nobody raised on purpose: its kind and place, for its message could quote input text."""
+
+    def __init__(self, error: BaseException) -> None:
+        if isinstance(error, MemoryError):
+            told = "out of memory"
+        elif isinstance(error, OSError):
+            told = reason(error)
+        else:
+            frames: list[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+            last = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+            told = f"internal error: {type(error).__name__}{last}"
+        hint = "please report this line" if told.startswith("internal") else ""
+        super().__init__(told, hint)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
