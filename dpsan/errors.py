@@ -23,6 +23,7 @@ __all__ = [
     "UnexpectedError",
     "UnprovedError",
     "UsageError",
+    "failure",
     "reason",
     "unknown_name",
 ]
@@ -115,6 +116,13 @@ class UnexpectedError(DpsanError):
             told = f"internal error: {type(error).__name__}{last}"
         hint = "please report this line" if told.startswith("internal") else ""
         super().__init__(told, hint)
+
+
+def failure(path: Path | str, error: Exception) -> str:
+    """One line for one of several files that failed; the others go on."""
+    if not isinstance(error, DpsanError):
+        error = UnexpectedError(error)
+    return f"{path}: {error}" if isinstance(error, UnexpectedError) else str(error)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

@@ -22,7 +22,7 @@ from dpsan.batch import (
     rewrite_file,
     rewrite_stream,
 )
-from dpsan.errors import BudgetError, DpsanError, OutputError, UsageError
+from dpsan.errors import BudgetError, OutputError, UsageError, failure
 from dpsan.errors import reason as os_reason
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.compression import packer_for
@@ -104,10 +104,11 @@ class Run:
         if self.audit:
             self.audit.file(file, outcome.name, outcome.totals, outcome.sha256)
 
-    def _fail(self, result: Result, path: Path, error: DpsanError) -> None:
+    def _fail(self, result: Result, path: Path, error: Exception) -> None:
+        told = failure(path, error)
         result.each.append((str(path), "failed"))
-        result.failed.append(str(error))
-        self.complain(str(error))
+        result.failed.append(told)
+        self.complain(told)
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
@@ -135,7 +136,7 @@ class Run:
                     progress=self.progress,
                     budget=self.budget,
                 )
-            except DpsanError as error:
+            except Exception as error:  # noqa: BLE001 - one input's: the others go on
                 self._fail(result, path, error)
                 if isinstance(error, BudgetError):
                     return
@@ -151,9 +152,9 @@ class Run:
             for file, path in enumerate(self.inputs, start=1):
                 try:
                     outcome = self._stream(path, sink, file, begun)
-                except OutputError:
+                except (OutputError, BrokenPipeError):
                     raise
-                except DpsanError as error:
+                except Exception as error:  # noqa: BLE001 - one input's: the others go on
                     self._fail(result, path, error)
                     if not isinstance(sink, AtomicFile) or isinstance(error, BudgetError):
                         result.totals.merge(begun[-1])  # what was written counts

@@ -20,7 +20,7 @@ from dpsan.batch import Outcome, Plan
 from dpsan.cluster.join import Joining
 from dpsan.cluster.pieces import Piece, cut, opened, piece_bytes
 from dpsan.cluster.work import Job, Row, part_audit, totals
-from dpsan.errors import DpsanError, InputError, OutputError
+from dpsan.errors import DpsanError, InputError, OutputError, failure
 from dpsan.errors import reason as os_reason
 from dpsan.run import Result
 from dpsan.sanitizer import Sanitizer
@@ -134,8 +134,8 @@ class ClusterRun:
                     each.pieces = cut(
                         each.path, each.file, number, self.plan.format, self.plan.options, size
                     )
-                except DpsanError as error:
-                    self._fail(result, each, str(error))
+                except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                    self._fail(result, each, failure(each.path, error))
                 number += len(each.pieces)
             self._count(result, engine, job, todo)
             self._rewrite(result, engine, job, [each for each in todo if not each.state])
@@ -153,8 +153,8 @@ class ClusterRun:
             refuse_same(each.path, each.target)
             if each.target.exists() and not self.plan.force:
                 raise OutputError(f"{each.target}: exists", "--force replaces it")
-        except DpsanError as error:
-            self._fail(result, each, str(error))
+        except Exception as error:  # noqa: BLE001 - one input's: the others go on
+            self._fail(result, each, failure(each.path, error))
 
     def _job(self, stack: ExitStack) -> Job:
         return Job(
@@ -220,13 +220,13 @@ class ClusterRun:
                             )
                             stack.callback(joining.discard)
                         self._join(joining, job, each, row)
-                    except DpsanError as error:
-                        self._fail(result, each, str(error))
+                    except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                        self._fail(result, each, failure(each.path, error))
                 if joining is not None and not each.state:
                     try:
                         self._finish(result, joining, each)
-                    except DpsanError as error:
-                        self._fail(result, each, str(error))
+                    except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                        self._fail(result, each, failure(each.path, error))
 
     def _take(self, answers: dict[int, Row], rows: Iterator[Row], sizes: dict[int, int]) -> None:
         """Wait for one more answer."""
