@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
+from dpsan.leftovers import create_locked, sweep, temporary_name
 
 __all__ = ["AtomicFile", "Packer", "Sink", "create_private", "discard_unfinished"]
 
@@ -119,12 +120,12 @@ class AtomicFile(Sink):
         if not force and os.path.lexists(target):
             raise OutputError(f"{target}: exists", "--force replaces it")
         self.target = target
-        self._temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        sweep(target)
+        self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))
         # Remembered first: a signal may come as soon as the file is there.
         _UNFINISHED.add(self._temporary)
         try:
-            descriptor = os.open(self._temporary, flags, 0o600)
+            descriptor = create_locked(self._temporary)
         except OSError as error:
             _UNFINISHED.discard(self._temporary)
             raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None
@@ -142,10 +143,10 @@ class AtomicFile(Sink):
             self.finish()
             os.fchmod(self.descriptor, self._mode)
             os.fsync(self.descriptor)
-            descriptor, self.descriptor = self.descriptor, -1
-            os.close(descriptor)
             self._temporary.rename(self.target)
             _UNFINISHED.discard(self._temporary)
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)  # and its lock is gone: not before it has its name
             directory = os.open(self.target.parent, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 os.fsync(directory)

@@ -27,6 +27,7 @@ LAYERS = [
         "calibrate",
         "audit",
         "files",
+        "leftovers",
         "pace",
         "description",
     },

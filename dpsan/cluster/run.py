@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from dpsan.accounting import Accountant
 from dpsan.audit import AuditWriter
@@ -22,11 +22,15 @@ from dpsan.cluster.pieces import Piece, cut, opened, piece_bytes
 from dpsan.cluster.work import Job, Row, part_audit, totals
 from dpsan.errors import DpsanError, InputError, OutputError, failure
 from dpsan.errors import reason as os_reason
+from dpsan.leftovers import hold_directory, sweep_directories
 from dpsan.run import Result
 from dpsan.sanitizer import Sanitizer
 from dpsan.targets import plan_outputs, refuse_same
 
 __all__ = ["ClusterRun", "Engine"]
+
+_TEMPORARY: Final = (".dpsan-", ".tmp")
+"""How the names of temporary directories begin and end."""
 
 
 class Engine(Protocol):
@@ -289,10 +293,12 @@ def _temporary(stack: ExitStack, parent: Path) -> Path:
     """A directory for the owner alone, removed at the end.  Raises OutputError."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        path = Path(tempfile.mkdtemp(".tmp", ".dpsan-", parent)).absolute()
+        sweep_directories(parent, *_TEMPORARY)
+        path = Path(tempfile.mkdtemp(_TEMPORARY[1], _TEMPORARY[0], parent)).absolute()
+        stack.callback(shutil.rmtree, path, ignore_errors=True)
+        hold_directory(path, stack)
     except OSError as error:
         raise OutputError(f"{parent}: cannot create: {os_reason(error)}") from None
-    stack.callback(shutil.rmtree, path, ignore_errors=True)
     return path
 
 
