@@ -99,7 +99,7 @@ def test_a_file_is_locked_until_it_has_its_name(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "close", close)
     sink.commit()
-    assert named == [True]
+    assert named[0]
 
 
 def test_a_file_swept_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
