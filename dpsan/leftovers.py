@@ -79,9 +79,9 @@ def sweep(target: Path) -> None:
 def _temporaries(directory: Path) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
     with suppress(OSError):
-        for name in os.listdir(directory):
-            if match := _FILE.fullmatch(name):
-                out.setdefault(match[1], []).append(name)
+        for path in directory.iterdir():
+            if match := _FILE.fullmatch(path.name):
+                out.setdefault(match[1], []).append(path.name)
     return out
 
 

@@ -26,6 +26,7 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from dpsan.cache import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
+from dpsan.long_text import Text
 from dpsan.runspec import RunSpec, Sanitized
 from dpsan.sanitizer import Sanitizer
 
@@ -43,7 +44,7 @@ class Workers(Protocol):
     """How many batches may be in hand before the oldest must be finished."""
 
     def submit(
-        self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
         """Sanitize a batch, see :meth:`Sanitizer.sanitize`."""
         ...
@@ -66,7 +67,7 @@ class Inline:
         self._sanitizer.warm_up()
 
     def submit(
-        self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
         future: Future[Sanitized] = Future()
@@ -84,7 +85,7 @@ class _DiedError(DpsanError):
 class _Work(NamedTuple):
     """Arguments of :meth:`Workers.submit`, as they travel to a worker."""
 
-    texts: list[str]
+    texts: list[Text]
     key: bytes
     numbers: Sequence[int]
     audit: bool
@@ -148,7 +149,7 @@ class Pool:
         """See :class:`Workers`: each gets ready by itself."""
 
     def submit(
-        self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
         answer: Future[Sanitized] = Future()
@@ -217,8 +218,8 @@ def _undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+        for each, handler in kept.items():
+            signal.signal(each, handler)
         for number in heard[:1]:
             signal.raise_signal(number)
 

@@ -13,7 +13,7 @@ from dpsan import files, leftovers
 from dpsan.files import AtomicFile
 from dpsan.leftovers import hold_directory, sweep_directories
 
-TOKEN = "0123456789abcdef"
+DIGITS = "0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
@@ -63,12 +63,12 @@ def test_a_killed_run_is_swept_by_the_next(tmp_path, dpsan, cache):
 
 def test_only_dead_files_for_the_same_name_go(tmp_path):
     target = tmp_path / "a.txt"
-    dead = tmp_path / f".a.txt.{TOKEN}.tmp"
-    others = [f".b.txt.{TOKEN}.tmp", ".a.txt.notes.tmp", f"a.txt.{TOKEN}.tmp", f".a.txt.{TOKEN}"]
+    dead = tmp_path / f".a.txt.{DIGITS}.tmp"
+    others = [f".b.txt.{DIGITS}.tmp", ".a.txt.notes.tmp", f"a.txt.{DIGITS}.tmp", f".a.txt.{DIGITS}"]
     for name in others:
         (tmp_path / name).touch()
     dead.write_text("half")
-    folder = tmp_path / f".a.txt.{TOKEN[::-1]}.tmp"
+    folder = tmp_path / f".a.txt.{DIGITS[::-1]}.tmp"
     folder.mkdir()
     os.mkfifo(tmp_path / f".a.txt.{'f' * 16}.tmp")
     (tmp_path / f".a.txt.{'e' * 16}.tmp").symlink_to(tmp_path / others[0])
@@ -122,7 +122,7 @@ def test_no_locks_no_sweep(tmp_path, monkeypatch):
         raise OSError(95, "no locks")
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    dead = tmp_path / f".a.txt.{TOKEN}.tmp"
+    dead = tmp_path / f".a.txt.{DIGITS}.tmp"
     dead.touch()
     write(tmp_path / "a.txt")
     assert dead.exists()
@@ -132,7 +132,7 @@ def test_no_locks_no_sweep(tmp_path, monkeypatch):
 def test_long_names_of_several_bytes(tmp_path):
     """A temporary name has at most 255 bytes, as the final one."""
     target = tmp_path / ("é" * 127)
-    (tmp_path / leftovers.temporary_name(target.name, TOKEN)).touch()
+    (tmp_path / leftovers.temporary_name(target.name, DIGITS)).touch()
     write(target)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 

@@ -24,6 +24,7 @@ from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import Field, parse_field
 from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding
+from dpsan.long_text import Text
 
 __all__ = ["JsonlFormat"]
 
@@ -335,7 +336,7 @@ class _Same:
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
         return self.raw
 
 
@@ -349,13 +350,13 @@ class _Render:
     ) -> None:
         self.raw, self.ending, self.spans, self.texts = raw, ending, spans, texts
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
         out, at = [], 0
         for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
             out.append(self.raw[at:start])
             raw = self.raw[start:end]
             # The same text keeps its escapes, unless its bytes were not UTF-8.
-            out.append(raw if new == old and _clean(raw) else _string(new, raw))
+            out.append(raw if new == old and _clean(raw) else _string(str(new), raw))
             at = end
         out += (self.raw[at:], self.ending)
         return b"".join(out)

@@ -22,6 +22,7 @@ from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.text import decode, too_long
+from dpsan.long_text import Text
 
 __all__ = ["Output", "ParquetFormat", "RowGroup", "chosen_paths", "opened"]
 
@@ -187,7 +188,7 @@ class Output:
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
         return self._written.fetch()
 
-    def finish(self, _: list[str]) -> bytes:
+    def finish(self, _: list[Text]) -> bytes:
         """The bytes of the footer."""
         self._writer.close()
         return self._written.fetch()
@@ -278,7 +279,7 @@ class RowGroup:
             new.extend(texts[at : at + count])
             at += count
 
-    def _write(self, _: list[str]) -> bytes:
+    def _write(self, _: list[Text]) -> bytes:
         import pyarrow as pa
 
         table = self._table
@@ -299,8 +300,8 @@ class _Row:
     def __init__(self, group: RowGroup, row: int, counts: list[int]) -> None:
         self.group, self.row, self.counts = group, row, counts
 
-    def __call__(self, texts: list[str]) -> bytes:
-        self.group.add(self.row, self.counts, texts)
+    def __call__(self, texts: list[Text]) -> bytes:
+        self.group.add(self.row, self.counts, list(map(str, texts)))
         return b""
 
 
