@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,8 +20,10 @@ __all__ = [
     "ExtraMissingError",
     "InputError",
     "OutputError",
+    "UnexpectedError",
     "UnprovedError",
     "UsageError",
+    "failure",
     "reason",
     "unknown_name",
 ]
@@ -97,6 +100,29 @@ class OutputError(DpsanError):
 
 class CacheError(DpsanError):
     """The cache directory cannot be used."""
+
+
+class UnexpectedError(DpsanError):
+    """What nobody raised on purpose: its kind and place, for its message could quote input text."""
+
+    def __init__(self, error: BaseException) -> None:
+        if isinstance(error, MemoryError):
+            told = "out of memory"
+        elif isinstance(error, OSError):
+            told = reason(error)
+        else:
+            frames: list[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+            last = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+            told = f"internal error: {type(error).__name__}{last}"
+        hint = "please report this line" if told.startswith("internal") else ""
+        super().__init__(told, hint)
+
+
+def failure(path: Path | str, error: Exception) -> str:
+    """One line for one of several files that failed; the others go on."""
+    if not isinstance(error, DpsanError):
+        error = UnexpectedError(error)
+    return f"{path}: {error}" if isinstance(error, UnexpectedError) else str(error)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
+from dpsan.leftovers import create_locked, sweep, temporary_name
 from dpsan.ownership import keep_access, keep_owner
 from dpsan.placing import place, refuse_special, sync_directory
 
@@ -124,12 +125,12 @@ class AtomicFile(Sink):
         self.target = target
         self._force = force
         self._like = like
-        self._temporary = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        sweep(target)
+        self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))
         # Remembered first: a signal may come as soon as the file is there.
         _UNFINISHED.add(self._temporary)
         try:
-            descriptor = os.open(self._temporary, flags, 0o600)
+            descriptor = create_locked(self._temporary)
         except OSError as error:
             _UNFINISHED.discard(self._temporary)
             raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None

@@ -44,7 +44,7 @@ class Lookup:
         keep: Iterable[str],
         unknown: int,
     ) -> None:
-        self._split = split
+        self.split = split
         self._codes = _Codes(_Rules(rows, keep, unknown).resolve)
 
     def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
@@ -53,7 +53,10 @@ class Lookup:
         Returns:
             The alternating pieces of each text, all words of all texts, and their codes.
         """
-        split = list(map(self._split, texts))
+        return self.coded(list(map(self.split, texts)))
+
+    def coded(self, split: list[list[str]]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
+        """The same of texts that are split already."""
         words, codes = self._coded(split)
         if (codes == _COMPOUND).any():
             split = list(map(self._expanded, split))

@@ -61,10 +61,13 @@ class Streams:
 
     key: bytes = field(repr=False)
     blocks: tuple[tuple[int, int, int], ...]
+    skip: int = 0
+    """Words of the first block that were drawn before: they count as its words, not as the
+    batch's."""
 
     def __len__(self) -> int:
         """Number of words m."""
-        return sum(words for _, _, words in self.blocks)
+        return sum(words for _, _, words in self.blocks) - self.skip
 
     @property
     def records(self) -> NDArray[np.int64]:
@@ -72,7 +75,7 @@ class Streams:
         return np.repeat(
             np.array([record for record, _, _ in self.blocks], dtype=np.int64),
             np.array([words for _, _, words in self.blocks], dtype=np.int64),
-        )
+        )[self.skip :]
 
     def bits(self, label: str, width: int = 1) -> NDArray[np.uint64]:
         """Uniform 64-bit integers, shape (m, width); independent between words and labels."""
@@ -86,7 +89,7 @@ class Streams:
             state.update(place(record, block))
             parts.append(state.digest(8 * width * words))
         data = np.frombuffer(b"".join(parts), dtype="<u8")
-        return data.reshape(-1, width).astype(np.uint64, copy=False)
+        return data.reshape(-1, width)[self.skip :].astype(np.uint64, copy=False)
 
     def uniform(self, label: str, width: int = 1) -> NDArray[np.float64]:
         """Uniform numbers in the open interval (0, 1) on a grid of 2^-52, shape (m, width)."""
@@ -138,23 +141,32 @@ class Streams:
         for block in self.blocks:
             cut = not whole_records or block[1] == 0
             if part and cut and held + block[2] > size:
-                out.append(Streams(self.key, tuple(part)))
+                out.append(Streams(self.key, tuple(part), 0 if out else self.skip))
                 part, held = [], 0
             part.append(block)
             held += block[2]
         if part:
-            out.append(Streams(self.key, tuple(part)))
+            out.append(Streams(self.key, tuple(part), 0 if out else self.skip))
         return out
 
 
-def streams_for(key: bytes, records: Sequence[int], words: Sequence[int]) -> Streams:
+def streams_for(
+    key: bytes, records: Sequence[int], words: Sequence[int], *, before: int = 0
+) -> Streams:
     """The streams of a batch of records.
 
     Args:
         key: key of the file (see :func:`derive_key`).
         records: numbers of the records within the file, each used once per key.
         words: how many words of each record are drawn.
+        before: words of the first record that were drawn before these.
     """
+    if before:
+        begun, skip = divmod(before, BLOCK)
+        first = streams_for(key, records[:1], [skip + words[0]]).blocks if words[0] else ()
+        others = streams_for(key, records[1:], words[1:]).blocks
+        moved = ((record, block + begun, held) for record, block, held in first)
+        return Streams(key, (*moved, *others), skip if first else 0)
     blocks: list[tuple[int, int, int]] = []
     for record, count in zip(records, words, strict=True):
         if count <= BLOCK:

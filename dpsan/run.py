@@ -23,7 +23,7 @@ from dpsan.batch import (
     rewrite_file,
     rewrite_stream,
 )
-from dpsan.errors import BudgetError, DpsanError, OutputError, UsageError
+from dpsan.errors import BudgetError, OutputError, UsageError, failure
 from dpsan.errors import reason as os_reason
 from dpsan.files import AtomicFile, Sink
 from dpsan.formats.compression import packer_for
@@ -112,10 +112,11 @@ class Run:
         if self.audit:
             self.audit.file(file, outcome.name, outcome.totals, outcome.sha256)
 
-    def _fail(self, result: Result, file: int, path: Path, error: DpsanError) -> None:
+    def _fail(self, result: Result, file: int, path: Path, error: Exception) -> None:
+        line = failure(path, error)
         result.became[file] = str(path), "failed"
-        result.failed.append(str(error))
-        self.complain(str(error))
+        result.failed.append(line)
+        self.complain(line)
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
@@ -155,7 +156,7 @@ class Run:
                     progress=self.progress,
                     budget=self.budget,
                 )
-            except DpsanError as error:
+            except Exception as error:  # noqa: BLE001 - one input's: the others go on
                 self._fail(result, file, path, error)
                 group.add(file, path, None)
                 if isinstance(error, BudgetError):
@@ -174,9 +175,9 @@ class Run:
             for file, path in enumerate(self.inputs, start=1):
                 try:
                     outcome = self._stream(path, sink, file, begun)
-                except OutputError:
+                except (OutputError, BrokenPipeError):
                     raise
-                except DpsanError as error:
+                except Exception as error:  # noqa: BLE001 - one input's: the others go on
                     self._fail(result, file, path, error)
                     if not isinstance(sink, AtomicFile) or isinstance(error, BudgetError):
                         result.totals.merge(begun[-1])  # what was written counts

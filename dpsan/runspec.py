@@ -6,7 +6,7 @@ Knows names and records.  Must not know how words are drawn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, overload
@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError, unknown_name
+from dpsan.long_text import Text
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.mechanisms.base import Mechanism
 from dpsan.text import TOKENIZERS
 from dpsan.unknown import UnknownPolicy
 
-__all__ = ["ACTIONS", "Action", "AuditRecord", "AuditTable", "RunSpec", "Sanitized"]
+__all__ = ["ACTIONS", "Action", "AuditRecord", "AuditTable", "RunSpec", "Sanitized", "together"]
 
 
 class Action(StrEnum):
@@ -106,13 +107,30 @@ class AuditTable(Sequence[AuditRecord]):
 class Sanitized:
     """Result of one call: the texts and what was done."""
 
-    lines: list[str] = field(repr=False)
+    lines: list[Text] = field(repr=False)
     drawn: list[int]
     """Words drawn by the mechanism in each text."""
     counts: dict[Action, int]
     records: AuditTable | None = field(default=None, repr=False)
     invisible: int = 0
     """Invisible characters that were dropped."""
+
+
+def together(parts: Sequence[Sanitized]) -> Sanitized:
+    """What several calls did, one after the other, without audits, as if it had been one."""
+    first = parts[0]
+    sums = {
+        each.name: sum(getattr(part, each.name) for part in parts)
+        for each in fields(first)
+        if isinstance(getattr(first, each.name), int)
+    }
+    return replace(
+        first,
+        lines=[line for part in parts for line in part.lines],
+        drawn=[drawn for part in parts for drawn in part.drawn],
+        counts={action: sum(part.counts[action] for part in parts) for action in Action},
+        **sums,
+    )
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,10 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UnprovedError, UsageError, unknown_name
 from dpsan.guarantee import Guarantee, Status
 from dpsan.library import Opening, space_of
+from dpsan.long_text import LONG, LongText, Text, stretches
 from dpsan.lookup import KEPT, MASKED, PASSED, Lookup
 from dpsan.mechanisms import DEFAULT_MECHANISM
-from dpsan.runspec import ACTIONS, Action, AuditTable, RunSpec, Sanitized
+from dpsan.runspec import ACTIONS, Action, AuditTable, RunSpec, Sanitized, together
 from dpsan.space import MetricSpace
 from dpsan.text import TOKENIZERS, write_gaps
 from dpsan.unknown import MASK, UnknownPolicy
@@ -231,15 +232,15 @@ class Sanitizer:
         """
         lines = [_checked(text) for text in texts]
         if self._seed is None:
-            return self.sanitize(lines, rng.new_key()).lines
+            return list(map(str, self.sanitize(lines, rng.new_key()).lines))
         # A public seed: later calls continue the numbering, so that they differ.
         first, self._records = self._records, self._records + len(lines)
         key = rng.derive_key(rng.seeded_key(self._seed), "file", 0, "copy", 0)
-        return self.sanitize(lines, key, range(first, self._records)).lines
+        return list(map(str, self.sanitize(lines, key, range(first, self._records)).lines))
 
     def sanitize(
         self,
-        texts: Sequence[str],
+        texts: Sequence[Text],
         key: bytes,
         records: Sequence[int] | None = None,
         *,
@@ -253,14 +254,52 @@ class Sanitizer:
             key: see :mod:`dpsan.rng`; must be fresh and secret for the output to be private.
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
+
+        Returns:
+            For each text one of the same kind: a string, or a long text.
         """
         self._begin()
-        split, words, codes = self._lookup.texts(texts)
+        numbers = range(len(texts)) if records is None else records
+        # Rows of an audit take more than the words do, and some noise is that of a whole text.
+        whole = audit or self._sampler.whole_records
+        long = [] if whole else [at for at, text in enumerate(texts) if len(text) > LONG]
+        parts, at = [], 0
+        for place in [*long, len(texts)]:
+            split = [self._lookup.split(str(text)) for text in texts[at:place]]
+            parts.append(self._sanitize(split, key, numbers[at:place], audit=audit))
+            if place < len(texts):
+                parts.append(self._in_stretches(texts[place], key, numbers[place]))
+            at = place + 1
+        return parts[0] if len(parts) == 1 else together(parts)
+
+    def _in_stretches(self, text: Text, key: bytes, number: int) -> Sanitized:
+        """A long text, as many words at a time as are soon done."""
+        out: LongText | list[Text] = LongText() if isinstance(text, LongText) else []
+        done, drawn = [], 0
+        for pieces in stretches(text, self._lookup.split):
+            one = self._sanitize([pieces], key, [number], before=drawn)
+            out.append(str(one.lines[0]))
+            drawn += one.drawn[0]
+            done.append(replace(one, lines=[]))
+        line = out if isinstance(out, LongText) else "".join(map(str, out))
+        return replace(together(done), lines=[line], drawn=[drawn])
+
+    def _sanitize(
+        self,
+        split: list[list[str]],
+        key: bytes,
+        numbers: Sequence[int],
+        *,
+        audit: bool = False,
+        before: int = 0,
+    ) -> Sanitized:
+        """The same for texts that are split; ``before``: words of the first that are drawn."""
+        split, words, codes = self._lookup.coded(split)
         sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
         drawing = codes >= 0
         drawn = sizes if drawing.all() else _sums(drawing, sizes)
-        numbers = range(len(texts)) if records is None else records
-        chosen = self._draw(codes[drawing], rng.streams_for(key, numbers, drawn.tolist()))
+        streams = rng.streams_for(key, numbers, drawn.tolist(), before=before)
+        chosen = self._draw(codes[drawing], streams)
         outputs = self._outputs(words, codes, drawing, chosen)
         actions = np.where(drawing, codes == self.space.n, _PLACES[np.minimum(codes, -1)])
         starts = _starts(split, sizes) if audit else None

@@ -196,7 +196,7 @@ def verify(
     inputs, rows = _inputs(sanitizer, words)
 
     def draw(text: str, count: int, phase: int) -> Sequence[str]:
-        return sanitizer.sanitize([text] * count, rng.new_key()).lines
+        return list(map(str, sanitizer.sanitize([text] * count, rng.new_key()).lines))
 
     question = Question(
         inputs, _allowed(sanitizer, claim, rows), claim.delta, _direction(sanitizer, rows)

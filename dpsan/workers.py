@@ -25,7 +25,8 @@ from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
 from dpsan.cache import Store
-from dpsan.errors import DpsanError, EmbeddingError
+from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
+from dpsan.long_text import Text
 from dpsan.runspec import RunSpec, Sanitized
 from dpsan.sanitizer import Sanitizer
 
@@ -43,7 +44,7 @@ class Workers(Protocol):
     """How many batches may be in hand before the oldest must be finished."""
 
     def submit(
-        self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
         """Sanitize a batch, see :meth:`Sanitizer.sanitize`."""
         ...
@@ -66,7 +67,7 @@ class Inline:
         self._sanitizer.warm_up()
 
     def submit(
-        self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
         future: Future[Sanitized] = Future()
@@ -84,7 +85,7 @@ class _DiedError(DpsanError):
 class _Work(NamedTuple):
     """Arguments of :meth:`Workers.submit`, as they travel to a worker."""
 
-    texts: list[str]
+    texts: list[Text]
     key: bytes
     numbers: Sequence[int]
     audit: bool
@@ -114,7 +115,7 @@ class Pool:
         self._threads = [
             threading.Thread(target=self._converse, args=(ours,), daemon=True) for ours, _ in pipes
         ]
-        with _inherited():
+        with _undisturbed(), _inherited():
             for process in self._processes:
                 process.start()
         for _, theirs in pipes:
@@ -148,7 +149,7 @@ class Pool:
         """See :class:`Workers`: each gets ready by itself."""
 
     def submit(
-        self, texts: Sequence[str], key: bytes, numbers: Sequence[int], audit: bool
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
         answer: Future[Sanitized] = Future()
@@ -202,6 +203,27 @@ def _inherited() -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that come meanwhile are heard at the end: a half-started worker would complain."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    kept = {
+        number: signal.signal(number, lambda number, _: heard.append(number))
+        for number in (*_PARENTS, signal.SIGTERM)
+        if callable(signal.getsignal(number))
+    }
+    try:
+        yield
+    finally:
+        for each, handler in kept.items():
+            signal.signal(each, handler)
+        for number in heard[:1]:
+            signal.raise_signal(number)
+
+
 def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
     """A worker's life: it ends when its parent closes the connection."""
     for number in _PARENTS:
@@ -212,9 +234,9 @@ def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
         if sanitizer.embeddings.digest != digest:
             raise EmbeddingError(sanitizer.embeddings.source, "changed after the start")
         sanitizer.warm_up()
-        opened: Sanitizer | Exception = sanitizer
+        opened: Sanitizer | DpsanError = sanitizer
     except Exception as error:  # noqa: BLE001, raised in the parent
-        opened = error
+        opened = _told(error)
     try:
         while True:
             parent.send(_answer(opened, parent.recv()))
@@ -224,13 +246,18 @@ def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
         os._exit(1)
 
 
-def _answer(opened: Sanitizer | Exception, work: _Work) -> Sanitized | Exception:
-    if isinstance(opened, Exception):
+def _answer(opened: Sanitizer | DpsanError, work: _Work) -> Sanitized | DpsanError:
+    if isinstance(opened, DpsanError):
         return opened
     try:
         return opened.sanitize(work.texts, work.key, work.numbers, audit=work.audit)
     except Exception as error:  # noqa: BLE001, raised in the parent
-        return error
+        return _told(error)
+
+
+def _told(error: Exception) -> DpsanError:
+    """What can travel, and tells the place of what went wrong here."""
+    return error if isinstance(error, DpsanError) else UnexpectedError(error)
 
 
 def _end_with_parent() -> None:

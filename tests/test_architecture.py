@@ -14,7 +14,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 # A module may import from its own layer and from those above it.
 LAYERS = [
     {"errors", "rng"},
-    {"text", "embeddings"},
+    {"text", "long_text", "embeddings"},
     {"noise", "grid", "lattice", "analytic", "guarantee", "composition", "weights", "refute"},
     {"cache", "cache_entry", "cache_files", "flat_search", "index", "space", "library"},
     {"mechanisms", "certificate", "sensitivity", "unknown", "lookup"},
@@ -30,6 +30,7 @@ LAYERS = [
         "ownership",
         "placing",
         "same_files",
+        "leftovers",
         "pace",
         "description",
     },

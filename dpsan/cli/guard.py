@@ -9,30 +9,21 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import resource
 import signal
 import sys
-import traceback
 from collections.abc import Callable
-from pathlib import Path
-from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import NoReturn
 
-from dpsan.errors import DpsanError
+from dpsan.cli import signals
+from dpsan.cli.signals import Interrupted
+from dpsan.cli.streams import open_missing
+from dpsan.errors import DpsanError, UnexpectedError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["Interrupted", "main", "say"]
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Interrupted(BaseException):
-    """A signal asked the program to end."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+__all__ = ["main", "say"]
 
 
 def say(message: str) -> None:
@@ -44,23 +35,18 @@ def say(message: str) -> None:
 
 def main() -> NoReturn:
     """Run the command line and end the process with the right status."""
+    open_missing()  # before anything else is opened
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no memory image with text in it
-    for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup keeps ignoring
-            signal.signal(number, _interrupt)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    status = _close_streams(_guarded(_run))
-    for number in _SIGNALS:
-        if signal.getsignal(number) is _interrupt:
-            signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
+    status = 1
+    try:
+        signals.listen(_lost)
+        status = _close_streams(_guarded(_run))
+        signals.finish()
+    except Interrupted as interrupted:
+        _clean_up()
+        signals.die_of(interrupted.number)
     atexit._run_exitfuncs()
     os._exit(status)  # nothing is gained by taking modules and memory apart
-
-
-def _interrupt(number: int, _: FrameType | None) -> None:
-    for each in _SIGNALS:
-        signal.signal(each, signal.SIG_IGN)  # cleaning up is not interrupted again
-    raise Interrupted(number)
 
 
 def _run() -> int:
@@ -78,48 +64,30 @@ def _guarded(run: Callable[[], int]) -> int:
     except BrokenPipeError:
         _clean_up()
         return 128 + signal.SIGPIPE
-    except Interrupted as interrupted:
-        _clean_up()
-        _die_of(interrupted.number)
-    except MemoryError:
-        _clean_up()
-        say("out of memory")
-        return 1
     except OSError as error:
         _clean_up()
-        say(os_reason(error))
-        return 1
-    except RecursionError:
-        _clean_up()
-        say("internal error: recursion too deep")
+        # Files have messages of their own: what was closed before the start is standard output.
+        closed = "standard output: cannot write: " if error.errno == errno.EBADF else ""
+        say(closed + os_reason(error))
         return 1
     except Exception as error:  # noqa: BLE001 - the last wall: a traceback could show input text
         _clean_up()
-        say(f"internal error: {_place(error)} (please report this line)")
+        say(str(UnexpectedError(error)))
         return 1
 
 
+def _lost(error: BaseException) -> None:
+    """What Python cannot raise where it would be caught."""
+    if isinstance(error, Interrupted):
+        _clean_up()
+        signals.die_of(error.number)
+    say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
+
+
 def _clean_up() -> None:
-    from dpsan.files import discard_unfinished
-
-    discard_unfinished()
-
-
-def _die_of(number: int) -> NoReturn:
-    """End by the real signal, so that the shell and make see what happened."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.flush()
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-    os._exit(128 + number)
-
-
-def _place(error: BaseException) -> str:
-    """Type and place of an exception, without its message."""
-    frames: list[Any] = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return type(error).__name__
-    return f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}"
+    files = sys.modules.get("dpsan.files")  # else nothing was written
+    if files is not None:
+        files.discard_unfinished()
 
 
 def _close_streams(status: int) -> int:

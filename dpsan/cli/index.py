@@ -10,7 +10,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
-from dpsan.errors import DpsanError, UsageError
+from dpsan.errors import UsageError, failure
 
 if TYPE_CHECKING:
     from dpsan.cache import Store
@@ -76,9 +76,9 @@ def _build(
     for path in paths:
         try:
             report = describe(path, vocab_size, store, unsafe_pickle=unsafe)
-        except DpsanError as error:
+        except Exception as error:  # noqa: BLE001 - one file's: the others go on
             failed += 1
-            say(str(error))
+            say(failure(path or "bundled vocabulary", error))
             continue
         reports.append(report)
         if not as_json:

@@ -10,7 +10,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
 from dpsan.cli.guard import say
-from dpsan.errors import DpsanError
+from dpsan.errors import failure
 
 if TYPE_CHECKING:
     from dpsan.report import Report
@@ -39,9 +39,9 @@ def report(
     for path in audits:
         try:
             reports.append(read_audit(path))
-        except DpsanError as error:
+        except Exception as error:  # noqa: BLE001 - one file's: the others go on
             failed += 1
-            say(str(error))
+            say(failure(path, error))
     if html is not None and reports:
         from dpsan.files import AtomicFile
         from dpsan.report.page import page

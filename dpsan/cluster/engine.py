@@ -143,7 +143,7 @@ class RayEngine:
             for row in rows.iter_rows():
                 answer: Row = orjson.loads(row["answer"])
                 if answer["fatal"]:
-                    raise DpsanError(answer["error"])
+                    raise DpsanError(*answer["error"].split("\n"))
                 yield answer
         except ray.exceptions.RayError as error:
             raise DpsanError(

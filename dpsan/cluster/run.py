@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from dpsan.accounting import Accountant
 from dpsan.audit import AuditWriter
@@ -21,14 +21,18 @@ from dpsan.batch import Outcome, Plan
 from dpsan.cluster.join import Joining
 from dpsan.cluster.pieces import Piece, cut, opened, piece_bytes
 from dpsan.cluster.work import Job, Row, part_audit, totals
-from dpsan.errors import DpsanError, InputError, OutputError
+from dpsan.errors import DpsanError, InputError, OutputError, failure
 from dpsan.errors import reason as os_reason
+from dpsan.leftovers import hold_directory, sweep_directories
 from dpsan.placing import refuse_special
 from dpsan.run import Result
 from dpsan.sanitizer import Sanitizer
 from dpsan.targets import plan_outputs
 
 __all__ = ["ClusterRun", "Engine"]
+
+_TEMPORARY: Final = (".dpsan-", ".tmp")
+"""How the names of temporary directories begin and end."""
 
 
 class Engine(Protocol):
@@ -138,8 +142,8 @@ class ClusterRun:
                     each.pieces = cut(
                         each.path, each.file, number, self.plan.format, self.plan.options, size
                     )
-                except DpsanError as error:
-                    self._fail(result, each, str(error))
+                except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                    self._fail(result, each, failure(each.path, error))
                 number += len(each.pieces)
             self._count(result, engine, job, todo)
             self._rewrite(result, engine, job, [each for each in todo if not each.state])
@@ -157,8 +161,8 @@ class ClusterRun:
             refuse_special(each.target)
             if os.path.lexists(each.target) and not self.plan.force:
                 raise OutputError(f"{each.target}: exists", "--force replaces it")
-        except DpsanError as error:
-            self._fail(result, each, str(error))
+        except Exception as error:  # noqa: BLE001 - one input's: the others go on
+            self._fail(result, each, failure(each.path, error))
 
     def _job(self, stack: ExitStack) -> Job:
         return Job(
@@ -224,13 +228,13 @@ class ClusterRun:
                             )
                             stack.callback(joining.discard)
                         self._join(joining, job, each, row)
-                    except DpsanError as error:
-                        self._fail(result, each, str(error))
+                    except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                        self._fail(result, each, failure(each.path, error))
                 if joining is not None and not each.state:
                     try:
                         self._finish(result, joining, each)
-                    except DpsanError as error:
-                        self._fail(result, each, str(error))
+                    except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                        self._fail(result, each, failure(each.path, error))
 
     def _take(self, answers: dict[int, Row], rows: Iterator[Row], sizes: dict[int, int]) -> None:
         """Wait for one more answer."""
@@ -293,10 +297,12 @@ def _temporary(stack: ExitStack, parent: Path) -> Path:
     """A directory for the owner alone, removed at the end.  Raises OutputError."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        path = Path(tempfile.mkdtemp(".tmp", ".dpsan-", parent)).absolute()
+        sweep_directories(parent, *_TEMPORARY)
+        path = Path(tempfile.mkdtemp(_TEMPORARY[1], _TEMPORARY[0], parent)).absolute()
+        stack.callback(shutil.rmtree, path, ignore_errors=True)
+        hold_directory(path, stack)
     except OSError as error:
         raise OutputError(f"{parent}: cannot create: {os_reason(error)}") from None
-    stack.callback(shutil.rmtree, path, ignore_errors=True)
     return path
 
 

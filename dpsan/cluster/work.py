@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from dpsan.audit import AuditWriter
 from dpsan.batch import Plan, rewrite_stream
 from dpsan.cache import Store
 from dpsan.cluster.pieces import Piece, opened, stretch
-from dpsan.errors import DpsanError, InputError, UsageError
+from dpsan.errors import DpsanError, InputError, UnexpectedError, UsageError
 from dpsan.files import Sink
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
@@ -72,16 +71,11 @@ def guarded(work: Callable[[], Row]) -> Row:
         # In parts: only the driver knows the line within the whole file.
         return {"error": f"{error.what}\n{error.hint}", "input": True, "line": error.line or 0}
     except DpsanError as error:
-        told = str(error)
-    except OSError as error:
-        told = f"a worker failed: {os.strerror(error.errno or 0)}"
-    except MemoryError:
-        told = "a worker ran out of memory"
+        return {"error": str(error), "input": False, "line": 0}
     except Exception as error:  # noqa: BLE001 - the wall between text and Ray's logs
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(last.filename).name}:{last.lineno}"
-        told = f"internal error: {type(error).__name__} at {place} (please report this line)"
-    return {"error": told, "input": False, "line": 0}
+        unexpected = UnexpectedError(error)
+        told = f"{unexpected.message}\n{unexpected.hint}"
+        return {"error": told, "input": True, "line": 0}  # the driver names the file
 
 
 def prepared(job: Job) -> Sanitizer:

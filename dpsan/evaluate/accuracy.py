@@ -84,10 +84,10 @@ def read_labels(path: Path, column: str, inputs: Inputs) -> list[str]:
         rows = records(path, Inputs("text", plain, None))
         out = []
         for row in rows:
-            if not row.texts[0].strip():
+            if not row.strings[0].strip():
                 continue
             try:
-                value = orjson.loads(row.texts[0])
+                value = orjson.loads(row.strings[0])
                 label = value[column]
             except (orjson.JSONDecodeError, KeyError, TypeError):
                 raise InputError(path, f"no label '{column}'", "see --labels", line=row.line) from (
@@ -100,7 +100,7 @@ def read_labels(path: Path, column: str, inputs: Inputs) -> list[str]:
                 break
         return out
     chosen = replace(options, fields=(column,))
-    return [each.texts[0] for each in records(path, Inputs(name, chosen, inputs.max_records))]
+    return [each.strings[0] for each in records(path, Inputs(name, chosen, inputs.max_records))]
 
 
 def _parquet(path: Path, column: str, inputs: Inputs) -> list[str]:

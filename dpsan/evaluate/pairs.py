@@ -119,7 +119,7 @@ def read_pairs(
                 line=other.line,
             )
         reading.records += 1
-        for text, version in zip(one.texts, other.texts, strict=True):
+        for text, version in zip(one.strings, other.strings, strict=True):
             reading.add(text, version, one.line)
         if progress:
             progress(1)

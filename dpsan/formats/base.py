@@ -6,9 +6,11 @@ Knows bytes and records.  Must not know mechanisms.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, TypeAlias
+
+from dpsan.long_text import Text
 
 __all__ = ["Format", "Part", "ReadOptions", "Record", "Source"]
 
@@ -63,8 +65,8 @@ class Record:
 
     line: int
     """1-based, for messages and the audit."""
-    texts: list[str] = field(repr=False)
-    render: Callable[[list[str]], bytes] = field(repr=False)
+    texts: Sequence[Text] = field(repr=False)
+    render: Callable[[list[Text]], bytes] = field(repr=False)
     invalid: int = 0
     """Undecodable byte sequences that were replaced."""
     part: Part = "record"
@@ -74,6 +76,11 @@ class Record:
     """Bytes that it holds besides its texts, about."""
     bare: bool = False
     """A structured record that has none of the chosen fields; it is written unchanged."""
+
+    @property
+    def strings(self) -> list[str]:
+        """The texts, whatever their length."""
+        return list(map(str, self.texts))
 
 
 class Format(ABC):

@@ -21,6 +21,7 @@ from typing import ClassVar, Final, NamedTuple
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
+from dpsan.long_text import Text
 
 __all__ = ["CsvFormat", "TsvFormat"]
 
@@ -224,7 +225,7 @@ class _Same:
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
         return self.raw
 
 
@@ -239,14 +240,14 @@ class _Render:
         self.row, self.columns, self.texts = row, columns, texts
         self.delimiter, self.encoding = delimiter, encoding
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
         # The same text keeps its bytes: a quoted empty cell, needless quotes.
         if texts == self.texts:
             return self.delimiter.join(self.row.cells) + self.row.ending
         cells = self.row.cells.copy()
         for at, column in enumerate(self.columns):
             if not self.texts or texts[at] != self.texts[at]:
-                cells[column] = self._cell(texts[at], quoted=cells[column][:1] == b'"')
+                cells[column] = self._cell(str(texts[at]), quoted=cells[column][:1] == b'"')
         return self.delimiter.join(cells) + self.row.ending
 
     def _cell(self, text: str, *, quoted: bool) -> bytes:

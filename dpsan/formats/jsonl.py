@@ -24,6 +24,7 @@ from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import Field, parse_field
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
+from dpsan.long_text import Text
 
 __all__ = ["JsonlFormat"]
 
@@ -269,7 +270,10 @@ class JsonlFormat(Format):
                 scan = _Scan(raw, root)
             except _MalformedError as error:
                 raise InputError(
-                    source.name, f"invalid JSON at byte {error.at + 1}", _array(line, raw), line=line
+                    source.name,
+                    f"invalid JSON at byte {error.at + 1}",
+                    _array(line, raw),
+                    line=line,
                 ) from None
             except _KindError as error:
                 kind = _KINDS.get(error.found, "a number")
@@ -344,7 +348,7 @@ class _Same:
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
         return self.raw
 
 
@@ -358,13 +362,13 @@ class _Render:
     ) -> None:
         self.raw, self.ending, self.spans, self.texts = raw, ending, spans, texts
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
         out, at = [], 0
         for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
             out.append(self.raw[at:start])
             raw = self.raw[start:end]
             # The same text keeps its escapes, unless its bytes were not UTF-8.
-            out.append(raw if new == old and _clean(raw) else _string(new, raw))
+            out.append(raw if new == old and _clean(raw) else _string(str(new), raw))
             at = end
         out += (self.raw[at:], self.ending)
         return b"".join(out)

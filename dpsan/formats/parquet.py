@@ -23,6 +23,7 @@ from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.parquet_output import Output, check_range
 from dpsan.formats.text import decode, too_long
+from dpsan.long_text import Text
 
 __all__ = ["ParquetFormat", "RowGroup", "chosen_columns", "chosen_paths", "opened", "read_group"]
 
@@ -231,7 +232,7 @@ class RowGroup:
             new.extend(texts[at : at + count])
             at += count
 
-    def _write(self, _: list[str]) -> bytes:
+    def _write(self, _: list[Text]) -> bytes:
         import pyarrow as pa
 
         table = self._table
@@ -252,8 +253,8 @@ class _Row:
     def __init__(self, group: RowGroup, row: int, counts: list[int]) -> None:
         self.group, self.row, self.counts = group, row, counts
 
-    def __call__(self, texts: list[str]) -> bytes:
-        self.group.add(self.row, self.counts, texts)
+    def __call__(self, texts: list[Text]) -> bytes:
+        self.group.add(self.row, self.counts, list(map(str, texts)))
         return b""
 
 

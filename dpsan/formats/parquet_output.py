@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from dpsan.errors import InputError
 from dpsan.formats.base import Source
+from dpsan.long_text import Text
 
 __all__ = ["Output", "check_range", "layout"]
 
@@ -85,7 +86,7 @@ class Output:
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
         return self._written.fetch()
 
-    def finish(self, _: list[str]) -> bytes:
+    def finish(self, _: list[Text]) -> bytes:
         """The bytes of the footer."""
         if self._metadata:
             self._writer.add_key_value_metadata(self._metadata)
@@ -110,7 +111,9 @@ def layout(source: Source, file: Any, rewritten: set[str]) -> dict[str, Any]:
                 return options
             if compliant and version == "2.6":
                 nearest = new
-    changed = next((pair for pair in zip(old, nearest, strict=False) if pair[0] != pair[1]), ("", ""))
+    changed = next(
+        (pair for pair in zip(old, nearest, strict=False) if pair[0] != pair[1]), ("", "")
+    )
     was, would = ("".join(c if c.isprintable() else "?" for c in each.strip()) for each in changed)
     raise InputError(
         source.name,

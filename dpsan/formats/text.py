@@ -8,12 +8,15 @@ byte order mark at the very start is kept and is not part of the first record.
 from __future__ import annotations
 
 import codecs
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.documents import binary, refuse_document
+from dpsan.long_text import LONG, LongText, Text
 
 __all__ = [
     "TextFormat",
@@ -178,7 +181,8 @@ class TextFormat(Format):
                 yield Record(1, [], _Mark(mark), part="mark")
                 if not raw and not ending:
                     continue
-            text, invalid = decode(source, line, raw, options)
+            text, invalid = _text(source, line, raw, options, encoding)
+            del item, raw  # a long line is not kept here while it is rewritten
             owes = b"" if ending else separator
             yield Record(line, [text], _Render(ending, encoding), invalid, owes=owes)
 
@@ -245,8 +249,20 @@ class _Mark:
     def __init__(self, mark: bytes) -> None:
         self.mark = mark
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
         return self.mark
+
+
+def _text(
+    source: Source, line: int, raw: bytes, options: ReadOptions, encoding: str
+) -> tuple[Text, int]:
+    """As :func:`decode`; a long line stays bytes."""
+    if len(raw) > LONG and encoding == "utf-8":
+        text = LongText(raw)
+        with suppress(UnicodeDecodeError):
+            deque(text, maxlen=0)  # all of it is valid
+            return text, 0
+    return decode(source, line, raw, options)
 
 
 class _Render:
@@ -257,6 +273,9 @@ class _Render:
     def __init__(self, ending: bytes, encoding: str) -> None:
         self.ending, self.encoding = ending, encoding
 
-    def __call__(self, texts: list[str]) -> bytes:
+    def __call__(self, texts: list[Text]) -> bytes:
+        text = texts[0]
+        if isinstance(text, LongText):
+            return text.ended(self.ending)
         # A character that the output encoding lacks becomes "?"; lone surrogates cannot occur.
-        return texts[0].encode(self.encoding, errors="replace") + self.ending
+        return text.encode(self.encoding, errors="replace") + self.ending
