@@ -21,6 +21,7 @@ __all__ = [
     "OutputError",
     "UnprovedError",
     "UsageError",
+    "printable",
     "reason",
     "unknown_name",
 ]
@@ -106,6 +107,23 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     if near:
         return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
     return UsageError(f"unknown {kind} '{name}'", f"known: {', '.join(names)}")
+
+
+def printable(text: str) -> str:
+    r"""Text from outside (a file's name, a word of a vocabulary) as one line of a terminal.
+
+    Control characters, line separators, invisible format characters and undecodable bytes become
+    escapes such as ``\x1b``: a name can neither forge a line nor steer the terminal.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def _escape(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # a byte of a file name that is not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def reason(error: OSError) -> str:

@@ -174,6 +174,11 @@ class Sanitizer:
         self._sampler = self.mechanism.prepare(space)
 
     @property
+    def seeded(self) -> bool:
+        """Whether the random numbers are public."""
+        return self._seed is not None
+
+    @property
     def _words(self) -> NDArray[np.object_]:
         return self._strings()[0]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from dpsan.errors import DpsanError
+from dpsan.errors import DpsanError, printable
 from dpsan.errors import reason as os_reason
 
 __all__ = ["Interrupted", "main", "say"]
@@ -36,9 +36,9 @@ class Interrupted(BaseException):
 
 
 def say(message: str) -> None:
-    """One line on stderr; silent when nobody can read it."""
+    """One line on stderr, whatever a file's name holds; silent when nobody can read it."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"dpsan: {message}\n")
+        sys.stderr.write(f"dpsan: {printable(message)}\n")
         sys.stderr.flush()
 
 

@@ -9,7 +9,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.guard import say
-from dpsan.errors import DpsanError
+from dpsan.errors import DpsanError, printable
 
 if TYPE_CHECKING:
     from dpsan.report import Report
@@ -77,7 +77,7 @@ def _print(report: Report) -> None:
         )
         if holds
     ]
-    typer.echo(report.path + (f": {', '.join(notes)}" if notes else ""))
+    typer.echo(printable(report.path) + (f": {', '.join(notes)}" if notes else ""))
     rows = [
         ("mechanism", f"{told['mechanism']} ({told['status']})"),
         ("epsilon per word", f"{told['epsilon']:.6g}{unit}; LDP epsilon {ldp}"),
@@ -96,7 +96,7 @@ def _print(report: Report) -> None:
         typer.echo(f"  {name:<36} {value}")
     for each in told["files"]:
         records = f"{each['records']} records" if each["finished"] else "not finished"
-        name = each["name"] or f"input {each['file']}"
+        name = printable(each["name"] or f"input {each['file']}")
         typer.echo(f"  {name}: {records}, {each['words']} words, epsilon {each['epsilon_sum']:.6g}")
         if each["finished"]:
             typer.echo(f"    input  {each['input_sha256']}\n    output {each['output_sha256']}")
