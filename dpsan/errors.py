@@ -7,8 +7,11 @@ never contain input text.
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 __all__ = [
@@ -17,14 +20,29 @@ __all__ = [
     "DpsanError",
     "EmbeddingError",
     "ExtraMissingError",
+    "Hint",
     "InputError",
     "OutputError",
     "UnprovedError",
     "UsageError",
+    "check_positive",
     "printable",
     "reason",
     "unknown_name",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What to do, for those who call dpsan from Python and for those who type commands."""
+
+    python: str
+    """Names arguments: ``vocab_size=50000``."""
+    shell: str
+    """Names options: ``--vocab-size 50000``."""
+
+    def __str__(self) -> str:
+        return self.python
 
 
 class DpsanError(Exception):
@@ -32,12 +50,13 @@ class DpsanError(Exception):
 
     Args:
         message: one line, without input text.
-        hint: what to do, shown in parentheses behind the message.
+        hint: what to do, shown in parentheses behind the message; a :class:`Hint` where options
+            and arguments differ.
     """
 
     exit_status = 1
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str | Hint = "") -> None:
         super().__init__(message, hint)
         self.message = message
         self.hint = hint
@@ -48,6 +67,11 @@ class DpsanError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def on_command_line(self) -> str:
+        """The same for those who type commands."""
+        hint = self.hint.shell if isinstance(self.hint, Hint) else self.hint
+        return f"{self.message} ({hint})" if hint else self.message
 
 
 class UsageError(DpsanError):
@@ -71,7 +95,7 @@ class EmbeddingError(DpsanError):
     """An embedding file cannot be used."""
 
     def __init__(
-        self, path: Path | str, message: str, hint: str = "", *, line: int | None = None
+        self, path: Path | str, message: str, hint: str | Hint = "", *, line: int | None = None
     ) -> None:
         where = f"{path}: line {line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}", hint)
@@ -98,6 +122,14 @@ class OutputError(DpsanError):
 
 class CacheError(DpsanError):
     """The cache directory cannot be used."""
+
+
+def check_positive(name: str, value: object) -> None:
+    """Raise UsageError unless a value is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name} must be a number > 0 (got {value!r}, a {type(value).__name__})")
+    if not 0 < float(value) < math.inf:
+        raise UsageError(f"{name} must be > 0 (got {value})")
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

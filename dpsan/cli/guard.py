@@ -73,7 +73,7 @@ def _guarded(run: Callable[[], int]) -> int:
     try:
         return run()
     except DpsanError as error:
-        say(str(error))
+        say(error.on_command_line())
         return error.exit_status
     except BrokenPipeError:
         _clean_up()

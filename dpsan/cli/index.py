@@ -73,7 +73,7 @@ def _build(
             report = describe(path, vocab_size, store, unsafe_pickle=unsafe)
         except DpsanError as error:
             failed += 1
-            say(str(error))
+            say(error.on_command_line())
             continue
         reports.append(report)
         if not as_json:
