@@ -116,6 +116,7 @@ class Sanitizer:
         seed: str | None = None,
         *,
         opened: Callable[[], tuple[Embeddings, MetricSpace]] | None = None,
+        told: Callable[[str], None] = lambda _: None,
     ) -> Sanitizer:
         """A sanitizer from a run's description.
 
@@ -125,9 +126,10 @@ class Sanitizer:
             seed: makes the output repeatable, and not private.
             opened: gives what :func:`open_space` would for the same file: an :class:`Opening`
                 begun earlier, or what several share.
+            told: each epsilon that is tried for ``epsilon_ldp``.
         """
         self = cls.__new__(cls)
-        self._open(spec, None, store, seed, opened)
+        self._open(spec, None, store, seed, opened, told)
         return self
 
     def _open(
@@ -137,6 +139,7 @@ class Sanitizer:
         store: Store,
         seed: str | None,
         opened: Callable[[], tuple[Embeddings, MetricSpace]] | None = None,
+        told: Callable[[str], None] = lambda _: None,
     ) -> None:
         kind = spec.kind()  # before the slow part: usage errors come at once
         if spec.epsilon is not None or spec.epsilon_ldp is None:
@@ -152,7 +155,7 @@ class Sanitizer:
             certified = spec.epsilon_ldp
             draft = Draft(kind, spec.parameters, embeddings.key_to_index)
             # Workers get the value that was found here.
-            spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, certified))
+            spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, certified, told))
             self.mechanism = spec.build()
         self.spec = spec
         self._set_up(embeddings, space, certified)
