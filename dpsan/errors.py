@@ -7,9 +7,12 @@ never contain input text.
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import traceback
 from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 __all__ = [
@@ -18,15 +21,31 @@ __all__ = [
     "DpsanError",
     "EmbeddingError",
     "ExtraMissingError",
+    "Hint",
     "InputError",
     "OutputError",
     "UnexpectedError",
     "UnprovedError",
     "UsageError",
+    "check_positive",
     "failure",
+    "printable",
     "reason",
     "unknown_name",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What to do, for those who call dpsan from Python and for those who type commands."""
+
+    python: str
+    """Names arguments: ``vocab_size=50000``."""
+    shell: str
+    """Names options: ``--vocab-size 50000``."""
+
+    def __str__(self) -> str:
+        return self.python
 
 
 class DpsanError(Exception):
@@ -34,12 +53,13 @@ class DpsanError(Exception):
 
     Args:
         message: one line, without input text.
-        hint: what to do, shown in parentheses behind the message.
+        hint: what to do, shown in parentheses behind the message; a :class:`Hint` where options
+            and arguments differ.
     """
 
     exit_status = 1
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str | Hint = "") -> None:
         super().__init__(message, hint)
         self.message = message
         self.hint = hint
@@ -50,6 +70,11 @@ class DpsanError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def on_command_line(self) -> str:
+        """The same for those who type commands."""
+        hint = self.hint.shell if isinstance(self.hint, Hint) else self.hint
+        return f"{self.message} ({hint})" if hint else self.message
 
 
 class UsageError(DpsanError):
@@ -73,7 +98,7 @@ class EmbeddingError(DpsanError):
     """An embedding file cannot be used."""
 
     def __init__(
-        self, path: Path | str, message: str, hint: str = "", *, line: int | None = None
+        self, path: Path | str, message: str, hint: str | Hint = "", *, line: int | None = None
     ) -> None:
         where = f"{path}: line {line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}", hint)
@@ -122,7 +147,16 @@ def failure(path: Path | str, error: Exception) -> str:
     """One line for one of several files that failed; the others go on."""
     if not isinstance(error, DpsanError):
         error = UnexpectedError(error)
-    return f"{path}: {error}" if isinstance(error, UnexpectedError) else str(error)
+    line = error.on_command_line()
+    return f"{path}: {line}" if isinstance(error, UnexpectedError) else line
+
+
+def check_positive(name: str, value: object) -> None:
+    """Raise UsageError unless a value is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name} must be a number > 0 (got {value!r}, a {type(value).__name__})")
+    if not 0 < float(value) < math.inf:
+        raise UsageError(f"{name} must be > 0 (got {value})")
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
@@ -132,6 +166,23 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     if near:
         return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
     return UsageError(f"unknown {kind} '{name}'", f"known: {', '.join(names)}")
+
+
+def printable(text: str) -> str:
+    r"""Text from outside (a file's name, a word of a vocabulary) as one line of a terminal.
+
+    Control characters, line separators, invisible format characters and undecodable bytes become
+    escapes such as ``\x1b``: a name can neither forge a line nor steer the terminal.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def _escape(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # a byte of a file name that is not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def reason(error: OSError) -> str:

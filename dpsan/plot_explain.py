@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.errors import ExtraMissingError, UsageError
+from dpsan.errors import ExtraMissingError, UsageError, printable
 from dpsan.explain.result import Explanation
-from dpsan.explain.words import printable
 from dpsan.files import AtomicFile
 
 __all__ = ["MOST_WORDS", "check", "plot"]

@@ -102,6 +102,8 @@ class Finding:
     """Of both phases together."""
     pair: tuple[str, str]
     event: tuple[str, ...] = field(repr=False)
+    ceiling: float = math.inf
+    """The largest ``epsilon_lower`` that so many draws can show, of whatever mechanism."""
     seconds: float = 0.0
 
     @property
@@ -154,6 +156,7 @@ def search(
     for _, x, y, event in finalists:
         fresh = sample((x, y), budget, 2)
         hits = [(sum(output in event for output in fresh[at]), len(fresh[at])) for at in (x, y)]
+        (_, first), (_, second) = hits
         findings.append(
             Finding(
                 epsilon_lower(hits[0], hits[1], question.delta, alpha),
@@ -162,6 +165,7 @@ def search(
                 0,
                 (question.inputs[x], question.inputs[y]),
                 tuple(sorted(event)),
+                epsilon_lower((first, first), (0, second), question.delta, alpha),
             )
         )
     best = max(findings, key=_margin)

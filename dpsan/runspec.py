@@ -145,7 +145,7 @@ class RunSpec:
     vocab_size: int | None = None
     tokenizer: str = "unicode"
     unknown: UnknownPolicy = UnknownPolicy.SAMPLE
-    keep: frozenset[str] = frozenset()
+    keep: frozenset[str] = field(default=frozenset(), repr=False)
     case: str = "vocabulary"
     allow_unproved: bool = False
     epsilon_ldp: float | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from dpsan import rng
 from dpsan.cache import Store
 from dpsan.calibrate import Draft, epsilon_for_ldp
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import UnprovedError, UsageError, unknown_name
+from dpsan.errors import Hint, UnprovedError, UsageError, check_positive, unknown_name
 from dpsan.guarantee import Guarantee, Status
 from dpsan.library import Opening, space_of
 from dpsan.long_text import LONG, LongText, Text, stretches
@@ -83,6 +83,12 @@ class Sanitizer:
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
     ) -> None:
+        if epsilon is not None and epsilon_ldp is not None:
+            raise UsageError("epsilon and epsilon_ldp exclude each other")
+        if epsilon_ldp is not None:
+            check_positive("epsilon_ldp", epsilon_ldp)
+        if isinstance(keep, str):  # its letters would be kept
+            raise UsageError("keep must be a list of words (got a string)", "such as keep=['IBM']")
         if unknown not in list(UnknownPolicy):
             raise unknown_name("policy for unknown words", unknown, list(UnknownPolicy))
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
@@ -100,8 +106,6 @@ class Sanitizer:
             allow_unproved=allow_unproved,
             epsilon_ldp=epsilon_ldp,
         )
-        if epsilon is not None and epsilon_ldp is not None:
-            raise UsageError("epsilon and epsilon_ldp exclude each other")
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._open(spec, loaded, store, None if seed is None else str(seed))
 
@@ -113,6 +117,7 @@ class Sanitizer:
         seed: str | None = None,
         *,
         opened: Callable[[], tuple[Embeddings, MetricSpace]] | None = None,
+        told: Callable[[str], None] = lambda _: None,
     ) -> Sanitizer:
         """A sanitizer from a run's description.
 
@@ -122,9 +127,10 @@ class Sanitizer:
             seed: makes the output repeatable, and not private.
             opened: gives what :func:`open_space` would for the same file: an :class:`Opening`
                 begun earlier, or what several share.
+            told: each epsilon that is tried for ``epsilon_ldp``.
         """
         self = cls.__new__(cls)
-        self._open(spec, None, store, seed, opened)
+        self._open(spec, None, store, seed, opened, told)
         return self
 
     def _open(
@@ -134,6 +140,7 @@ class Sanitizer:
         store: Store,
         seed: str | None,
         opened: Callable[[], tuple[Embeddings, MetricSpace]] | None = None,
+        told: Callable[[str], None] = lambda _: None,
     ) -> None:
         kind = spec.kind()  # before the slow part: usage errors come at once
         if spec.epsilon is not None or spec.epsilon_ldp is None:
@@ -149,7 +156,7 @@ class Sanitizer:
             certified = spec.epsilon_ldp
             draft = Draft(kind, spec.parameters, embeddings.key_to_index)
             # Workers get the value that was found here.
-            spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, certified))
+            spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, certified, told))
             self.mechanism = spec.build()
         self.spec = spec
         self._set_up(embeddings, space, certified)
@@ -169,10 +176,18 @@ class Sanitizer:
             raise UnprovedError(
                 f"{self.mechanism.name} is {guarantee.status}: {guarantee.summary()}; "
                 f"{guarantee.why}",
-                "--allow-unproved runs it all the same",
+                Hint(
+                    "allow_unproved=True runs it all the same",
+                    "--allow-unproved runs it all the same",
+                ),
             )
         self.guarantee: Guarantee = guarantee
         self._sampler = self.mechanism.prepare(space)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the random numbers are public."""
+        return self._seed is not None
 
     @property
     def _words(self) -> NDArray[np.object_]:
@@ -224,19 +239,54 @@ class Sanitizer:
         split, _, codes = self._lookup.texts([text])
         return int(codes[0]) if len(codes) == 1 and split[0][1] == text else None
 
-    def rewrite(self, texts: Iterable[str]) -> list[str]:
-        """Sanitize texts; one output for each, in order.
+    def __repr__(self) -> str:
+        # No word of the keep-list, and no seed.
+        return (
+            f"Sanitizer({self.mechanism.name!r}, epsilon={self.mechanism.epsilon:g}, "
+            f"embeddings={self.embeddings!r}, status={str(self.guarantee.status)!r})"
+        )
+
+    @overload
+    def rewrite(self, texts: str) -> str: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def rewrite(self, texts: Iterable[str]) -> list[str]: ...
+
+    @overload
+    def rewrite(self, texts: Iterable[str | None]) -> list[str | None]: ...
+
+    def rewrite(self, texts: str | Iterable[str | None]) -> str | list[str] | list[str | None]:
+        """Sanitize a text, or texts: one output for each, in order.
 
         Works with any iterable of strings: lists, pandas and polars columns, batches of
         ``datasets.map``.
+
+        Args:
+            texts: a string, or an iterable of strings; None in it stays None.
+
+        Returns:
+            A string for a string, else a list.
+
+        Raises:
+            TypeError: anything else than strings and None.
         """
-        lines = [_checked(text) for text in texts]
+        if isinstance(texts, str):
+            return self.rewrite([texts])[0]
+        every = [_checked(text) for text in texts]
+        places = [at for at, text in enumerate(every) if text is not None]
+        lines = [text for text in every if text is not None]
         if self._seed is None:
-            return list(map(str, self.sanitize(lines, rng.new_key()).lines))
-        # A public seed: later calls continue the numbering, so that they differ.
-        first, self._records = self._records, self._records + len(lines)
-        key = rng.derive_key(rng.seeded_key(self._seed), "file", 0, "copy", 0)
-        return list(map(str, self.sanitize(lines, key, range(first, self._records)).lines))
+            found = self.sanitize(lines, rng.new_key()).lines
+        else:
+            # A public seed: later calls continue the numbering, so that they differ.
+            first, self._records = self._records, self._records + len(every)
+            key = rng.derive_key(rng.seeded_key(self._seed), "file", 0, "copy", 0)
+            found = self.sanitize(lines, key, [first + at for at in places]).lines
+        written = list(map(str, found))
+        if len(lines) == len(every):
+            return written
+        rest = iter(written)
+        return [None if text is None else next(rest) for text in every]
 
     def sanitize(
         self,
@@ -379,9 +429,9 @@ def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | N
     return self
 
 
-def _checked(text: object) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"texts must be strings (got {type(text).__name__})")
+def _checked(text: object) -> str | None:
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"texts must be strings or None (got {type(text).__name__})")
     return text
 
 

@@ -1,7 +1,9 @@
 """Does a mechanism keep its guarantee on this vocabulary: certificates, and draws to refute them.
 
 Knows sanitizers, certificates and claims.  Must not know command lines.  A certificate or a proof
-can say *kept*; draws through the same code as ``rewrite`` can only say *violated*.
+can say *kept*; draws through the same code as ``rewrite`` can only say *violated*.  Both are about
+words that are drawn; the verdict is about the whole configuration, so settings with infinite loss
+decide first.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from numpy.typing import NDArray
 
 from dpsan import rng
 from dpsan.certificate import Certificate, certify
+from dpsan.errors import UsageError
+from dpsan.exposure import Exposure, exposures, unknown_words
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.refute import Finding, Question, search
 from dpsan.sanitizer import Sanitizer
@@ -27,8 +31,6 @@ __all__ = ["Verdict", "Verification", "claim_of", "probe_words", "verify"]
 
 _TOLERANCE: Final = 1e-9
 """Nats by which a float64 certificate may exceed a claim that it equals."""
-_UNKNOWN: Final = ("zqvxkjq", "wjqzxvk")
-"""Strings that no vocabulary has."""
 _SURVEYED: Final = 20_000
 """Words among which the extreme ones are looked for."""
 
@@ -43,7 +45,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Verification:
-    """What was claimed, certified and seen."""
+    """What was claimed, certified and seen.
+
+    Claim and certificates are about words that are drawn; ``exposures`` are what the settings add.
+    """
 
     verdict: Verdict
     method: str
@@ -57,6 +62,12 @@ class Verification:
     certified_delta: float | None
     """Smallest delta with which the claimed epsilon holds."""
     empirical: Finding
+    event: tuple[str, ...]
+    """Outputs of the empirical event that are words of the vocabulary."""
+    other: int
+    """How many outputs of that event are none: an unknown word or a capital left as it was."""
+    exposures: tuple[Exposure, ...]
+    """Settings with infinite loss."""
     seconds: float
 
 
@@ -118,7 +129,7 @@ def _inputs(sanitizer: Sanitizer, words: int) -> tuple[list[str], NDArray[np.int
     if cased is not None and keys[cased] != keys[cased].capitalize():
         inputs.append(keys[cased].capitalize())
         rows.append(cased)
-    for word in (*_UNKNOWN, *sorted(sanitizer.spec.keep)[:2]):
+    for word in (*unknown_words(sanitizer), *sorted(sanitizer.spec.keep)[:2]):
         inputs.append(word)
         row = sanitizer.input_of(word)
         rows.append(space.n if row is None or row < 0 else row)
@@ -188,7 +199,12 @@ def verify(
         draws: budget of the empirical bound.
         confidence: of the empirical bound.
         progress: told the number of draws made since the last call.
+
+    Raises:
+        UsageError: a sanitizer with a seed, whose draws are public.
     """
+    if sanitizer.seeded:
+        raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
     started = time.perf_counter()
     guarantee, space = sanitizer.guarantee, sanitizer.space
     claim = claim_of(guarantee)
@@ -203,8 +219,11 @@ def verify(
     )
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
     method, upper, per_unit, slack, delta = _upper(certificate, guarantee)
+    exposed = exposures(sanitizer, confidence)
+    words_of = sanitizer.embeddings.key_to_index
+    event = tuple(output for output in finding.event if output in words_of)
     return Verification(
-        _verdict(claim, guarantee, certificate, finding),
+        _whole(_verdict(claim, guarantee, certificate, finding), claim, exposed),
         method,
         claim,
         None if upper is None or math.isinf(upper) else upper,
@@ -212,6 +231,9 @@ def verify(
         slack,
         delta,
         finding,
+        event,
+        len(finding.event) - len(event),
+        exposed,
         time.perf_counter() - started,
     )
 
@@ -230,6 +252,13 @@ def _upper(
     else:
         return "empirical only", None, None, 0.0, None
     return method, found.epsilon_ldp, found.epsilon_metric, found.slack, found.delta
+
+
+def _whole(verdict: Verdict, claim: Claim, exposed: Sequence[Exposure]) -> Verdict:
+    """The verdict on the configuration, from that on the words that are drawn."""
+    if any(each.probability > claim.delta for each in exposed):
+        return Verdict.VIOLATED
+    return Verdict.INCONCLUSIVE if exposed and verdict is Verdict.KEPT else verdict
 
 
 def _verdict(

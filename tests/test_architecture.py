@@ -24,6 +24,7 @@ LAYERS = [
         "accounting",
         "workers",
         "verify",
+        "exposure",
         "calibrate",
         "audit",
         "files",

@@ -14,13 +14,13 @@ from support import make_embeddings, need_extra
 from dpsan import rng
 from dpsan.calibrate import Draft
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import OutputError, UsageError
+from dpsan.errors import OutputError, UsageError, printable
 from dpsan.explain import explain
 from dpsan.explain.figures import draw_counts, from_draws, from_law
 from dpsan.explain.match import candidates, parse_at
 from dpsan.explain.observer import UNKNOWN_PRIOR, Observer, near_observer, prior
 from dpsan.explain.rows import rows
-from dpsan.explain.words import Word, printable, read
+from dpsan.explain.words import Word, read
 from dpsan.mechanisms import MECHANISMS
 from dpsan.plot_explain import check, plot
 from dpsan.refute import clopper_pearson

@@ -213,8 +213,8 @@ def test_pickles(sanitizer):
 
 
 def test_only_strings(sanitizer):
-    with pytest.raises(TypeError, match="NoneType"):
-        sanitizer.rewrite(["the", None])
+    with pytest.raises(TypeError, match="int"):
+        sanitizer.rewrite(["the", 5])
 
 
 def test_public_names(embeddings):
@@ -257,3 +257,63 @@ def test_the_draw_that_warms_up_changes_nothing(name, embeddings):
     assert warm.rewrite(texts) == cold.rewrite(texts)
     warm.warm_up()
     assert warm.rewrite(texts) == cold.rewrite(texts)
+
+
+def test_issue_13_a_string_in_a_string_out():
+    """Its characters were taken for texts."""
+    sanitizer = small(seed="1")
+    out = sanitizer.rewrite("the maria, john")
+    assert isinstance(out, str)
+    assert re.fullmatch(r"[\w'-]+ [\w'-]+, [\w'-]+", out)
+    assert out == small(seed="1").rewrite(["the maria, john"])[0]
+    with pytest.raises(TypeError, match="got int"):
+        sanitizer.rewrite(b"the maria")
+
+
+def test_issue_13_none_stays_none(sanitizer):
+    out = sanitizer.rewrite(["the", None, "", None, "maria"])
+    assert [each is None for each in out] == [False, True, False, True, False]
+    assert out[0] in WORDS
+    assert out[4] in WORDS
+    assert sanitizer.rewrite([None]) == [None]
+    # Under a seed the other texts keep their numbers.
+    seeded = small(seed="1").rewrite(["the maria", "x", "john it"])
+    assert small(seed="1").rewrite(["the maria", None, "john it"]) == [seeded[0], None, seeded[2]]
+    with pytest.raises(TypeError, match=r"strings or None \(got float\)"):
+        sanitizer.rewrite([float("nan")])
+
+
+def test_issue_13_repr_is_short_and_tells_no_secret():
+    sanitizer = small(keep=["Maria"], seed="open sesame")
+    told = repr(sanitizer)
+    assert len(told) < 200
+    assert "knn-response" in told
+    assert "epsilon=2" in told
+    assert not re.search("(?i)maria|sesame", told + repr(sanitizer.spec))
+    assert repr(sanitizer.embeddings) == "<11 words of 4 dimensions from 'small'>"
+    assert len(repr(dpsan.load_embeddings())) < 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"epsilon": "8"}, r"epsilon must be a number > 0 \(got '8', a str\)"),
+        ({"epsilon": True}, "epsilon must be a number > 0"),
+        ({"epsilon_ldp": "8"}, r"epsilon_ldp must be a number > 0 \(got '8', a str\)"),
+        ({"epsilon_ldp": -1}, r"epsilon_ldp must be > 0 \(got -1\)"),
+        ({"epsilon": 1, "vocab_size": 0}, "vocab_size must be >= 1"),
+        ({"epsilon": 1, "keep": "IBM"}, "keep must be a list of words"),
+        ({"epsilon": 1, "mechanism": "gaussian"}, r"such as parameters={'delta': 1e-6}"),
+        ({"epsilon": 1, "mechanism": "custext"}, r"\(allow_unproved=True runs it all the same\)"),
+    ],
+)
+def test_issue_13_errors_name_arguments(arguments, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        Sanitizer(**arguments)
+    assert "--" not in str(caught.value)
+    assert not re.search("=True|parameters=", caught.value.on_command_line())
+
+
+def test_epsilon_may_be_any_real_number():
+    for epsilon in (2, np.float32(2), np.int64(2)):
+        assert Sanitizer("krr", epsilon=epsilon, embeddings=make_embeddings()).rewrite("word1")

@@ -8,16 +8,18 @@ import dataclasses
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
-from planted import BROKEN, DRAWS, make, planted
+from planted import BROKEN, DRAWS, line_space, make, planted
 from scipy import stats
-from support import make_embeddings
+from support import ROOT, make_embeddings
 
-from dpsan import rng
+from dpsan import exposure, rng
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
+from dpsan.exposure import exposures, unknown_words
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
 from dpsan.refute import Question, clopper_pearson, epsilon_lower, search
@@ -224,3 +226,96 @@ def test_command(dpsan, tmp_path):
     )
     assert done.returncode == 1
     assert b"VIOLATED" in done.stdout
+
+
+SETTINGS = {
+    "keep": {"keep": ["word3"]},
+    "unknown keep": {"unknown": "keep"},
+    "unknown mask": {"unknown": "mask"},
+    "case input": {"case": "input"},
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("epsilon", [1.0, 20.0])
+def test_issue_13_a_verdict_is_about_the_whole_configuration(setting, epsilon):
+    """At an epsilon that draws cannot reach, and whatever certificate the mechanism has."""
+    for name in ("krr", "gaussian"):
+        parameters = {"delta": 1e-6} if name == "gaussian" else None
+        found = verify(make(name, epsilon, parameters, **SETTINGS[setting]), draws=10_000)
+        assert found.verdict is Verdict.VIOLATED
+        (only,) = found.exposures
+        assert f"{only.option} {only.value}".strip() == setting
+        assert only.probability > 0.05
+        assert "word3" not in f"{only.pair}{only.event}"  # no word of the list
+
+
+def test_settings_without_effect_expose_nothing():
+    # A compound of the list is never one token, so it is never written unchanged.
+    assert exposures(make("krr", 1.0, keep=["two words"]), 0.99) == ()
+    caseless = Embeddings(["1", "2", "3"], line_space().vectors[:3], "digits", "digits")
+    sanitizer = Sanitizer("krr", epsilon=1.0, embeddings=caseless, case="input")
+    assert exposures(sanitizer, 0.99) == ()
+    assert verify(sanitizer, draws=10_000).verdict is Verdict.KEPT
+
+
+def test_a_vocabulary_may_have_any_string():
+    words = ["zqvxkjq", "wjqzxvk", "zqvxkjqqx", "<unk>"]
+    embeddings = Embeddings(words, line_space().vectors[:4], "odd", "odd")
+    for unknown in ("sample", "mask"):
+        sanitizer = Sanitizer("krr", epsilon=1.0, embeddings=embeddings, unknown=unknown)
+        assert not set(unknown_words(sanitizer)) & set(words)
+        found = verify(sanitizer, draws=10_000)
+        assert found.verdict is (Verdict.KEPT if unknown == "sample" else Verdict.VIOLATED)
+
+
+def test_a_rule_that_does_not_hold_is_not_believed(monkeypatch):
+    """An event that both inputs give is no proof; the verdict is then not KEPT all the same."""
+    sanitizer = make("krr", 1.0, unknown="mask")
+    monkeypatch.setattr(exposure, "MASK", "<other>")
+    found = verify(sanitizer, draws=10_000)
+    assert [each.probability for each in found.exposures] == [0.0]
+    assert found.verdict is not Verdict.KEPT
+
+
+def test_a_seeded_sanitizer_has_no_guarantee():
+    with pytest.raises(UsageError, match="NOT PRIVATE"):
+        verify(make("krr", 1.0, seed="1"), draws=10_000)
+
+
+@pytest.mark.parametrize(("draws", "largest"), [(100_000, 6.64), (1_000_000, 8.94)])
+def test_issue_13_the_ceiling_is_that_of_the_program(draws, largest):
+    """README names both figures: nothing that the program draws can show more."""
+
+    def draw(text, count, phase):
+        return [text] * count
+
+    question = Question(["a", "b"], lambda x, y: 1.0)
+    found = search(draw, question, draws=draws, confidence=0.999)
+    assert found.ceiling == pytest.approx(largest, abs=0.005)
+    assert found.epsilon_lower == found.ceiling  # two inputs that share no output reach it
+    assert f"{largest:.2f}" in " ".join((ROOT / "README.md").read_text().split())
+
+
+def test_issue_13_the_command_names_settings_and_events(dpsan, tmp_path):
+    (tmp_path / "v.txt").write_text("".join(f"w{i} {i} {i % 3}\n" for i in range(30)))
+    (tmp_path / "list").write_text("Maria\n")
+    for setting in (
+        ("--unknown", "keep"),
+        ("--unknown", "mask"),
+        ("--case", "input"),
+        ("--keep", "list"),
+    ):
+        arguments = ("verify", "-e", "20", "-m", "krr", "-E", "v.txt", "--draws", "10000")
+        done = dpsan(*arguments, *setting, cwd=tmp_path)
+        assert done.returncode == 1, setting
+        told = done.stdout.decode()
+        assert f"{setting[0]} {setting[1].replace('list', 'FILE')}: no epsilon holds" in told
+        # An output that no vocabulary word gives is described, not listed among the words.
+        events = [line for line in told.splitlines() if " event: " in line]
+        assert len(events) == 2
+        assert not re.search("zqv|wjq|Maria", "".join(events))
+        found = json.loads(dpsan(*arguments, *setting, "--json", cwd=tmp_path).stdout)
+        assert found["verdict"] == "violated"
+        assert found["configuration"][0]["loss"] == "infinite"
+        assert set(found["empirical"]["event"]) <= {f"w{i}" for i in range(30)}

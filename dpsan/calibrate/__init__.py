@@ -69,7 +69,9 @@ def calibrate(
     return Calibration(mechanism, target, wanted, achieved, interval, exact, seconds)
 
 
-def epsilon_for_ldp(draft: Draft, space: MetricSpace, wanted: float) -> float:
+def epsilon_for_ldp(
+    draft: Draft, space: MetricSpace, wanted: float, told: Told = lambda _: None
+) -> float:
     """The epsilon of a mechanism whose certified LDP epsilon is ``wanted``, or up to 0.2 % below.
 
     Stored with the space, as is its certificate.
@@ -78,7 +80,11 @@ def epsilon_for_ldp(draft: Draft, space: MetricSpace, wanted: float) -> float:
         UsageError: the mechanism has no certified LDP epsilon, or not this one.
     """
     Target.EPSILON_LDP.check(wanted)
-    return epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted)[0]
+
+    def trying(epsilon: float) -> None:
+        told(f"epsilon {epsilon:g}")
+
+    return epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted, told=trying)[0]
 
 
 def _for_share(

@@ -6,16 +6,14 @@ Knows the commands.  Must not know what they do.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from dpsan import __version__
+from dpsan.cli.configuration import configured
 from dpsan.cli.guard import say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import UsageError
-from dpsan.errors import reason as os_reason
 
 __all__ = ["app", "run"]
 
@@ -76,32 +74,12 @@ _USAGE_ERROR: Final[type[Exception]] = next(
 )
 
 
-def _configured() -> dict[str, Any]:
-    """Defaults from the file that DPSAN_CONFIG names: one table for each command."""
-    path = os.environ.get("DPSAN_CONFIG")
-    if not path:
-        return {}
-    import tomllib
-
-    try:
-        with Path(path).open("rb") as file:
-            config = tomllib.load(file)
-    except OSError as error:
-        raise UsageError(f"{path}: {os_reason(error)}", "DPSAN_CONFIG names it") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        raise UsageError(f"{path}: not valid TOML", "DPSAN_CONFIG names it") from None
-    out: dict[str, Any] = {}
-    for command, table in config.items():
-        if not isinstance(table, dict):
-            raise UsageError(f"{path}: '{command}' must be a table, such as [rewrite]")
-        out[command] = {name.replace("-", "_"): value for name, value in table.items()}
-    return out
-
-
 def run() -> int:
     """Parse the command line and run one command; returns the exit status."""
+    path = os.environ.get("DPSAN_CONFIG")
+    defaults = configured(path, _COMMANDS) if path else {}
     try:
-        result = app(standalone_mode=False, prog_name="dpsan", default_map=_configured())
+        result = app(standalone_mode=False, prog_name="dpsan", default_map=defaults)
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
         message = getattr(error, "format_message", lambda: "bad usage")()

@@ -12,7 +12,7 @@ from dpsan.cli import options
 from dpsan.cli.completion import choices
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, printable, unknown_name
 
 if TYPE_CHECKING:
     from dpsan.calibrate import Calibration
@@ -172,7 +172,7 @@ def _print(found: Calibration, command: str) -> None:
     if found.shares:
         unchanged, close, distant = found.shares
         typer.echo(f"  unchanged {unchanged:.4f}, close {close:.4f}, distant {distant:.4f}")
-    typer.echo(f"  {command}")
+    typer.echo(f"  {printable(command)}")
 
 
 def _print_json(found: Calibration, command: str) -> None:

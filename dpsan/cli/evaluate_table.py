@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from dpsan.cli.guard import say
+from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from dpsan.evaluate import Evaluation
@@ -99,7 +100,7 @@ def _spans(found: Evaluation) -> None:
             shares = [part / each.total if each.total else None for part in
                       (each.fully, each.partly, each.none)]  # fmt: skip
             cells = "".join(f"{_ratio(share):>12}" for share in shares)
-            typer.echo(f"{kind[:23]:<24}{each.total:>8}{cells}")
+            typer.echo(f"{printable(kind)[:23]:<24}{each.total:>8}{cells}")
     if found.spans_left_out:
         typer.echo(f"  left out: {found.spans_left_out} spans without words or not aligned")
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from dpsan.errors import printable
+
 if TYPE_CHECKING:
     from dpsan.explain import Estimate, Explanation, Posterior
 
@@ -41,18 +43,18 @@ def show(explanations: Sequence[Sequence[Explanation]]) -> None:
 def _word(each: Sequence[Explanation], width: int, first_word: bool) -> Iterator[str]:
     """What is said of one word; what holds for all words is said with the first."""
     first = each[0]
-    shown = _printable(first.word)
+    shown = printable(first.word)
     if first.input is None and first.word != "⊥":
         title = f"{shown}: not in the vocabulary, so it is ⊥ like every unknown word"
     elif first.input is None:
         title = "⊥: what every word becomes that is not in the vocabulary"
     elif first.input != first.word:
-        title = f"{shown}, read as {_printable(first.input)}"
+        title = f"{shown}, read as {printable(first.input)}"
     else:
         title = shown
     yield from _wrap(title, min(width, _WIDEST), "")
     if first.neighbors:
-        near = ", ".join(f"{_printable(w)} {far:.2f}" for w, far in first.neighbors[:_NEAR])
+        near = ", ".join(f"{printable(w)} {far:.2f}" for w, far in first.neighbors[:_NEAR])
         yield from _wrap(f"nearest words: {near}", min(width, _WIDEST), "  ")
     beside = max(1, min(len(each), (width + _GUTTER) // (_BLOCK + _GUTTER)))
     size = min((width - _GUTTER * (beside - 1)) // beside, _WIDEST)
@@ -103,7 +105,7 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
 def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
     """The likeliest outputs with bars."""
     far = each.outputs[0].distance is not None
-    names = [_printable(output.word) for output in each.outputs]
+    names = [printable(output.word) for output in each.outputs]
     numbers = 7 + (7 if far else 0)
     longest = min(max(_cells(name) for name in [*names, "output"]), max(8, (width - numbers) // 2))
     room = max(3, width - longest - numbers - 1)
@@ -117,8 +119,8 @@ def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
 
 def _points(posterior: Posterior, width: int) -> Iterator[str]:
     """The inputs that one output points to."""
-    inputs = [f"{_printable(word)} {_short(share.value)}" for word, _, share in posterior.inputs]
-    told = f"{_printable(posterior.output)} <- {', '.join(inputs[:_POINTS])}"
+    inputs = [f"{printable(word)} {_short(share.value)}" for word, _, share in posterior.inputs]
+    told = f"{printable(posterior.output)} <- {', '.join(inputs[:_POINTS])}"
     yield from _wrap(told, width, "  ")
 
 
@@ -153,12 +155,6 @@ def _can_encode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _printable(text: str) -> str:
-    from dpsan.explain.words import printable
-
-    return printable(text)
 
 
 def _cells(text: str) -> int:

@@ -20,16 +20,16 @@ from typing import NoReturn
 from dpsan.cli import signals
 from dpsan.cli.signals import Interrupted
 from dpsan.cli.streams import open_missing
-from dpsan.errors import DpsanError, UnexpectedError
+from dpsan.errors import DpsanError, UnexpectedError, printable
 from dpsan.errors import reason as os_reason
 
 __all__ = ["main", "say"]
 
 
 def say(message: str) -> None:
-    """One line on stderr; silent when nobody can read it."""
+    """One line on stderr, whatever a file's name holds; silent when nobody can read it."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"dpsan: {message}\n")
+        sys.stderr.write(f"dpsan: {printable(message)}\n")
         sys.stderr.flush()
 
 
@@ -59,7 +59,7 @@ def _guarded(run: Callable[[], int]) -> int:
     try:
         return run()
     except DpsanError as error:
-        say(str(error))
+        say(error.on_command_line())
         return error.exit_status
     except BrokenPipeError:
         _clean_up()

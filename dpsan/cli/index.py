@@ -10,7 +10,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
-from dpsan.errors import UsageError, failure
+from dpsan.errors import UsageError, failure, printable
 
 if TYPE_CHECKING:
     from dpsan.cache import Store
@@ -108,7 +108,7 @@ def _print_report(report: dict[str, Any]) -> None:
         ("seconds", f"{report['seconds']:.2f}"),
         ("digest", report["digest"]),
     ]
-    typer.echo(report["source"])
+    typer.echo(printable(report["source"]))
     for name, value in rows:
         typer.echo(f"  {name:<34} {value}")
 
@@ -137,9 +137,10 @@ def _entries(store: Store, check: bool, as_json: bool) -> int:
         shown = state if check or not row["ok"] else ""
         typer.echo(
             f"{row['kind']:<6} {str(row['digest'])[:12]:<12} {row['bytes']:>12}  "
-            f"{row['created']:<25} {row['source']}  {shown}".rstrip()
+            f"{row['created']:<25} {printable(str(row['source']))}  {shown}".rstrip()
         )
-    typer.echo(f"{len(rows)} entries in {store.root}" + (f", {bad} damaged" if bad else ""))
+    damaged = f", {bad} damaged" if bad else ""
+    typer.echo(f"{len(rows)} entries in {printable(str(store.root))}{damaged}")
     return 1 if check and bad else 0
 
 

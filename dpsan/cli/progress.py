@@ -5,13 +5,26 @@ Knows rich.  Must not know what is measured.
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, Final
+
+from dpsan.cli.guard import say
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 __all__ = ["byte_progress", "count_progress", "search_progress", "share_progress"]
+
+_STDIN: Final = Path("-")
+_SOON: Final = 3.0
+"""Seconds before a search says that it goes on."""
 
 
 @contextmanager
@@ -20,15 +33,15 @@ def byte_progress(
 ) -> Iterator[Callable[[int], None] | None]:
     """A bar over the bytes of the inputs with rate and time left, on stderr.
 
-    With ``auto`` only where stderr is a terminal that the text does not go to as well, and all
-    inputs are files.
+    Where an input is no file, such as a pipe, a counter of bytes with rate and time.  With ``auto``
+    only where stderr is a terminal that no text comes from or goes to.
 
     Args:
         streams: the text goes to standard output.
     """
-    sizes = [path.stat().st_size if path.is_file() else None for path in inputs]
-    shared = streams and sys.stdout.isatty()
-    auto = sys.stderr.isatty() and not shared and None not in sizes and not quiet
+    sizes = [_size(path) for path in inputs]
+    shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
+    auto = sys.stderr.isatty() and not shared and not quiet
     if mode == "off" or (mode == "auto" and not auto):
         yield None
         return
@@ -36,16 +49,36 @@ def byte_progress(
     from rich.progress import (
         BarColumn,
         DownloadColumn,
+        FileSizeColumn,
         Progress,
+        SpinnerColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
 
     total = None if None in sizes else sum(each or 0 for each in sizes)
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns: tuple[ProgressColumn, ...]
+    if total is None:
+        columns = (SpinnerColumn("line"), FileSizeColumn())
+        columns += (TransferSpeedColumn(), TimeElapsedColumn())
+    else:
+        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done: bar.update(task, advance=done)
+
+
+def _size(path: Path) -> int | None:
+    """Bytes still to be read of an input; None where nobody knows."""
+    try:
+        status = os.fstat(0) if path == _STDIN else path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        # Whoever opened standard input may have read some of it.
+        return status.st_size - (os.lseek(0, 0, os.SEEK_CUR) if path == _STDIN else 0)
+    except OSError:  # told where it is opened
+        return None
 
 
 @contextmanager
@@ -82,10 +115,20 @@ def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] |
 def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
     """What is tried, which try it is, and the time spent, on stderr if it is a terminal.
 
-    For searches that nobody knows the end of.
+    For searches that nobody knows the end of.  Elsewhere one line, if it is not over soon.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        line = f"{what}: still looking; this can take minutes, once for each vocabulary"
+        timer = Timer(_SOON, say, (line,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield lambda _: None
+        finally:
+            timer.cancel()
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

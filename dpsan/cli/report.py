@@ -10,7 +10,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
 from dpsan.cli.guard import say
-from dpsan.errors import failure
+from dpsan.errors import failure, printable
 
 if TYPE_CHECKING:
     from dpsan.report import Report
@@ -79,7 +79,7 @@ def _print(report: Report) -> None:
         )
         if holds
     ]
-    typer.echo(report.path + (f": {', '.join(notes)}" if notes else ""))
+    typer.echo(printable(report.path) + (f": {', '.join(notes)}" if notes else ""))
     rows = [
         ("mechanism", f"{told['mechanism']} ({told['status']})"),
         ("epsilon per word", f"{told['epsilon']:.6g}{unit}; LDP epsilon {ldp}"),
@@ -98,7 +98,7 @@ def _print(report: Report) -> None:
         typer.echo(f"  {name:<36} {value}")
     for each in told["files"]:
         records = f"{each['records']} records" if each["finished"] else "not finished"
-        name = each["name"] or f"input {each['file']}"
+        name = printable(each["name"] or f"input {each['file']}")
         typer.echo(f"  {name}: {records}, {each['words']} words, epsilon {each['epsilon_sum']:.6g}")
         if each["finished"]:
             typer.echo(f"    input  {each['input_sha256']}\n    output {each['output_sha256']}")

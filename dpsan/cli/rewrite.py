@@ -13,7 +13,15 @@ from dpsan.cli import cluster_options, options
 from dpsan.cli.completion import choices
 from dpsan.cli.file_checks import read_embeddings
 from dpsan.cli.guard import say
-from dpsan.cli.rewrite_checks import check_fields, check_outputs, file_uses, table
+from dpsan.cli.rewrite_checks import (
+    check_fields,
+    check_outputs,
+    file_uses,
+    states,
+    stopped,
+    table,
+)
+from dpsan.cli.signals import Interrupted
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -246,7 +254,7 @@ def rewrite(
     from dpsan.accounting import Budget
     from dpsan.audit import AuditWriter
     from dpsan.batch import Inplace, Plan
-    from dpsan.cli.progress import byte_progress
+    from dpsan.cli.progress import byte_progress, search_progress
     from dpsan.formats.base import ReadOptions
     from dpsan.run import Run
     from dpsan.runspec import RunSpec
@@ -281,44 +289,50 @@ def rewrite(
         line_buffered=line_buffered,
         force=force,
     )
-    sanitizer = Sanitizer.from_spec(spec, store, opened=opening)
+    with search_progress(mechanism, quiet or epsilon_ldp is None) as told:
+        sanitizer = Sanitizer.from_spec(spec, store, opened=opening, told=told)
     if verbose:
         say(f"{sanitizer.embeddings.n} words of {sanitizer.embeddings.d} dimensions ready")
     if inputs == [Path("-")] and sys.stdin.isatty() and not quiet:
         say("reading from the terminal; end with Ctrl-D")
-    with ExitStack() as stack:
-        run = Run(
-            sanitizer,
-            plan,
-            run_key(seed),
-            inputs,
-            output=Inplace(backup) if in_place else output_dir or output,
-            tree=output_dir is not None,
-            resume=resume,
-            budget=None if budget is None else Budget(budget),
-            complain=say,
-        )
-        if jobs and jobs > 1 and engine == "local":
-            run.workers = stack.enter_context(_pool(sanitizer, store, jobs))
-        if audit:
-            run.audit = stack.enter_context(
-                AuditWriter(
-                    audit,
-                    sanitizer,
-                    originals=audit_originals,
-                    force=force,
-                    seeded=seed is not None,
-                    copies=copies,
+    run = Run(
+        sanitizer,
+        plan,
+        run_key(seed),
+        inputs,
+        output=Inplace(backup) if in_place else output_dir or output,
+        tree=output_dir is not None,
+        resume=resume,
+        budget=None if budget is None else Budget(budget),
+        complain=say,
+    )
+    before = states(inputs, output_dir, in_place)
+    try:
+        with ExitStack() as stack:
+            if jobs and jobs > 1 and engine == "local":
+                run.workers = stack.enter_context(_pool(sanitizer, store, jobs))
+            if audit:
+                run.audit = stack.enter_context(
+                    AuditWriter(
+                        audit,
+                        sanitizer,
+                        originals=audit_originals,
+                        force=force,
+                        seeded=seed is not None,
+                        copies=copies,
+                    )
                 )
+            run.progress = stack.enter_context(
+                byte_progress(progress, quiet, inputs, streams=run.output is None)
             )
-        run.progress = stack.enter_context(
-            byte_progress(progress, quiet, inputs, streams=run.output is None)
-        )
-        result = (
-            run.execute()
-            if engine == "local"
-            else cluster_options.execute(run, store.root, address, jobs, audit, audit_originals)
-        )
+            result = (
+                run.execute()
+                if engine == "local"
+                else cluster_options.execute(run, store.root, address, jobs, audit, audit_originals)
+            )
+    except Interrupted:
+        say(stopped(before, output, in_place, resume))
+        raise
     return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
 
 

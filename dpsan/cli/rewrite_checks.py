@@ -18,7 +18,11 @@ from dpsan.targets import plan_outputs
 if TYPE_CHECKING:
     from dpsan.run import Result
 
-__all__ = ["check_fields", "check_outputs", "file_uses", "table"]
+__all__ = ["check_fields", "check_outputs", "file_uses", "states", "stopped", "table"]
+
+State = tuple[int, int, int] | None
+"""Device, inode and time of change; None where there is no file."""
+States = dict[Path, State]
 
 
 def table(result: Result) -> None:
@@ -45,6 +49,53 @@ def table(result: Result) -> None:
     for row in rows:
         cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
         say("  ".join((*cells, row[6])))
+
+
+def states(inputs: list[Path], output_dir: Path | None, in_place: bool) -> States:
+    """The files that a run writes one by one, as they are before it.
+
+    Raises:
+        UsageError: two inputs would have the same output.
+    """
+    from dpsan.targets import plan_outputs
+
+    if in_place:
+        return {path: _state(path) for path in inputs}
+    return {} if output_dir is None else {p: _state(p) for p in plan_outputs(inputs, output_dir)}
+
+
+def _state(path: Path) -> State:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def stopped(before: States, output: Path | None, in_place: bool, resume: bool) -> str:
+    """What is complete when a signal ends a run, and how to go on.
+
+    A file under its final name is complete, so the files themselves say which are.
+
+    Args:
+        before: of :func:`states`.
+        output: the one output of all inputs, if there is one.
+    """
+    now = {path: _state(path) for path in before}
+    done = [p for p in before if now[p] and (now[p] != before[p] or (resume and not in_place))]
+    many = f"interrupted: {len(done)} of {len(before)} files"
+    if in_place:
+        rest = [path for path in before if path not in done]
+        untouched = f", not {rest[0]} and what follows it" if rest else ""
+        return f"{many} are rewritten{untouched} (go on there: a file rewritten twice costs twice)"
+    if before:
+        return f"{many} are complete (the same command with --resume goes on)"
+    if output is not None and (output.is_file() or not output.exists()):
+        return f"interrupted: {output} was not written (the same command begins again)"
+    return (
+        "interrupted: the output is not complete (discard it before you begin again: two rewrites "
+        "cost twice)"
+    )
 
 
 def check_fields(

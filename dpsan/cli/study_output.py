@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dpsan.cli.guard import say
+from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from dpsan.embeddings.base import Embeddings
@@ -40,7 +41,7 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
 
 
 def fitting(columns: tuple[str, ...], rows: list[list[str]], width: int) -> list[int]:
@@ -87,7 +88,7 @@ def print_table(result: Result, *, quiet: bool) -> None:
             table.add_column(result.columns[place].replace("_", " "), justify=side)
         for row in rows:
             table.add_row(*(escape(row[place]) for place in kept))
-        console.print(f"[bold]{escape(f'{result.name}: {result.source}')}[/bold]")
+        console.print(f"[bold]{escape(printable(f'{result.name}: {result.source}'))}[/bold]")
         console.print(escape(result.caption))
         console.print(table)
         if len(kept) < len(result.columns) and not quiet:

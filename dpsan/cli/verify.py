@@ -9,9 +9,10 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from dpsan.exposure import Exposure
     from dpsan.verify import Verification
 
 __all__ = ["verify"]
@@ -44,7 +45,7 @@ def verify(
     """Check the guarantee on your own vocabulary.
 
     Kept, violated or inconclusive: exit status 0, 1 or 3. A certificate or a proof can say kept;
-    draws can only refute.
+    draws can only refute. --unknown keep or mask, --case input and --keep violate any guarantee.
 
     dpsan verify -m knn-response -e 8
     """
@@ -90,7 +91,8 @@ def _print(found: Verification, name: str) -> None:
     delta = f", delta {claimed.delta:.4g}" if claimed.delta else ""
     typer.echo(f"{name}: {str(found.verdict).upper()}")
     typer.echo(f"  claimed    epsilon {claimed.epsilon:.6f}{per}{delta}")
-    typer.echo(f"  certified  LDP epsilon {show(found.certified)} ({found.method})")
+    drawn = ", of the words that are drawn" if found.exposures else ""
+    typer.echo(f"  certified  LDP epsilon {show(found.certified)} ({found.method}){drawn}")
     if found.certified_metric is not None:
         slack = found.certified_slack
         rounding = f" (+ {1.05 * slack:.2g} nats of rounding)" if slack else ""
@@ -98,15 +100,27 @@ def _print(found: Verification, name: str) -> None:
         typer.echo(f"             epsilon {show(found.certified_metric)} {per}")
     if found.certified_delta:
         typer.echo(f"             delta {found.certified_delta:.6g}")
-    first, second = empirical.pair
+    for each in found.exposures:
+        typer.echo(f"  {_option(each)}: no epsilon holds")
+        typer.echo(f"             pair {each.pair[0]} / {each.pair[1]}")
+        typer.echo(f"             event: {each.event}")
+        typer.echo(f"             probability >= {each.probability:.4f} / 0")
+    first, second = (printable(word) for word in empirical.pair)
     typer.echo(
         f"  empirical  epsilon >= {empirical.epsilon_lower:.4f} at confidence "
         f"{empirical.confidence:g}, where {empirical.allowed:.4f} is allowed"
     )
-    shown = ", ".join(empirical.event[:5]) + (" ..." if len(empirical.event) > 5 else "")
+    typer.echo(f"             {empirical.ceiling:.4f} is the most that so many draws can show")
     typer.echo(f"             worst pair {first} / {second}")
-    typer.echo(f"             event: {len(empirical.event)} outputs: {shown}")
+    shown = [printable(word) for word in found.event[:5]] + ["..."] * (len(found.event) > 5)
+    if found.other:
+        shown.append(f"{found.other} that no word of the vocabulary gives")
+    typer.echo(f"             event: {len(empirical.event)} outputs: {', '.join(shown)}")
     typer.echo(f"  {empirical.draws} draws, {found.seconds:.1f} seconds")
+
+
+def _option(exposure: Exposure) -> str:
+    return f"--{exposure.option} {exposure.value or 'FILE'}"
 
 
 def _finite(value: float | None) -> float | None:
@@ -134,9 +148,21 @@ def _print_json(found: Verification) -> None:
             "allowed": _finite(empirical.allowed),
             "confidence": empirical.confidence,
             "draws": empirical.draws,
+            "ceiling": _finite(empirical.ceiling),
             "pair": list(empirical.pair),
-            "event": list(empirical.event),
+            "event": list(found.event),
+            "event_other": found.other,
         },
+        "configuration": [
+            {
+                "setting": _option(each),
+                "loss": "infinite",
+                "pair": list(each.pair),
+                "event": each.event,
+                "probability": each.probability,
+            }
+            for each in found.exposures
+        ],
         "seconds": found.seconds,
     }
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["Embeddings", "Parts", "StoredEmbeddings"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Embeddings:
     """A vocabulary of n words with vectors of d dimensions, in frequency order.
 
@@ -35,6 +35,9 @@ class Embeddings:
     """Public corpus counts, shape (n,), where the file has them; else rank order is all we know."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows of the file left out, by reason (duplicate, non-finite, zero, empty, ...)."""
+
+    def __repr__(self) -> str:
+        return f"<{self.n} words of {self.d} dimensions from {self.source!r}>"
 
     @cached_property
     def key_to_index(self) -> dict[str, int]:

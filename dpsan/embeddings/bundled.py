@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of
-from dpsan.errors import EmbeddingError
+from dpsan.errors import EmbeddingError, Hint
 
 __all__ = ["bundled_digest", "directory", "load_bundled"]
 
+_GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
 
 
@@ -43,7 +44,7 @@ def directory() -> Path:
     for place in (package / "_vocab" / "en", package.parent / "vocab" / "en"):
         if (place / "manifest.json").is_file():
             return place
-    raise EmbeddingError(_SOURCE, "the default vocabulary is missing", "give --embeddings FILE")
+    raise EmbeddingError(_SOURCE, "the default vocabulary is missing", _GIVE)
 
 
 def bundled_digest(*, vocab_size: int | None = None, place: Path | None = None) -> str:

@@ -27,11 +27,12 @@ from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
 from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
-from dpsan.errors import EmbeddingError, UsageError
+from dpsan.errors import EmbeddingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 
 __all__ = ["file_digest", "files_of", "load"]
 
+_FEWER: Final = Hint("try vocab_size=N", "try --vocab-size N")
 _COPY: Final = 4 << 20
 """Bytes copied at a time."""
 
@@ -45,7 +46,7 @@ def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Em
         UsageError: ``vocab_size`` is below 1.
     """
     if vocab_size is not None and vocab_size < 1:
-        raise UsageError(f"--vocab-size must be >= 1 (got {vocab_size})")
+        raise UsageError(f"vocab_size must be >= 1 (got {vocab_size})")
     if path is None:
         return load_bundled(vocab_size=vocab_size)
     path = Path(path)
@@ -101,7 +102,7 @@ def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, Kind]]:
                 kind = Kind.PICKLE
             yield stream, kind
     except MemoryError:
-        raise EmbeddingError(path, "does not fit into memory", "try --vocab-size N") from None
+        raise EmbeddingError(path, "does not fit into memory", _FEWER) from None
     except OSError as error:
         raise EmbeddingError(path, os_reason(error).lower()) from None
 

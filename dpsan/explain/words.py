@@ -6,7 +6,6 @@ argument or a line by its number, since a line may be private.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 from dpsan.errors import UsageError
 from dpsan.sanitizer import Sanitizer
 
-__all__ = ["UNKNOWN", "Word", "printable", "read"]
+__all__ = ["UNKNOWN", "Word", "read"]
 
 UNKNOWN: Final = "⊥"
 """The one input that every unknown word becomes."""
@@ -46,21 +45,3 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
             raise UsageError(f"{place}: not one word to dpsan", "give its words one by one")
         out.append(Word(text, found))
     return out
-
-
-def printable(text: str) -> str:
-    """Text that does nothing to a terminal: control and format characters are escaped."""
-    if text.isprintable():
-        return text
-    return "".join(each if _plain(each) else _escape(each) for each in text)
-
-
-def _plain(character: str) -> bool:
-    return character.isprintable() and not unicodedata.category(character).startswith("C")
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )

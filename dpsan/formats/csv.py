@@ -26,8 +26,6 @@ from dpsan.long_text import Text
 __all__ = ["CsvFormat", "TsvFormat"]
 
 _QUOTED: Final = re.compile(rb'(?:[^"]++|"")*+')
-_NAMES_SHOWN: Final = 20
-_NAME_LENGTH: Final = 40
 
 
 class _Row(NamedTuple):
@@ -176,11 +174,15 @@ class CsvFormat(Format):
             if options.header
             else []
         )
-        there = f"columns: {_listed(names)}" if names else f"columns: 1 to {width}"
+        # Never the cells: the first row is data where somebody forgot --no-header.
+        there = f"{width} columns; " + (
+            "-k NAME or a number, and --no-header if the first row is data, such as -k 1 "
+            "--no-header"
+            if options.header
+            else "choose by number, such as -k 1"
+        )
         if not options.fields:
-            raise InputError(
-                source.name, f"{self.name} needs --field", f"{there}; choose with --field"
-            )
+            raise InputError(source.name, f"{self.name} needs --field", there)
         chosen: set[int] = set()
         for field in options.fields:
             if names.count(field) > 1:
@@ -194,9 +196,7 @@ class CsvFormat(Format):
             elif field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= width:
                 chosen.add(int(field[:9]) - 1)
             else:
-                raise InputError(
-                    source.name, f"no column '{field}'", f"{there}; choose with --field"
-                )
+                raise InputError(source.name, f"no column '{field}'", there)
         return sorted(chosen)
 
 
@@ -205,16 +205,6 @@ class TsvFormat(CsvFormat):
 
     name: ClassVar[str] = "tsv"
     delimiter: ClassVar[bytes] = b"\t"
-
-
-def _listed(names: list[str]) -> str:
-    """Names of a header; what does not look like one may be data of a file without a header."""
-    shown = [
-        name if len(name) <= _NAME_LENGTH and name.isprintable() else "..."
-        for name in names[:_NAMES_SHOWN]
-    ]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 class _Same:

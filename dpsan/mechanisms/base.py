@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from dpsan.certificate import Certificate
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import Hint, UsageError, check_positive, unknown_name
 from dpsan.guarantee import Guarantee, Status
 from dpsan.mechanisms.samplers import (
     SCORE_CAP,
@@ -67,7 +67,11 @@ class Parameter:
     def check(self, name: str, value: object) -> None:
         """Raise UsageError if the value is missing or outside the domain."""
         if value is None and self.required:
-            raise UsageError(f"parameter {name} is required", f"such as -p {name}={self.example}")
+            hint = Hint(
+                f"such as parameters={{{name!r}: {self.example}}}",
+                f"such as -p {name}={self.example}",
+            )
+            raise UsageError(f"parameter {name} is required", hint)
         if isinstance(value, str):
             good = value in self.words or (self.convert is str and not self.words)
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -140,13 +144,7 @@ class Mechanism(ABC):
     """Whether draws read vectors when all tables are in the cache."""
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.epsilon, bool)
-            or not isinstance(self.epsilon, (int, float))
-            or not math.isfinite(self.epsilon)
-            or self.epsilon <= 0
-        ):
-            raise UsageError(f"epsilon must be > 0 (got {self.epsilon})")
+        check_positive("epsilon", self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
         for name, about in self.parameters().items():
             about.check(name, getattr(self, name))

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.certificate import Certificate, support_certificate
-from dpsan.errors import UsageError
+from dpsan.errors import Hint, UsageError
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler, parameter
 from dpsan.rng import Streams
@@ -41,6 +41,7 @@ from dpsan.space import MetricSpace
 __all__ = ["CusText", "GroupSampler", "groups"]
 
 _WORK: Final = 2e12
+_FEWER: Final = Hint("such as vocab_size=100000", "such as --vocab-size 100000")
 
 
 def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
@@ -50,7 +51,10 @@ def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
         UsageError: too many words.
     """
     if 2.0 * space.n**2 / k * space.d > _WORK:
-        raise UsageError("custext: too many words for its groups", "such as --vocab-size 100000")
+        raise UsageError(
+            "custext: too many words for its groups",
+            _FEWER,
+        )
 
     def build() -> dict[str, NDArray[np.int32]]:
         n = space.n

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.certificate import Certificate, exp_certificate
-from dpsan.errors import UsageError
+from dpsan.errors import Hint, UsageError
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, RowSampler, parameter
 from dpsan.mechanisms.sparse_rows import NearRows, SparseRowSampler
@@ -48,6 +48,7 @@ _HOPS: Final = 100
 """Caps from here on are not worth a list, and lengths stay within a byte."""
 _SAMPLE: Final = 64
 _HELD: Final = 1 << 24
+_FEWER: Final = Hint("such as vocab_size=50000", "such as --vocab-size 50000")
 """Largest number of near words held for a whole vocabulary: 5 bytes each."""
 
 
@@ -58,9 +59,7 @@ def neighbor_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[
         UsageError: too many words for all nearest neighbours.
     """
     if not space.eager(space.n):
-        raise UsageError(
-            f"geodesic needs the neighbours of all {space.n} words", "such as --vocab-size 50000"
-        )
+        raise UsageError(f"geodesic needs the neighbours of all {space.n} words", _FEWER)
     return space.table(f"graph-{k}-{edges}", lambda: _build(space, min(k, space.n - 1), edges))
 
 

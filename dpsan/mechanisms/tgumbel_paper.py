@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
-from dpsan.errors import UsageError
+from dpsan.errors import Hint, UsageError
 from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler
 from dpsan.rng import Streams, streams_for
@@ -204,7 +204,7 @@ class TGumbelPaper(Mechanism):
         if not space.eager(space.n):
             raise UsageError(
                 "tgumbel-paper needs the smallest distance of all words",
-                "such as --vocab-size 50000",
+                Hint("such as vocab_size=50000", "such as --vocab-size 50000"),
             )
         smallest = float(space.nearest_distances()[0]) if space.n > 1 else 0.0
         least = least_epsilon(space.n, smallest)

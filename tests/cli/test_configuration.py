@@ -44,13 +44,49 @@ def test_order(dpsan, folder):
             "epsilon = 3",
             b"dpsan: config.toml: 'epsilon' must be a table, such as [rewrite]\n",
         ),
+        (
+            "[rewirte]\nbudget = 3",
+            b"dpsan: config.toml: unknown table 'rewirte'; did you mean 'rewrite'?\n",
+        ),
+        (
+            "[rewrite]\nbugdet = 3",
+            b"dpsan: config.toml: [rewrite] unknown key 'bugdet'; did you mean 'budget'?\n",
+        ),
+        (
+            "[report]\nbudget = 3",  # of another command: also of those that do not run
+            b"dpsan: config.toml: [report] unknown key 'budget'",
+        ),
+        (
+            "[rewrite]\nbudget = true",  # would be 1
+            b"dpsan: config.toml: [rewrite] budget must be text or a number\n",
+        ),
+        ("[rewrite]\nquiet = 1", b"dpsan: config.toml: [rewrite] quiet must be true or false\n"),
+        ('[rewrite]\nfield = "body"', b"dpsan: config.toml: [rewrite] field must be a list\n"),
+        (
+            "[rewrite]\nmax-record = 9\nmax_record = 8",
+            b"dpsan: config.toml: [rewrite] max_record is given twice\n",
+        ),
     ],
 )
 def test_bad_file(dpsan, folder, text, message):
     (folder / "config.toml").write_text(text)
     done = dpsan("rewrite", cwd=folder, env={"DPSAN_CONFIG": "config.toml"})
     assert done.returncode == 2
-    assert done.stderr == message
+    assert done.stderr.startswith(message)
+
+
+def test_issue_13_keys_are_the_names_of_options(dpsan, folder):
+    """--format, --json and --list have parameters of other names, so their keys did nothing."""
+    (folder / "config.toml").write_text(
+        '[rewrite]\nepsilon = 5\nembeddings = "two.txt"\nmechanism = "laplace"\nformat = "jsonl"\n'
+        'field = ["text"]\nquiet = true\n[mechanisms]\njson = true\n'
+    )
+    done = dpsan(
+        "rewrite", cwd=folder, stdin=b'{"text":"here"}\n', env={"DPSAN_CONFIG": "config.toml"}
+    )
+    assert done.stdout in (b'{"text":"here"}\n', b'{"text":"there"}\n'), done.stderr
+    done = dpsan("mechanisms", cwd=folder, env={"DPSAN_CONFIG": "config.toml"})
+    assert json.loads(done.stdout)
 
 
 def test_missing_file(dpsan, folder):

@@ -136,7 +136,12 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     [
         (["o.txt", "twice.txt"], 1, "twice.txt: 240 records where o.txt has 120"),
         (["o.txt", "none.txt"], 1, "none.txt: no such file"),
-        (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no'"),
+        (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (2 columns;"),
+        (
+            ["-k", "body", "o.csv", "s.csv", "--labels", "no", "--no-scores"],
+            1,
+            "o.csv: no column 'no' (2 columns;",
+        ),
         (["--labels", "x", "o.txt", "s.txt"], 2, "--labels needs CSV, TSV, JSONL or Parquet"),
         (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
         (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),

@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 
 import pytest
 from hypothesis import assume, given
@@ -98,16 +99,22 @@ def test_columns():
     assert run(b"a\tb,c\n", "2", header=False, kind="tsv") == b"a\t<unk>,<unk>\n"
 
 
+THERE = (
+    "2 columns; -k NAME or a number, and --no-header if the first row is data, such as -k 1 "
+    "--no-header"
+)
+
+
 @pytest.mark.parametrize(
     ("data", "fields", "message"),
     [
         (
             b"id,text\n",
             ("body",),
-            "test: no column 'body' (columns: id, text; choose with --field)",
+            f"test: no column 'body' ({THERE})",
         ),
-        (b"id,text\n", (), "test: csv needs --field (columns: id, text; choose with --field)"),
-        (b"id,text\n", ("0",), "test: no column '0' (columns: id, text; choose with --field)"),
+        (b"id,text\n", (), f"test: csv needs --field ({THERE})"),
+        (b"id,text\n", ("0",), f"test: no column '0' ({THERE})"),
         (
             b"t,t\n",
             ("t",),
@@ -133,10 +140,14 @@ def test_messages(data, fields, message):
     assert str(caught.value) == message
 
 
-def test_a_file_without_header_is_not_quoted_at_length():
-    data = b"my private life and what I think about it all,x\n"
-    with pytest.raises(InputError, match=r"columns: \.\.\., x;"):
-        run(data, "text")
+@pytest.mark.parametrize("fields", [(), ("text",), ("3",)])
+@pytest.mark.parametrize("header", [True, False])
+def test_issue_13_no_cell_of_the_first_row_is_in_a_message(fields, header):
+    """It is data where somebody forgot --no-header."""
+    with pytest.raises(InputError) as caught:
+        run(b"Maria,secret\n", *fields, header=header)
+    assert "2 columns" in str(caught.value)
+    assert not re.search("Maria|secret", repr(caught.value.__dict__) + str(caught.value))
 
 
 def test_big_cells():
