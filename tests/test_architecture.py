@@ -13,11 +13,11 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # A module may import from its own layer and from those above it.
 LAYERS = [
-    {"errors", "rng"},
+    {"errors", "rng", "numerals"},
     {"text", "embeddings"},
     {"noise", "grid", "lattice", "analytic", "guarantee", "composition", "weights", "refute"},
     {"cache", "cache_entry", "cache_files", "flat_search", "index", "space", "library"},
-    {"mechanisms", "certificate", "sensitivity", "unknown", "lookup"},
+    {"mechanisms", "certificate", "sensitivity", "unknown", "lookup", "retention"},
     {
         "runspec",
         "sanitizer",
@@ -25,12 +25,23 @@ LAYERS = [
         "workers",
         "verify",
         "calibrate",
-        "audit",
+        "statement",
         "files",
         "pace",
         "description",
     },
-    {"formats", "targets", "batch", "run", "report", "explain", "evaluate", "study", "bench"},
+    {
+        "formats",
+        "audit",
+        "targets",
+        "batch",
+        "run",
+        "report",
+        "explain",
+        "evaluate",
+        "study",
+        "bench",
+    },
     {"plot", "plot_explain", "cluster", "cli"},
     {"__main__", "__init__"},
 ]

@@ -38,25 +38,25 @@ def test_sums(audits):
     first = read_audit(audits / "1.jsonl").as_json()
     assert (first["mechanism"], first["status"]) == ("laplace", "PROVED")
     assert not first["complete"]
-    assert (first["words"], first["replaced"], first["unknown"]) == (1505, 1504, 1)
+    assert (first["words"], first["drawn"], first["unknown"]) == (1505, 1504, 1)
     assert first["epsilon_sum"] == 2 * 1505
-    assert first["lines_with_words"] == 504
-    assert first["epsilon_per_line"] == {"p5": 6, "p50": 6, "p95": 6, "max": 6}
+    assert first["records_with_words"] == 504
+    assert first["epsilon_per_record"] == {"p5": 6, "p50": 6, "p95": 6, "max": 6}
     assert [each["records"] for each in first["files"]] == [503, 2]
     assert first["files"][1]["invalid"] == 1
     assert all(len(each["output_sha256"]) == 64 for each in first["files"])
     second = read_audit(audits / "2.jsonl").as_json()
     assert second["complete"]
-    assert (second["words"], second["drawn"], second["unknown"]) == (4, 2, 2)
+    assert (second["words"], second["draws"], second["masked"]) == (4, 2, 2)
     third = read_audit(audits / "3.jsonl").as_json()
-    assert third["lines_with_words"] == 2
-    assert third["epsilon_per_line"]["max"] == 6
+    assert third["records_with_words"] == 2
+    assert third["epsilon_per_record"]["max"] == 6
 
 
 def test_command(audits, dpsan):
     done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits)
     assert done.returncode == 0
-    assert b"1505: 1504 replaced, 1 unknown, 0 kept, 0 passed" in done.stdout
+    assert b"1,505: 1,504 drawn, 1 unknown, 0 masked, 0 kept, 0 passed" in done.stdout
     assert b"1.jsonl: not finished" in done.stdout
     shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
     assert [each["words"] for each in shown] == [1505, 4]
@@ -117,9 +117,9 @@ def lines(audits):
             ":6: damaged audit row: not JSON",
         ),
         (lambda rows: [*rows[:-1], rows[-1][:-9]], ":1509: damaged audit row: not JSON"),
-        (lambda rows: rows[1:], ":1: damaged audit row: no header that this version knows"),
+        (lambda rows: rows[1:], ":1: not an audit of dpsan (see rewrite --audit)"),
         (lambda rows: rows[:7] + rows[8:], ":1504: damaged audit row: the words before it do not"),
-        (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a word behind the totals"),
+        (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a row behind the totals"),
         (lambda rows: [rows[0], b'{"type":"secret"}\n'], ":2: damaged audit row: unknown type"),
         (lambda rows: [rows[0], b"[1]\n"], ":2: damaged audit row"),
         (lambda rows: [], ": not an audit: empty"),
@@ -150,8 +150,8 @@ def test_timeline_is_bounded_and_adds_up(values):
     timeline = Timeline()
     for value in values:
         timeline.add(value)
-    assert len(timeline.drawn) <= 240
-    assert sum(timeline.drawn) == sum(values)
+    assert len(timeline.charges) <= 240
+    assert sum(timeline.charges) == sum(values)
     if values:
         first = values[: timeline.width]
         assert timeline.means()[0] == pytest.approx(np.mean(first))

@@ -177,7 +177,7 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
     }
 
 
-_FIGURES: Final = ("drawn", "texts", "largest_line", "records", "invalid")
+_FIGURES: Final = ("draws", "texts", "largest_record", "records", "invalid")
 
 
 def totals(row: Row, sanitizer: Sanitizer) -> Accountant:
