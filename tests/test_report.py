@@ -1,3 +1,4 @@
+import hashlib
 import json
 import re
 from html.parser import HTMLParser
@@ -67,6 +68,59 @@ def test_command(audits, dpsan):
     done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits)
     assert done.returncode == 1
     assert done.stderr == b"dpsan: nothing.jsonl: no such file\ndpsan: 1 of 2 files failed\n"
+
+
+@pytest.fixture(scope="module")
+def twins(dpsan, tmp_path_factory):
+    """Audits of two texts of as many words, all other words: what a report may not tell apart."""
+    found = []
+    for name, text in (("one", "here\nthere here\n"), ("two", "there\nhere there\n")):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+        (folder / "text.txt").write_text(text)
+        more = ("-a", "audit.jsonl", "--audit-originals", "text.txt")
+        done = dpsan("rewrite", "-q", "-e", "2", "-m", "krr", "-E", VOCABULARY, *more, cwd=folder)
+        assert done.returncode == 0
+        found.append((folder, text.encode()))
+    return found
+
+
+def shown(dpsan, folder):
+    """Everything that ``report`` can print of an audit."""
+    texts = [dpsan("report", *how, "audit.jsonl", cwd=folder).stdout for how in ([], ["--json"])]
+    dpsan("report", "--html", "page.html", "--force", "audit.jsonl", cwd=folder)
+    return [*(each.decode() for each in texts), (folder / "page.html").read_text()]
+
+
+def test_a_report_cannot_test_guesses(twins, dpsan):
+    """Reports of texts that differ in their words differ in the digest of the output alone."""
+    seen = []
+    for folder, text in twins:
+        told = shown(dpsan, folder)
+        output = dpsan("report", "--json", "audit.jsonl", cwd=folder).stdout
+        (file,) = json.loads(output)[0]["files"]
+        created = r"\d{4}-\d\d-\d\dT[\d:+]+"
+        rest = [re.sub(f"{created}|{file['output_sha256']}", "", each) for each in told]
+        for before, each in zip(told, rest, strict=True):
+            assert file["output_sha256"] in before
+            for way in ("sha256", "sha1", "md5"):
+                assert hashlib.new(way, text).hexdigest() not in each
+        seen.append(rest)
+    assert seen[0] == seen[1]
+
+
+def test_a_report_names_the_counts_that_depend_on_words(twins, dpsan):
+    for each in shown(dpsan, twins[0][0]):
+        assert "counts of unknown, masked, kept and passed words (they depend on the" in each
+
+
+def test_weak_runs_are_loud(dpsan, tmp_path):
+    (tmp_path / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+    more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
+    dpsan("rewrite", *more, stdin=b"here there\n", cwd=tmp_path)
+    for each in shown(dpsan, tmp_path):
+        assert "LDP epsilon 20 per word, where more than 16 bounds next to nothing" in each
+        assert "over 99 %" in each
 
 
 class Checker(HTMLParser):
