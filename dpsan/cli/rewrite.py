@@ -197,12 +197,12 @@ def rewrite(
     quiet: options.Quiet = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Say more on stderr.", rich_help_panel=_RUNNING),
+        typer.Option("--verbose", "-v", help="Say what everything costs and what is not protected.", rich_help_panel=_RUNNING),
     ] = False,
 ) -> int:
     """Sanitize text, line by line.
 
-    Words and numbers are replaced, the rest stays in place.
+    For each word and number another is drawn, perhaps the same; the rest stays in place.
 
     dpsan rewrite -e 8 < letter.txt > safe.txt
     """
