@@ -197,7 +197,12 @@ def rewrite(
     quiet: options.Quiet = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Say what everything costs and what is not protected.", rich_help_panel=_RUNNING),
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Say what it all costs, and what is not protected.",
+            rich_help_panel=_RUNNING,
+        ),
     ] = False,
 ) -> int:
     """Sanitize text, line by line.
