@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsan import rng
-from dpsan.accounting import Accountant, Budget, number
+from dpsan.accounting import Accountant, Budget
 from dpsan.audit import AuditWriter
 from dpsan.errors import BudgetError, InputError, OutputError
 from dpsan.errors import reason as os_reason
@@ -24,6 +24,7 @@ from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
+from dpsan.numerals import number
 from dpsan.pace import FilePace, Pace
 from dpsan.runspec import Sanitized
 from dpsan.sanitizer import Sanitizer
@@ -190,8 +191,9 @@ class _Flow:
                 batch = batch[:within]
                 results = [future.result() for future in self._start(batch, first)]
             lines = [record.line for record in batch for _ in record.texts]
+            sizes = [len(record.texts) for record in batch]
             for copy, done in enumerate(results, start=1):
-                self.totals.add(done)
+                self.totals.add(done, sizes)
                 if self.audit and done.records is not None:
                     self.audit.words(self.file, lines, done.records, copy)
             self._write(batch, results)

@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dpsan.numerals import number
+
 __all__ = ["Claim", "Guarantee", "Status"]
 
 
@@ -68,19 +70,19 @@ class Guarantee:
     def summary(self) -> str:
         """What is claimed and what is true, in one phrase."""
         true = (
-            f"true LDP epsilon {self.epsilon_ldp:.6g}"
+            f"true LDP epsilon {number(self.epsilon_ldp)}"
             if math.isfinite(self.epsilon_ldp)
             else "no finite LDP epsilon"
         )
         if self.delta:
-            true += f" with true delta {self.delta:.4g}"
+            true += f" with true delta {number(self.delta)}"
         if self.infinite_loss_mass:
-            true += f", infinite loss with probability {self.infinite_loss_mass:.4g}"
+            true += f", infinite loss with probability {number(self.infinite_loss_mass)}"
         if self.claimed is None:
             return true
         per = f" per unit of {self.claimed.metric} distance" if self.claimed.metric else ""
-        delta = f", delta {self.claimed.delta:.4g}" if self.claimed.delta else ""
-        return f"claimed epsilon {self.claimed.epsilon:.6g}{per}{delta}, {true}"
+        delta = f", delta {number(self.claimed.delta)}" if self.claimed.delta else ""
+        return f"claimed epsilon {number(self.claimed.epsilon)}{per}{delta}, {true}"
 
     @property
     def rounding(self) -> str:

@@ -27,10 +27,12 @@ __all__ = ["ACTIONS", "Action", "AuditRecord", "AuditTable", "RunSpec", "Sanitiz
 class Action(StrEnum):
     """What was done to a word."""
 
-    REPLACED = "replaced"
-    """A word of the vocabulary: its output was drawn (and may be the same word)."""
+    DRAWN = "drawn"
+    """A word of the vocabulary: its output was drawn, and may be the same word."""
     UNKNOWN = "unknown"
-    """Not in the vocabulary: drawn as ⊥, or masked."""
+    """Not in the vocabulary: its output was drawn as that of ⊥."""
+    MASKED = "masked"
+    """Not in the vocabulary and written as a mask (``unknown=mask``)."""
     KEPT = "kept"
     """On the keep-list: written unchanged, not protected."""
     PASSED = "passed"

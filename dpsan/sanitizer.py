@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, overload
@@ -26,6 +27,7 @@ from dpsan.library import Opening, space_of
 from dpsan.long_text import LONG, LongText, Text, stretches
 from dpsan.lookup import KEPT, MASKED, PASSED, Lookup
 from dpsan.mechanisms import DEFAULT_MECHANISM
+from dpsan.retention import expected_unchanged
 from dpsan.runspec import ACTIONS, Action, AuditTable, RunSpec, Sanitized, together
 from dpsan.space import MetricSpace
 from dpsan.text import TOKENIZERS, write_gaps
@@ -35,7 +37,7 @@ __all__ = ["Sanitizer", "run_key"]
 
 Ids = NDArray[np.int64]
 
-_ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.UNKNOWN, PASSED: Action.PASSED}
+_ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, PASSED: Action.PASSED}
 _PLACES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Places in ACTIONS of what negative codes mean, indexed by the code."""
 
@@ -217,6 +219,12 @@ class Sanitizer:
         if self._begin():
             self._strings()
             self._draw(np.zeros(1, dtype=np.int64), rng.streams_for(bytes(rng.KEY_BYTES), [0], [1]))
+
+    @cached_property
+    def expected_unchanged(self) -> float:
+        """Share of the vocabulary's words that are expected to come out as themselves; public."""
+        self._begin()
+        return expected_unchanged(self._sampler, self.space)
 
     def _begin(self) -> bool:
         """Whether it is the first time; then libraries load while threads read the vectors."""

@@ -13,11 +13,11 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # A module may import from its own layer and from those above it.
 LAYERS = [
-    {"errors", "rng"},
+    {"errors", "rng", "numerals"},
     {"text", "long_text", "embeddings"},
     {"noise", "grid", "lattice", "analytic", "guarantee", "composition", "weights", "refute"},
     {"cache", "cache_entry", "cache_files", "flat_search", "index", "space", "library"},
-    {"mechanisms", "certificate", "sensitivity", "unknown", "lookup"},
+    {"mechanisms", "certificate", "sensitivity", "unknown", "lookup", "retention"},
     {
         "runspec",
         "sanitizer",
@@ -26,7 +26,7 @@ LAYERS = [
         "verify",
         "exposure",
         "calibrate",
-        "audit",
+        "statement",
         "files",
         "ownership",
         "placing",
@@ -37,6 +37,7 @@ LAYERS = [
     },
     {
         "formats",
+        "audit",
         "targets",
         "batch",
         "group",

@@ -19,6 +19,8 @@ HEADER = {
     "epsilon_unit": str,
     "parameters": dict,
     "guarantee": dict,
+    "expected_unchanged": float,
+    "weak": (str, type(None)),
     "embeddings": dict,
     "tokenizer": str,
     "unknown": str,
@@ -34,6 +36,7 @@ WORD = {
     "type": str,
     "file": int,
     "line": int,
+    "text": int,
     "start": int,
     "end": int,
     "action": str,
@@ -80,7 +83,7 @@ def test_schema(dpsan, tmp_path):
     assert totals["output_sha256"] == hashlib.sha256(out).hexdigest()
     assert totals["words"] == len(words)
     assert totals["epsilon_sum"] == sum(row["epsilon"] or 0 for row in words)
-    for action in ("replaced", "unknown", "kept", "passed"):
+    for action in ("drawn", "unknown", "masked", "kept", "passed"):
         assert totals[action] == sum(row["action"] == action for row in words)
 
 

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import re
 from html.parser import HTMLParser
@@ -38,25 +39,25 @@ def test_sums(audits):
     first = read_audit(audits / "1.jsonl").as_json()
     assert (first["mechanism"], first["status"]) == ("laplace", "PROVED")
     assert not first["complete"]
-    assert (first["words"], first["replaced"], first["unknown"]) == (1505, 1504, 1)
+    assert (first["words"], first["drawn"], first["unknown"]) == (1505, 1504, 1)
     assert first["epsilon_sum"] == 2 * 1505
-    assert first["lines_with_words"] == 504
-    assert first["epsilon_per_line"] == {"p5": 6, "p50": 6, "p95": 6, "max": 6}
+    assert first["records_with_words"] == 504
+    assert first["epsilon_per_record"] == {"p5": 6, "p50": 6, "p95": 6, "max": 6}
     assert [each["records"] for each in first["files"]] == [503, 2]
     assert first["files"][1]["invalid"] == 1
     assert all(len(each["output_sha256"]) == 64 for each in first["files"])
     second = read_audit(audits / "2.jsonl").as_json()
     assert second["complete"]
-    assert (second["words"], second["drawn"], second["unknown"]) == (4, 2, 2)
+    assert (second["words"], second["draws"], second["masked"]) == (4, 2, 2)
     third = read_audit(audits / "3.jsonl").as_json()
-    assert third["lines_with_words"] == 2
-    assert third["epsilon_per_line"]["max"] == 6
+    assert third["records_with_words"] == 2
+    assert third["epsilon_per_record"]["max"] == 6
 
 
 def test_command(audits, dpsan):
     done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits)
     assert done.returncode == 0
-    assert b"1505: 1504 replaced, 1 unknown, 0 kept, 0 passed" in done.stdout
+    assert b"1,505: 1,504 drawn, 1 unknown, 0 masked, 0 kept, 0 passed" in done.stdout
     assert b"1.jsonl: not finished" in done.stdout
     shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
     assert [each["words"] for each in shown] == [1505, 4]
@@ -67,6 +68,59 @@ def test_command(audits, dpsan):
     done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits)
     assert done.returncode == 1
     assert done.stderr == b"dpsan: nothing.jsonl: no such file\ndpsan: 1 of 2 files failed\n"
+
+
+@pytest.fixture(scope="module")
+def twins(dpsan, tmp_path_factory):
+    """Audits of two texts of as many words, all other words: what a report may not tell apart."""
+    found = []
+    for name, text in (("one", "here\nthere here\n"), ("two", "there\nhere there\n")):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+        (folder / "text.txt").write_text(text)
+        more = ("-a", "audit.jsonl", "--audit-originals", "text.txt")
+        done = dpsan("rewrite", "-q", "-e", "2", "-m", "krr", "-E", VOCABULARY, *more, cwd=folder)
+        assert done.returncode == 0
+        found.append((folder, text.encode()))
+    return found
+
+
+def shown(dpsan, folder):
+    """Everything that ``report`` can print of an audit."""
+    texts = [dpsan("report", *how, "audit.jsonl", cwd=folder).stdout for how in ([], ["--json"])]
+    dpsan("report", "--html", "page.html", "--force", "audit.jsonl", cwd=folder)
+    return [*(each.decode() for each in texts), (folder / "page.html").read_text()]
+
+
+def test_a_report_cannot_test_guesses(twins, dpsan):
+    """Reports of texts that differ in their words differ in the digest of the output alone."""
+    seen = []
+    for folder, text in twins:
+        told = shown(dpsan, folder)
+        output = dpsan("report", "--json", "audit.jsonl", cwd=folder).stdout
+        (file,) = json.loads(output)[0]["files"]
+        created = r"\d{4}-\d\d-\d\dT[\d:+]+"
+        rest = [re.sub(f"{created}|{file['output_sha256']}", "", each) for each in told]
+        for before, each in zip(told, rest, strict=True):
+            assert file["output_sha256"] in before
+            for way in ("sha256", "sha1", "md5"):
+                assert hashlib.new(way, text).hexdigest() not in each
+        seen.append(rest)
+    assert seen[0] == seen[1]
+
+
+def test_a_report_names_the_counts_that_depend_on_words(twins, dpsan):
+    for each in shown(dpsan, twins[0][0]):
+        assert "counts of unknown, masked, kept and passed words (they depend on the" in each
+
+
+def test_weak_runs_are_loud(dpsan, tmp_path):
+    (tmp_path / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+    more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
+    dpsan("rewrite", *more, stdin=b"here there\n", cwd=tmp_path)
+    for each in shown(dpsan, tmp_path):
+        assert "LDP epsilon 20 per word, where more than 16 bounds next to nothing" in each
+        assert "over 99 %" in each
 
 
 class Checker(HTMLParser):
@@ -117,9 +171,9 @@ def lines(audits):
             ":6: damaged audit row: not JSON",
         ),
         (lambda rows: [*rows[:-1], rows[-1][:-9]], ":1509: damaged audit row: not JSON"),
-        (lambda rows: rows[1:], ":1: damaged audit row: no header that this version knows"),
+        (lambda rows: rows[1:], ":1: not an audit of dpsan (see rewrite --audit)"),
         (lambda rows: rows[:7] + rows[8:], ":1504: damaged audit row: the words before it do not"),
-        (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a word behind the totals"),
+        (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a row behind the totals"),
         (lambda rows: [rows[0], b'{"type":"secret"}\n'], ":2: damaged audit row: unknown type"),
         (lambda rows: [rows[0], b"[1]\n"], ":2: damaged audit row"),
         (lambda rows: [], ": not an audit: empty"),
@@ -150,8 +204,8 @@ def test_timeline_is_bounded_and_adds_up(values):
     timeline = Timeline()
     for value in values:
         timeline.add(value)
-    assert len(timeline.drawn) <= 240
-    assert sum(timeline.drawn) == sum(values)
+    assert len(timeline.charges) <= 240
+    assert sum(timeline.charges) == sum(values)
     if values:
         first = values[: timeline.width]
         assert timeline.means()[0] == pytest.approx(np.mean(first))

@@ -11,6 +11,7 @@ import typer
 
 from dpsan.cli.guard import say
 from dpsan.errors import printable
+from dpsan.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.evaluate import Evaluation
@@ -28,10 +29,10 @@ def print_table(found: Evaluation) -> None:
     mechanism = found.question.mechanism
     if mechanism is not None:
         told = [f"{name} {getattr(mechanism, name)}" for name in mechanism.parameters()]
-        typer.echo(", ".join([f"{mechanism.name}: epsilon {mechanism.epsilon:g}", *told]))
+        typer.echo(", ".join([f"{mechanism.name}: epsilon {number(mechanism.epsilon)}", *told]))
     typer.echo(
-        f"{found.records} records, {found.words} words; compared without letter case, "
-        "95 % intervals"
+        f"{number(found.records)} records, {number(found.words)} words; "
+        "compared without letter case, 95 % intervals"
     )
     typer.echo("")
     typer.echo(_line("kept", "words", "unchanged"))

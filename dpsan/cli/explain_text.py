@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from dpsan.errors import printable
+from dpsan.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.explain import Estimate, Explanation, Posterior
@@ -71,12 +72,12 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     mechanism = each.mechanism
     yield f"{mechanism.name} ({each.guarantee.status})"
     unit = "nats" if mechanism.epsilon_unit == "nats" else "per distance"
-    ldp = "none finite" if each.epsilon_ldp is None else f"{each.epsilon_ldp:.5g}"
-    delta = f", delta {each.guarantee.delta:.3g}" if each.guarantee.delta else ""
-    yield from _wrap(f"epsilon {mechanism.epsilon:.5g} {unit}; LDP {ldp}{delta}", width, "")
+    ldp = "none finite" if each.epsilon_ldp is None else number(each.epsilon_ldp)
+    delta = f", delta {number(each.guarantee.delta)}" if each.guarantee.delta else ""
+    yield from _wrap(f"epsilon {number(mechanism.epsilon)} {unit}; LDP {ldp}{delta}", width, "")
     if str(each.guarantee.status) != "PROVED":
         yield from _wrap(each.guarantee.summary(), width, "")
-    yield "exact law" if each.exact else f"{each.draws} draws, 99 % intervals"
+    yield "exact law" if each.exact else f"{number(each.draws)} draws, 99 % intervals"
     for name, share in (
         ("unchanged", each.unchanged),
         ("close", each.close),

@@ -11,6 +11,7 @@ from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, failure, printable
+from dpsan.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.cache import Store
@@ -91,20 +92,20 @@ def _build(
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+    dropped = ", ".join(f"{number(count)} {reason}" for reason, count in report["dropped"].items())
     near = report["nearest"]
     rows = [
-        ("words", f"{report['words']} of {report['dimensions']} dimensions"),
+        ("words", f"{number(report['words'])} of {number(report['dimensions'])} dimensions"),
         ("dropped rows", dropped or "none"),
         (
-            f"nearest word, 5/50/95 % of {near['words']}",
-            f"{near['p5']:.4g} / {near['p50']:.4g} / {near['p95']:.4g}",
+            f"nearest word, 5/50/95 % of {number(near['words'])}",
+            " / ".join(number(near[place]) for place in ("p5", "p50", "p95")),
         ),
         (
             "diameter",
-            f"{report['diameter']:.6g}" + ("" if report["diameter_exact"] else " (upper bound)"),
+            number(report["diameter"]) + ("" if report["diameter_exact"] else " (upper bound)"),
         ),
-        ("size", f"{report['bytes']} bytes"),
+        ("size", f"{number(report['bytes'])} bytes"),
         ("seconds", f"{report['seconds']:.2f}"),
         ("digest", report["digest"]),
     ]

@@ -13,6 +13,7 @@ from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
+from dpsan.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.mechanisms.base import Mechanism
@@ -87,8 +88,8 @@ def _list(as_json: bool) -> None:
         return
     # One line each into a pipe, for grep.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for number, line in enumerate(table(listed(), width)):
-        typer.echo(line if number else typer.style(line, bold=True))
+    for row, line in enumerate(table(listed(), width)):
+        typer.echo(line if row else typer.style(line, bold=True))
 
 
 _COLUMNS: Final = ("name", "family", "epsilon in", "delta", "status", "what it is")
@@ -168,21 +169,21 @@ def _explain(name: str, found: dict[str, Any] | None) -> None:
 
 def _print_numbers(found: dict[str, Any]) -> None:
     def show(value: float | None) -> str:
-        return "none finite" if value is None else f"{value:.6g}"
+        return "none finite" if value is None else number(value)
 
     typer.echo("\nFor these parameters on this vocabulary")
     claimed, true = found["claimed"], found["true"]
     if claimed:
         per = f" per unit of {claimed['metric']} distance" if claimed["metric"] else ""
-        delta = f", delta {claimed['delta']:.4g}" if claimed["delta"] else ""
+        delta = f", delta {number(claimed['delta'])}" if claimed["delta"] else ""
         typer.echo(f"  claimed: epsilon {show(claimed['epsilon'])}{per}{delta}")
     if true["metric"]:
         rounding = f" (+ {1.05 * true['slack']:.2g} nats of rounding)" if true["slack"] else ""
         per = f"per unit of {true['metric']}{rounding}"
         typer.echo(f"  true: epsilon {show(true['epsilon_metric'])} {per}")
-    typer.echo(f"  true: LDP epsilon {show(true['epsilon_ldp'])}, delta {true['delta']:.6g}")
+    typer.echo(f"  true: LDP epsilon {show(true['epsilon_ldp'])}, delta {number(true['delta'])}")
     if true["infinite_loss_mass"]:
-        typer.echo(f"  outputs that exclude another input: {true['infinite_loss_mass']:.6g}")
+        typer.echo(f"  outputs that exclude another input: {number(true['infinite_loss_mass'])}")
     if found["noise_scale"] is not None:
         typer.echo(f"  noise: standard deviation {show(found['noise_scale'])} per coordinate")
     if found["why"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
 from dpsan.cli.guard import say
 from dpsan.errors import failure, printable
+from dpsan.numerals import number, percent
 
 if TYPE_CHECKING:
     from dpsan.report import Report
@@ -66,10 +67,10 @@ def report(
 
 
 def _print(report: Report) -> None:
+    from dpsan.report import ACTIONS  # numpy comes with it
+
     told = report.as_json()
     unit = f" ({told['epsilon_unit']})" if told["epsilon_unit"] else ""
-    lines = told["epsilon_per_line"]
-    ldp = "infinite" if told["epsilon_ldp"] is None else f"{told['epsilon_ldp']:.6g}"
     notes = [
         note
         for note, holds in (
@@ -80,25 +81,37 @@ def _print(report: Report) -> None:
         if holds
     ]
     typer.echo(printable(report.path) + (f": {', '.join(notes)}" if notes else ""))
+    if told["weak"]:
+        typer.echo(f"  WEAK: {told['weak']}")
+    counts = (f"{number(report.counts[action])} {action}" for action in ACTIONS)
+    each = told["per"]
     rows = [
         ("mechanism", f"{told['mechanism']} ({told['status']})"),
-        ("epsilon per word", f"{told['epsilon']:.6g}{unit}; LDP epsilon {ldp}"),
+        (f"epsilon per {each}", f"{number(told['epsilon'])}{unit}; LDP {_cost(told)}"),
+        ("expected to stay the same", percent(told["expected_unchanged"])),
+        ("words", f"{number(told['words'])}: {', '.join(counts)}"),
+        ("epsilon, all draws", number(told["epsilon_sum"])),
+        ("largest record, all copies", f"LDP {_cost(told['largest_record'])}"),
+        ("largest file, all copies", f"LDP {_cost(told['largest_file'])}"),
         (
-            "words",
-            f"{told['words']}: {told['replaced']} replaced, {told['unknown']} unknown, "
-            f"{told['kept']} kept, {told['passed']} passed",
-        ),
-        ("epsilon, all draws", f"{told['epsilon_sum']:.6g}"),
-        (
-            "epsilon per line, 5/50/95 %/largest",
-            " / ".join(f"{value:.6g}" for value in lines.values()),
+            "epsilon per record, 5/50/95 %/largest",
+            " / ".join(map(number, told["epsilon_per_record"].values())),
         ),
     ]
+    if report.copies > 1:
+        rows.insert(2, ("copies of every record", number(report.copies)))
     for name, value in rows:
-        typer.echo(f"  {name:<36} {value}")
-    for each in told["files"]:
-        records = f"{each['records']} records" if each["finished"] else "not finished"
-        name = printable(each["name"] or f"input {each['file']}")
-        typer.echo(f"  {name}: {records}, {each['words']} words, epsilon {each['epsilon_sum']:.6g}")
-        if each["finished"]:
-            typer.echo(f"    input  {each['input_sha256']}\n    output {each['output_sha256']}")
+        typer.echo(f"  {name:<38} {value}")
+    for file in told["files"]:
+        records = f"{number(file['records'])} records" if file["finished"] else "not finished"
+        name = printable(file["name"] or f"input {file['file']}")
+        epsilon = number(file["epsilon_sum"])
+        typer.echo(f"  {name}: {records}, {number(file['words'])} words, epsilon {epsilon}")
+        if file["finished"]:
+            typer.echo(f"    output {file['output_sha256']}")
+    typer.echo(f"  not protected: {'; '.join(told['not_protected'])}")
+
+
+def _cost(told: dict[str, Any]) -> str:
+    delta = f", delta {number(told['delta'])}" if told["delta"] else ""
+    return f"epsilon {number(told['epsilon_ldp'])}{delta}"

@@ -23,6 +23,7 @@ from dpsan.cli.rewrite_checks import (
 )
 from dpsan.cli.signals import Interrupted
 from dpsan.errors import UsageError
+from dpsan.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.cache import Store
@@ -213,12 +214,17 @@ def rewrite(
     quiet: options.Quiet = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Say more on stderr.", rich_help_panel=_RUNNING),
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Say what it all costs, and what is not protected.",
+            rich_help_panel=_RUNNING,
+        ),
     ] = False,
 ) -> int:
     """Sanitize text, line by line.
 
-    Words and numbers are replaced, the rest stays in place.
+    For each word and number another is drawn, perhaps the same; the rest stays in place.
 
     dpsan rewrite -e 8 < letter.txt > safe.txt
     """
@@ -292,7 +298,8 @@ def rewrite(
     with search_progress(mechanism, quiet or epsilon_ldp is None) as told:
         sanitizer = Sanitizer.from_spec(spec, store, opened=opening, told=told)
     if verbose:
-        say(f"{sanitizer.embeddings.n} words of {sanitizer.embeddings.d} dimensions ready")
+        n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
+        say(f"{number(n)} words of {number(d)} dimensions ready")
     if inputs == [Path("-")] and sys.stdin.isatty() and not quiet:
         say("reading from the terminal; end with Ctrl-D")
     run = Run(
@@ -333,7 +340,7 @@ def rewrite(
     except Interrupted:
         say(stopped(before, output, in_place, resume))
         raise
-    return _conclude(result, sanitizer, len(inputs), seed, copies, quiet)
+    return _conclude(result, sanitizer, len(inputs), copies, quiet, verbose)
 
 
 def _pool(sanitizer: Sanitizer, store: Store, jobs: int) -> Pool:
@@ -343,25 +350,28 @@ def _pool(sanitizer: Sanitizer, store: Store, jobs: int) -> Pool:
 
 
 def _conclude(
-    result: Result, sanitizer: Sanitizer, inputs: int, seed: str | None, copies: int, quiet: bool
+    result: Result, sanitizer: Sanitizer, inputs: int, copies: int, quiet: bool, verbose: bool
 ) -> int:
+    from dpsan.statement import Statement
+
     if not quiet:
         if inputs > 1:
             table(result)
-        spec = sanitizer.spec
-        for line in result.totals.statement(
-            sanitizer.mechanism,
+        statement = Statement(
+            result.totals,
+            sanitizer.mechanism.name,
+            sanitizer.expected_unchanged if result.totals.draws else 0.0,
             copies=copies,
-            seeded=seed is not None,
-            case_input=spec.case == "input",
-            masked=spec.unknown == "mask",
-        ):
+            files=inputs,
+            case_input=sanitizer.spec.case == "input",
+        )
+        for line in statement.lines(verbose=verbose):
             say(line)
         if result.skipped:
-            say(f"{result.skipped} finished files skipped")
+            say(f"{number(result.skipped)} finished files skipped")
         bare = sum(outcome.bare for outcome in result.outcomes)
         if bare:
-            say(f"{bare} records without the field were written unchanged")
+            say(f"{number(bare)} records without the field were written unchanged")
     if result.failed and inputs > 1:
-        say(f"{len(result.failed)} of {inputs} files failed")
+        say(f"{number(len(result.failed))} of {number(inputs)} files failed")
     return 1 if result.failed else 0

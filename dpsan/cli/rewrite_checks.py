@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dpsan.cli.file_checks import known_files
 from dpsan.cli.guard import say
 from dpsan.errors import OutputError, UsageError
+from dpsan.numerals import number
 from dpsan.placing import stream_number
 from dpsan.same_files import FileUses, Use
 from dpsan.targets import plan_outputs
@@ -27,7 +28,7 @@ States = dict[Path, State]
 
 def table(result: Result) -> None:
     """One line for each file, in columns, on stderr."""
-    rows = [("records", "words", "replaced", "unknown", "kept", "epsilon", "file")]
+    rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
     for name, outcome in result.each:
         if isinstance(outcome, str):
             rows.append((outcome, "", "", "", "", "", name))
@@ -36,12 +37,12 @@ def table(result: Result) -> None:
         counts = {str(action): count for action, count in totals.counts.items()}
         rows.append(
             (
-                str(totals.records),
-                str(totals.words),
-                str(counts["replaced"]),
-                str(counts["unknown"]),
-                str(counts["kept"] + counts["passed"]),
-                f"{totals.epsilon_sum:.6g}",
+                number(totals.records),
+                number(totals.words),
+                number(totals.draws),
+                number(counts["unknown"] + counts["masked"] + counts["passed"]),
+                number(counts["kept"]),
+                number(totals.epsilon_sum),
                 name,
             )
         )

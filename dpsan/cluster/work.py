@@ -171,7 +171,7 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
     }
 
 
-_FIGURES: Final = ("drawn", "texts", "largest_line", "records", "invalid", "invisible")
+_FIGURES: Final = ("draws", "texts", "largest_record", "records", "invalid", "invisible")
 
 
 def totals(row: Row, sanitizer: Sanitizer) -> Accountant:

@@ -11,7 +11,8 @@ from dpsan.evaluate import Evaluation
 from dpsan.evaluate.accuracy import VERSIONS
 from dpsan.evaluate.share import Share
 from dpsan.evaluate.vocabulary import WordClass
-from dpsan.report.html import bars, cards, document, figure, number, table
+from dpsan.numerals import number
+from dpsan.report.html import bars, cards, document, figure, table
 
 __all__ = ["page"]
 
@@ -22,7 +23,7 @@ _SHOWN = (WordClass.ALL, WordClass.NAME, WordClass.NUMBER)
 def page(found: Evaluation) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
     mechanism = found.question.mechanism
-    run = "" if mechanism is None else f"{mechanism.name}, epsilon {mechanism.epsilon:g}; "
+    run = "" if mechanism is None else f"{mechanism.name}, epsilon {number(mechanism.epsilon)}; "
     told = (
         f"{run}{number(found.records)} records, {number(found.words)} words. "
         "Words are compared without letter case. Intervals: 95 %, as if words were independent."

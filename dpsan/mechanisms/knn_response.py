@@ -168,6 +168,11 @@ class SetResponseSampler(Sampler):
         out[rows[:, None], self.sets(ids[rows])] = self.inside / self.total
         return out
 
+    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See :class:`Sampler`; an output is taken to be in its own set, as the nearest of all."""
+        own = (self.inside if self.k else self.outside) / self.total
+        return np.where(ids < self.outputs, own, 0.0)
+
 
 @dataclass(frozen=True)
 class KnnResponse(Mechanism):

@@ -56,6 +56,10 @@ class Sampler(ABC):
         """The exact law of each input as a matrix (m, n), or None where none is known."""
         return None
 
+    def unchanged(self, ids: Ids) -> NDArray[np.float64] | None:
+        """Probability that each word comes out as itself, (m,); None where a draw is cheaper."""
+        return None
+
 
 Projection = Callable[[MetricSpace, NDArray[np.float64], Streams], Ids]
 """Noisy points (m, d) -> words.  It is not given the inputs: post-processing by construction."""
@@ -157,6 +161,15 @@ class RowSampler(Sampler):
         """See :class:`Sampler`."""
         weights = self.weights(ids).astype(np.float64)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def unchanged(self, ids: Ids) -> NDArray[np.float64]:
+        """See :class:`Sampler`."""
+        distinct, place = np.unique(ids, return_inverse=True)
+        found = np.empty(len(distinct))
+        for at in range(0, len(distinct), self.block):
+            part = distinct[at : at + self.block]
+            found[at : at + len(part)] = self.probabilities(part)[np.arange(len(part)), part]
+        return np.asarray(found[place], dtype=np.float64)
 
     def _cumulative(self, ids: Ids) -> None:
         """Make sure that the rows of these distinct inputs are held, at most ``block`` of them."""

@@ -95,6 +95,10 @@ class RankResponseSampler(Sampler):
         out[known[:, None], self.order(ids[known])] = law
         return out
 
+    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See :class:`Sampler`; a word is taken to have the first rank from itself."""
+        return np.full(len(ids), float(self.weights[0] / self._cumulative[-1]))
+
 
 @dataclass(frozen=True)
 class ZipfResponse(Mechanism):

@@ -1,60 +1,55 @@
-"""Audits added up: what can be shown of them, which is never a word of text.
+"""Audits added up: what can be shown of them.
 
-Knows audit rows.  Must not know texts or mechanisms.  An audit is read once, row by row;
-what is kept is bounded: counters by number of words in a line (there are at most some square root
-of the words in the audit), and a fixed number of stretches of lines.
+Knows audit rows.  Must not know texts or mechanisms.  Nothing in a report is a function of the
+input that guesses could be tested against: no word, no digest of an input, no position in one; and
+the counts that depend on private words are named as not protected.  An audit is read once, row by
+row; what is kept is bounded: counters by number of charges of a record (there are at most some
+square root of the words in the audit), and a fixed number of stretches of records.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
-from dpsan.formats.base import Source
-from dpsan.formats.source import FileSource, decompressed
-from dpsan.formats.text import raw_records
+from dpsan.audit import damaged, read_rows
+from dpsan.runspec import Action
+from dpsan.statement import COUNTS
 
 __all__ = ["ACTIONS", "QUANTILES", "FileReport", "Report", "read_audit"]
 
-ACTIONS: Final = ("replaced", "unknown", "kept", "passed")
+ACTIONS: Final = tuple(map(str, Action))
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 _STRETCHES: Final = 240
-_ROW: Final = 16 << 20
-_SCHEMAS: Final = (1,)
 
 
 @dataclass
 class Timeline:
-    """Words drawn and lines seen, in at most :data:`_STRETCHES` stretches of equal length."""
+    """Charges and records seen, in at most :data:`_STRETCHES` stretches of equal length."""
 
     width: int = 1
-    drawn: list[int] = field(default_factory=list)
-    lines: int = 0
+    charges: list[int] = field(default_factory=list)
+    records: int = 0
 
-    def add(self, drawn: int) -> None:
-        """The next line."""
-        at = self.lines // self.width
+    def add(self, charges: int) -> None:
+        """The next record."""
+        at = self.records // self.width
         if at == _STRETCHES:
             self.width *= 2
-            self.drawn = [sum(self.drawn[i : i + 2]) for i in range(0, _STRETCHES, 2)]
+            self.charges = [sum(self.charges[i : i + 2]) for i in range(0, _STRETCHES, 2)]
             at //= 2
-        if at == len(self.drawn):
-            self.drawn.append(0)
-        self.drawn[at] += drawn
-        self.lines += 1
+        if at == len(self.charges):
+            self.charges.append(0)
+        self.charges[at] += charges
+        self.records += 1
 
     def means(self) -> list[float]:
-        """Words drawn in a line, on average, for each stretch."""
+        """Charges of a record, on average, for each stretch."""
         return [
-            drawn / min(self.width, self.lines - at * self.width)
-            for at, drawn in enumerate(self.drawn)
+            charges / min(self.width, self.records - at * self.width)
+            for at, charges in enumerate(self.charges)
         ]
 
 
@@ -64,10 +59,12 @@ class FileReport:
 
     name: str = ""
     counts: Counter[str] = field(default_factory=Counter)
-    drawn: int = 0
+    draws: int = 0
+    charges: int = 0
+    """How many times the loss is paid: once a draw, or once a text."""
     records: int | None = None
     """None if the input failed or the run ended before it did."""
-    hashes: tuple[str | None, str | None] = (None, None)
+    output_sha256: str | None = None
     invalid: int = 0
 
 
@@ -78,16 +75,20 @@ class Report:
     path: str
     header: dict[str, Any]
     files: dict[int, FileReport] = field(default_factory=dict)
-    per_line: Counter[int] = field(default_factory=Counter)
-    """How many lines have so many words drawn; lines without words are not in an audit."""
+    per_record: Counter[int] = field(default_factory=Counter)
+    """How many records have so many charges in one copy; those without words are in no audit."""
     timeline: Timeline = field(default_factory=Timeline)
     complete: bool = False
-    totals: dict[str, Any] | None = None
 
     @property
     def epsilon(self) -> float:
-        """Of one word, in the mechanism's unit."""
+        """Of one charge, in the mechanism's unit."""
         return float(self.header["epsilon"])
+
+    @property
+    def copies(self) -> int:
+        """Independent rewrites of every record."""
+        return int(self.header["copies"])
 
     @property
     def counts(self) -> Counter[str]:
@@ -95,21 +96,35 @@ class Report:
         return sum((each.counts for each in self.files.values()), Counter())
 
     @property
-    def drawn(self) -> int:
-        """Words drawn, over all files."""
-        return sum(each.drawn for each in self.files.values())
+    def draws(self) -> int:
+        """Outputs drawn, over all files."""
+        return sum(each.draws for each in self.files.values())
+
+    @property
+    def charges(self) -> int:
+        """Charges over all files."""
+        return sum(each.charges for each in self.files.values())
 
     def quantile(self, share: float) -> float:
-        """Epsilon that so large a share of the lines with words do not exceed."""
-        lines = sum(self.per_line.values())
-        if not lines:
+        """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
+        records = sum(self.per_record.values())
+        if not records:
             return 0.0
         seen = 0
-        for drawn in sorted(self.per_line):
-            seen += self.per_line[drawn]
-            if seen >= share * lines:
+        for charges in sorted(self.per_record):
+            seen += self.per_record[charges]
+            if seen >= share * records:
                 break
-        return drawn * self.epsilon
+        return self.copies * charges * self.epsilon
+
+    def cost(self, charges: int) -> dict[str, float | None]:
+        """LDP epsilon (None if infinite) and delta of so many charges, by basic composition."""
+        guarantee = self.header["guarantee"]
+        epsilon = guarantee["epsilon_ldp"]
+        return {
+            "epsilon_ldp": 0.0 if not charges else None if epsilon is None else charges * epsilon,
+            "delta": min(1.0, charges * guarantee["delta"]),
+        }
 
     def as_json(self) -> dict[str, Any]:
         """All of it as JSON values."""
@@ -118,25 +133,31 @@ class Report:
         return {
             "audit": self.path,
             "complete": self.complete,
-            "created": header.get("created"),
-            "dpsan": header.get("dpsan"),
+            "created": header["created"],
+            "dpsan": header["dpsan"],
             "mechanism": header["mechanism"],
-            "status": guarantee.get("status"),
+            "status": guarantee["status"],
             "epsilon": self.epsilon,
-            "epsilon_unit": header.get("epsilon_unit"),
-            "epsilon_ldp": guarantee.get("epsilon_ldp"),
-            "delta": guarantee.get("delta"),
-            "embeddings": header.get("embeddings"),
-            "unknown": header.get("unknown"),
-            "copies": header.get("copies"),
-            "seeded": header.get("seeded"),
-            "private": header.get("private"),
+            "epsilon_unit": header["epsilon_unit"],
+            "per": "line" if guarantee["per_line"] else "word",
+            "epsilon_ldp": guarantee["epsilon_ldp"],
+            "delta": guarantee["delta"],
+            "expected_unchanged": header["expected_unchanged"],
+            "weak": header["weak"],
+            "embeddings": header["embeddings"],
+            "unknown": header["unknown"],
+            "copies": self.copies,
+            "seeded": header["seeded"],
+            "private": header["private"],
             "words": sum(self.counts.values()),
             **{action: self.counts[action] for action in ACTIONS},
-            "drawn": self.drawn,
-            "epsilon_sum": self.drawn * self.epsilon,
-            "lines_with_words": sum(self.per_line.values()),
-            "epsilon_per_line": {name: self.quantile(share) for name, share in QUANTILES.items()},
+            "draws": self.draws,
+            "epsilon_sum": self.charges * self.epsilon,
+            "largest_record": self.cost(self.copies * max(self.per_record, default=0)),
+            "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
+            "records_with_words": sum(self.per_record.values()),
+            "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
+            "not_protected": [COUNTS],
             "files": [
                 {
                     "file": number,
@@ -145,11 +166,10 @@ class Report:
                     "records": each.records,
                     "words": sum(each.counts.values()),
                     **{action: each.counts[action] for action in ACTIONS},
-                    "drawn": each.drawn,
-                    "epsilon_sum": each.drawn * self.epsilon,
+                    "draws": each.draws,
+                    "epsilon_sum": each.charges * self.epsilon,
                     "invalid": each.invalid,
-                    "input_sha256": each.hashes[0],
-                    "output_sha256": each.hashes[1],
+                    "output_sha256": each.output_sha256,
                 }
                 for number, each in sorted(self.files.items())
             ],
@@ -162,118 +182,69 @@ def read_audit(path: Path) -> Report:
     Raises:
         InputError: it cannot be read, a row is damaged, or its rows do not add up.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
-    try:
-        return _Reading(decompressed(FileSource(str(path), descriptor))).report()
-    finally:
-        os.close(descriptor)
+    rows = read_rows(path)
+    adding = _Adding(Report(str(path), next(rows)[1]))
+    for number, row in rows:
+        if not adding.row(row):
+            raise damaged(path, number, "the words before it do not add up")
+    adding.end_record()
+    return adding.report
 
 
-class _DamagedError(Exception):
-    """What is wrong with a row."""
-
-
-class _Reading:
+class _Adding:
     """One pass over the rows of an audit."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._report: Report | None = None
-        self._line: tuple[int, int, int] | None = None
-        self._words = 0
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._per_line = report.header["guarantee"]["per_line"]
+        self._record: tuple[int, int, int] | None = None
+        self._charges = 0
+        self._text = 0
+        """The last text of the record that was charged, where texts are."""
 
-    def report(self) -> Report:
-        """Read everything."""
-        number = 0
-        for item in raw_records(self._source, b"\n", _ROW):
-            if item is None:
-                continue
-            number, raw, _ = item
-            try:
-                self._row(orjson.loads(raw))
-            except orjson.JSONDecodeError:
-                raise InputError(
-                    self._source.name, "damaged audit row: not JSON", line=number
-                ) from None
-            except _DamagedError as error:
-                raise InputError(
-                    self._source.name, f"damaged audit row: {error}", line=number
-                ) from None
-            except (KeyError, TypeError, ValueError, AttributeError):
-                raise InputError(self._source.name, "damaged audit row", line=number) from None
-        if self._report is None:
-            raise InputError(self._source.name, "not an audit: empty")
-        self._end_line()
-        return self._report
-
-    def _row(self, row: dict[str, Any]) -> None:
-        kind = row["type"]
-        if self._report is None:
-            if kind != "header" or row["schema"] not in _SCHEMAS:
-                raise _DamagedError("no header that this version knows")
-            float(row["epsilon"])
-            row["guarantee"].get("status")
-            self._report = Report(self._source.name, row)
-        elif kind == "word":
-            self._word(self._report, row)
-        elif kind == "file":
-            self._file(self._report, row)
-        elif kind == "totals":
-            self._totals(self._report, row)
-        else:
-            raise _DamagedError("unknown type")
-
-    def _word(self, report: Report, row: dict[str, Any]) -> None:
-        if report.totals is not None:
-            raise _DamagedError("a word behind the totals")
-        file, line, action, epsilon = row["file"], row["line"], row["action"], row["epsilon"]
-        if action not in ACTIONS or type(file) is not int or type(line) is not int:
-            raise _DamagedError("not a word")
-        if epsilon not in (None, 0, report.epsilon):
-            raise _DamagedError("another epsilon than the header's")
-        where = (file, row.get("copy", 1), line)
-        if where != self._line:
-            self._end_line()
-            self._line = where
-        each = report.files.get(file)
-        if each is None:
-            each = report.files[file] = FileReport()
-        each.counts[action] += 1
-        if epsilon:
-            each.drawn += 1
-            self._words += 1
-
-    def _end_line(self) -> None:
-        if self._report is not None and self._line is not None:
-            self._report.per_line[self._words] += 1
-            self._report.timeline.add(self._words)
-        self._line, self._words = None, 0
-
-    def _file(self, report: Report, row: dict[str, Any]) -> None:
-        self._end_line()
+    def row(self, row: dict[str, Any]) -> bool:
+        """Add a row; False if it tells other sums than those of the words before it."""
+        if row["type"] == "word":
+            self._word(row)
+            return True
+        self.end_record()
+        report = self.report
+        if row["type"] == "totals":
+            finished = [each for each in report.files.values() if each.records is not None]
+            counts: Counter[str] = sum((each.counts for each in finished), Counter())
+            report.complete = row["complete"]
+            return _same(counts, sum(each.draws for each in finished), row)
         each = report.files.setdefault(row["file"], FileReport())
-        self._same(each.counts, each.drawn, row)
-        each.name, each.records, each.invalid = (
-            str(row["name"]),
-            int(row["records"]),
-            row["invalid"],
-        )
-        each.hashes = row["input_sha256"], row["output_sha256"]
+        each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
+        each.output_sha256 = row["output_sha256"]
+        return _same(each.counts, each.draws, row)
 
-    def _totals(self, report: Report, row: dict[str, Any]) -> None:
-        self._end_line()
-        finished = [each for each in report.files.values() if each.records is not None]
-        counts: Counter[str] = sum((each.counts for each in finished), Counter())
-        self._same(counts, sum(each.drawn for each in finished), row)
-        report.totals, report.complete = row, bool(row["complete"])
+    def _word(self, row: dict[str, Any]) -> None:
+        file = row["file"]
+        record = file, row.get("copy", 1), row["line"]
+        if record != self._record:
+            self.end_record()
+            self._record = record
+        each = self.report.files.get(file)
+        if each is None:
+            each = self.report.files[file] = FileReport()
+        each.counts[row["action"]] += 1
+        if row["epsilon"] is None:
+            return
+        each.draws += 1
+        if not self._per_line or row["text"] != self._text:
+            each.charges += 1
+            self._charges += 1
+        self._text = row["text"]
 
-    @staticmethod
-    def _same(counts: Counter[str], drawn: int, row: dict[str, Any]) -> None:
-        told = {action: row[action] for action in ACTIONS}
-        # Masked words are unknown and not drawn; the count of draws tells them apart.
-        if told != {action: counts[action] for action in ACTIONS} or row["drawn"] != drawn:
-            raise _DamagedError("the words before it do not add up")
+    def end_record(self) -> None:
+        """The words that follow are of another record."""
+        if self._record is not None and self._record[1] == 1:  # the other copies have as many
+            self.report.per_record[self._charges] += 1
+            self.report.timeline.add(self._charges)
+        self._record, self._charges, self._text = None, 0, 0
+
+
+def _same(counts: Counter[str], draws: int, row: dict[str, Any]) -> bool:
+    told = {action: row[action] for action in ACTIONS}
+    return told == {action: counts[action] for action in ACTIONS} and row["draws"] == draws

@@ -9,7 +9,7 @@ import html
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["bars", "cards", "document", "figure", "number", "table"]
+__all__ = ["bars", "cards", "document", "figure", "table"]
 
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--line:#d7dde5;--paper:#fff;
@@ -55,15 +55,6 @@ def document(title: str, about: str, body: str) -> str:
         f'<h1>{html.escape(title)}</h1><p class="soft">{html.escape(about)}</p>'
         f"{body}</body></html>\n"
     )
-
-
-def number(value: float | None) -> str:
-    """A number for readers; None is an infinite one."""
-    if value is None:
-        return "∞"
-    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15):
-        return f"{int(value):,}"
-    return f"{value:,.4g}"
 
 
 def figure(title: str, label: str, *charts: tuple[str, int, int, str], wide: bool = False) -> str:

@@ -9,15 +9,23 @@ import html
 from pathlib import Path
 from typing import Any, Final
 
+from dpsan.numerals import number, percent
 from dpsan.report import ACTIONS, QUANTILES, Report
-from dpsan.report.html import document, figure, number
+from dpsan.report.html import cards, document, figure, table
 
 __all__ = ["page"]
 
-_COLOURS: Final = {"replaced": "--a", "unknown": "--b", "kept": "--c", "passed": "--d"}
+_COLOURS: Final = {
+    "drawn": "--a",
+    "unknown": "--b",
+    "masked": "--b",
+    "kept": "--c",
+    "passed": "--d",
+}
 _MEANING: Final = {
-    "replaced": "replaced",
-    "unknown": "unknown",
+    "drawn": "drawn",
+    "unknown": "unknown, drawn as one input",
+    "masked": "unknown, masked",
     "kept": "kept (not protected)",
     "passed": "passed (NOT PRIVATE)",
 }
@@ -47,33 +55,45 @@ def _section(report: Report) -> str:
         warnings.append("NOT PRIVATE: unknown words were passed through.")
     if report.counts["kept"]:
         warnings.append("The words of a keep-list were written unchanged.")
+    if told["weak"]:
+        warnings.append(f"WEAK: {html.escape(told['weak'])}.")
     if not proved:
         warnings.append(f"The mechanism's guarantee is {html.escape(status)}.")
-    cards = [
+    each = told["per"]
+    figures = [
         ("words", number(told["words"])),
-        ("mechanism", html.escape(str(told["mechanism"]))),
-        (f"epsilon per word ({unit})" if unit else "epsilon per word", number(told["epsilon"])),
-        ("LDP epsilon per word", number(told["epsilon_ldp"])),
+        ("mechanism", html.escape(told["mechanism"])),
+        (f"epsilon per {each}{f' ({unit})' if unit else ''}", number(told["epsilon"])),
+        (f"LDP epsilon per {each}", _cost(told["epsilon_ldp"], told["delta"])),
+        ("expected to stay the same", percent(told["expected_unchanged"])),
+        ("LDP epsilon, largest record", _cost(**told["largest_record"])),
+        ("LDP epsilon, largest file", _cost(**told["largest_file"])),
         ("epsilon, all draws", number(told["epsilon_sum"])),
-        ("epsilon per line, median", number(told["epsilon_per_line"]["p50"])),
-        ("epsilon per line, largest", number(told["epsilon_per_line"]["max"])),
+        ("epsilon per record, median", number(told["epsilon_per_record"]["p50"])),
+        ("epsilon per record, largest", number(told["epsilon_per_record"]["max"])),
     ]
+    if report.copies > 1:
+        figures.insert(1, ("copies of every record", number(report.copies)))
     return (
         f"<section><h2>{html.escape(Path(report.path).name)}</h2>"
         f'<p><span class="{"ok" if proved else "warn"}">{html.escape(status)}</span> '
         f'<span class="soft">{html.escape(str(told["created"] or ""))}, dpsan '
         f"{html.escape(str(told['dpsan'] or ''))}</span></p>"
         + "".join(f'<p class="warn">{each}</p>' for each in warnings)
-        + '<div class="cards">'
-        + "".join(f'<div class="card"><b>{b}</b><span>{a}</span></div>' for a, b in cards)
-        + '</div><div class="charts">'
+        + cards(figures)
+        + '<div class="charts">'
         + _actions(report)
         + _histogram(report)
         + _line_chart(report)
         + "</div>"
         + _files(told)
+        + f'<p class="soft">Not protected: {html.escape("; ".join(told["not_protected"]))}.</p>'
         + "</section>"
     )
+
+
+def _cost(epsilon_ldp: float | None, delta: float) -> str:
+    return number(epsilon_ldp) + (f" (delta {number(delta)})" if delta else "")
 
 
 def _actions(report: Report) -> str:
@@ -92,46 +112,47 @@ def _actions(report: Report) -> str:
             f'fill="var({_COLOURS[action]})"/>'
         )
     told = ", ".join(f"{counts[action]} {action}" for action in ACTIONS)
-    return figure("Words by action", told, ("", 460, 186, "".join(parts)))
+    return figure("Words by action", told, ("", 460, 46 * len(ACTIONS) + 2, "".join(parts)))
 
 
 def _histogram(report: Report) -> str:
-    most = max(report.per_line, default=0)
+    most = max(report.per_record, default=0)
     wide = max(1, -(-(most + 1) // 24))
     bins = [0] * (most // wide + 1)
-    for drawn, lines in report.per_line.items():
-        bins[drawn // wide] += lines
+    for charges, records in report.per_record.items():
+        bins[charges // wide] += records
     top = max(*bins, 1)
+    charge = report.copies * report.epsilon
     step = 412 / len(bins)
     bars = "".join(
-        f'<rect x="{40 + at * step:.1f}" y="{150 - 132 * lines / top:.1f}" '
-        f'width="{max(step - 1, 0.8):.1f}" height="{132 * lines / top:.1f}" fill="var(--a)">'
-        f"<title>epsilon {number(at * wide * report.epsilon)} to "
-        f"{number(((at + 1) * wide - 1) * report.epsilon)}: {lines} lines</title></rect>"
-        for at, lines in enumerate(bins)
+        f'<rect x="{40 + at * step:.1f}" y="{150 - 132 * records / top:.1f}" '
+        f'width="{max(step - 1, 0.8):.1f}" height="{132 * records / top:.1f}" fill="var(--a)">'
+        f"<title>epsilon {number(at * wide * charge)} to "
+        f"{number(((at + 1) * wide - 1) * charge)}: {number(records)} records</title></rect>"
+        for at, records in enumerate(bins)
     )
     inner = (
         f'{bars}<path d="M40 150H452" stroke="var(--line)"/>'
         f'<text x="34" y="22" text-anchor="end">{_short(top)}</text>'
         '<text x="34" y="154" text-anchor="end">0</text>'
         f'<text x="40" y="168">0</text>'
-        f'<text x="452" y="168" text-anchor="end">{number(most * report.epsilon)}</text>'
-        '<text x="246" y="182" text-anchor="middle">epsilon of a line (lines with words)</text>'
+        f'<text x="452" y="168" text-anchor="end">{number(most * charge)}</text>'
+        '<text x="246" y="182" text-anchor="middle">epsilon of a record (records with words)</text>'
     )
-    label = "Histogram of epsilon per line; " + ", ".join(
+    label = "Histogram of epsilon per record; " + ", ".join(
         f"{name} {number(report.quantile(share))}" for name, share in QUANTILES.items()
     )
-    return figure("Lines by epsilon", label, ("", 460, 192, inner))
+    return figure("Records by epsilon", label, ("", 460, 192, inner))
 
 
 def _line_chart(report: Report) -> str:
     timeline = report.timeline
-    title = "Epsilon of a line, in order"
+    title = "Epsilon of a record, in order"
     if timeline.width > 1:
         title += f" (means of {timeline.width})"
     return figure(
         title,
-        f"Mean epsilon per line over {timeline.lines} lines",
+        f"Mean epsilon per record over {number(timeline.records)} records",
         ("narrow", 460, 180, _line(report, 460)),
         ("broad", 960, 180, _line(report, 960)),
         wide=True,
@@ -139,11 +160,11 @@ def _line_chart(report: Report) -> str:
 
 
 def _line(report: Report, width: int) -> str:
-    means = [each * report.epsilon for each in report.timeline.means()]
+    means = [each * report.copies * report.epsilon for each in report.timeline.means()]
     top = max([*means, 1e-9])
-    lines = report.timeline.lines
+    records = report.timeline.records
     left, right = 48, width - 12
-    scale = (right - left) * report.timeline.width / max(lines, 1)
+    scale = (right - left) * report.timeline.width / max(records, 1)
     points = []
     for at, mean in enumerate(means):
         y = 150 - 132 * mean / top
@@ -157,8 +178,8 @@ def _line(report: Report, width: int) -> str:
         f'<path d="M{left} 150H{right}" stroke="var(--line)"/>'
         f'<text x="42" y="22" text-anchor="end">{_short(top)}</text>'
         '<text x="42" y="154" text-anchor="end">0</text>'
-        f'<text x="{left}" y="172">line 1</text><text x="{right}" y="172" text-anchor="end">'
-        f"{number(lines)} lines with words</text>"
+        f'<text x="{left}" y="172">record 1</text><text x="{right}" y="172" text-anchor="end">'
+        f"{number(records)} records with words</text>"
     )
 
 
@@ -171,27 +192,20 @@ def _short(value: float) -> str:
 
 def _files(told: dict[str, Any]) -> str:
     heads = ("file", "records", "words", *ACTIONS, "epsilon")
-    rows = []
-    for each in told["files"]:
-        records = number(each["records"]) if each["finished"] else "not finished"
-        cells = [
-            html.escape(each["name"] or f"input {each['file']}"),
-            records,
+    rows = [
+        (
+            each["name"] or f"input {each['file']}",
+            number(each["records"]) if each["finished"] else "not finished",
             number(each["words"]),
             *(number(each[action]) for action in ACTIONS),
             number(each["epsilon_sum"]),
-        ]
-        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        )
+        for each in told["files"]
+    ]
     hashes = "".join(
-        f"<p>{html.escape(each['name'] or str(each['file']))}<br><span class=soft>input "
-        f"<code>{html.escape(str(each['input_sha256']))}</code><br>output "
+        f"<p>{html.escape(each['name'] or str(each['file']))}<br><span class=soft>"
         f"<code>{html.escape(str(each['output_sha256']))}</code></span></p>"
         for each in told["files"]
         if each["finished"]
     )
-    return (
-        '<div class="scroll"><table><tr>'
-        + "".join(f"<th>{head}</th>" for head in heads)
-        + f"</tr>{''.join(rows)}</table></div>"
-        + (f"<details><summary>SHA-256 of inputs and outputs</summary>{hashes}</details>")
-    )
+    return table(heads, rows) + f"<details><summary>SHA-256 of outputs</summary>{hashes}</details>"

@@ -151,10 +151,10 @@ def test_batch_with_a_failure_and_a_table(folder, dpsan):
     assert done.returncode == 1
     assert told[0] == "dpsan: b.txt:1: record longer than 50 bytes (raise --max-record)"
     assert [line.split()[1:] for line in told[1:5]] == [
-        ["records", "words", "replaced", "unknown", "kept", "epsilon", "file"],
-        ["2", "6", "6", "0", "0", "6000", "a.txt"],
+        ["records", "words", "drawn", "unknown", "kept", "epsilon", "file"],
+        ["2", "6", "6", "0", "0", "6,000", "a.txt"],
         ["failed", "b.txt"],
-        ["1", "3", "3", "0", "0", "3000", "c.txt"],
+        ["1", "3", "3", "0", "0", "3,000", "c.txt"],
     ]
     assert told[-1] == "dpsan: 1 of 3 files failed"
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["a.txt", "c.txt"]

@@ -1,18 +1,14 @@
-"""The audit: one JSON row for each word, as secret as the input.
+"""Writes audits, whole columns of words at a time.
 
-Knows JSON rows and files.  Must not know how words are drawn.  Rows: a header, ``word`` rows, a
-``file`` row behind each input, and ``totals``; a run that stopped early has totals with
-``"complete": false`` or none at all.  Keys, noise and noisy vectors are never written.
+Knows JSON rows and files.  Must not know how words are drawn.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
-from itertools import chain, repeat
+from itertools import chain, groupby, repeat
 from operator import eq, or_
 from pathlib import Path
 from types import TracebackType
@@ -23,46 +19,22 @@ import orjson
 from numpy.typing import NDArray
 
 from dpsan import __version__
-from dpsan.accounting import NOT_PROTECTED, Accountant
+from dpsan.accounting import Accountant
+from dpsan.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files import create_private
-from dpsan.guarantee import Guarantee
 from dpsan.mechanisms.base import Mechanism
 from dpsan.runspec import ACTIONS, AuditTable
 from dpsan.sanitizer import Sanitizer
+from dpsan.statement import NOT_PROTECTED, weakness
 
-__all__ = ["SCHEMA", "AuditWriter", "guarantee_row"]
+__all__ = ["AuditWriter"]
 
-SCHEMA: Final = 1
 _ACTIONS: Final = np.array([str(action) for action in ACTIONS], dtype=object)
 
 _CHUNK: Final = 1 << 20
 _MOST_HELD: Final = 4 << 20
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no infinity: null means that no finite value holds."""
-    return None if value is None or math.isinf(value) else value
-
-
-def guarantee_row(guarantee: Guarantee) -> dict[str, Any]:
-    """A guarantee as JSON values."""
-    claimed = None if guarantee.claimed is None else asdict(guarantee.claimed)
-    return {
-        "status": str(guarantee.status),
-        "epsilon_ldp": _finite(guarantee.epsilon_ldp),
-        "delta": guarantee.delta,
-        "metric": guarantee.metric,
-        "epsilon_metric": _finite(guarantee.epsilon_metric),
-        "slack": guarantee.slack,
-        "also": [list(each) for each in guarantee.also],
-        "per_line": guarantee.per_line,
-        "infinite_loss_mass": guarantee.infinite_loss_mass,
-        "claimed": claimed,
-        "why": guarantee.why,
-        "source": guarantee.source,
-    }
 
 
 class AuditWriter:
@@ -119,13 +91,17 @@ class AuditWriter:
 
         Args:
             file: 1-based number of the input.
-            lines: for each text of the batch its line.
+            lines: for each text of the batch the line of its record; a record's are together.
             table: what was done.
             copy: 1-based number of the copy.
         """
         # Whole columns as JSON, put together by one template: an object for each row would cost
         # several times as much as drawing the word.
-        heads = [f'{{"type":"word","file":{file},"line":{line},"start":' for line in lines]
+        heads = [
+            f'{{"type":"word","file":{file},"line":{line},"text":{text},"start":'
+            for line, texts in groupby(lines)
+            for text, _ in enumerate(texts, start=1)
+        ]
         outputs = _json(table.outputs)
         starts, ends = _places(table)
         tails = self._tails(table, copy)
@@ -235,7 +211,14 @@ class AuditWriter:
         Args:
             hashes: SHA-256 of input and output where there is one of each.
         """
-        row = {"type": "totals", "complete": complete, **_totals(totals, self._copies)}
+        largest = totals.composed(totals.largest_file)
+        row = {
+            "type": "totals",
+            "complete": complete,
+            **_totals(totals, self._copies),
+            "epsilon_ldp_largest_file": finite(largest.epsilon),
+            "delta_largest_file": largest.delta,
+        }
         row["input_sha256"], row["output_sha256"] = hashes or (None, None)
         self._write(row)
         try:
@@ -293,14 +276,18 @@ def _places(table: AuditTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
+    every = totals.composed(totals.charges)
+    largest = totals.composed(copies * totals.largest_record)
     return {
         "records": totals.records,
         "words": totals.words,
         **{str(action): count for action, count in totals.counts.items()},
-        "drawn": totals.drawn,
+        "draws": totals.draws,
         "epsilon_sum": totals.epsilon_sum,
-        "epsilon_ldp_sum": _finite(totals.epsilon_ldp_sum),
-        "epsilon_ldp_largest_text": _finite(totals.largest_text(copies)),
+        "epsilon_ldp_sum": finite(every.epsilon),
+        "delta_sum": every.delta,
+        "epsilon_ldp_largest_record": finite(largest.epsilon),
+        "delta_largest_record": largest.delta,
         "invalid": totals.invalid,
         "invisible": totals.invisible,
     }
@@ -319,6 +306,8 @@ def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int)
         "epsilon_unit": mechanism.epsilon_unit,
         "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
         "guarantee": guarantee_row(sanitizer.guarantee),
+        "expected_unchanged": sanitizer.expected_unchanged,
+        "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),
         "embeddings": {
             "source": Path(sanitizer.embeddings.source).name,
             "digest": sanitizer.embeddings.digest,
