@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-__all__ = ["number", "percent"]
+__all__ = ["counted", "number", "percent"]
 
 _LARGE: Final = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
 
@@ -35,6 +35,11 @@ def number(value: float | None) -> str:
         if size >= unit or float(f"{size:.3g}") >= unit:
             return f"{float(f'{value / unit:.3g}'):,g} {name}"
     return f"{rounded:,.0f}" if rounded.is_integer() else f"{rounded:,}"
+
+
+def counted(count: int, what: str) -> str:
+    """So many of a thing whose plural ends in s."""
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"
 
 
 def percent(share: float) -> str:

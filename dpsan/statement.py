@@ -13,7 +13,7 @@ from typing import Final
 from dpsan.accounting import Accountant
 from dpsan.composition import Composed, compose_optimal
 from dpsan.guarantee import Guarantee, Status
-from dpsan.numerals import number, percent
+from dpsan.numerals import counted, number, percent
 from dpsan.runspec import Action
 
 __all__ = ["COUNTS", "NOT_PROTECTED", "Statement", "weakness"]
@@ -86,7 +86,7 @@ class Statement:
         if totals.draws:
             out += self._warnings()
         if totals.invalid:
-            invalid = _many(totals.invalid, "invalid byte sequence")
+            invalid = counted(totals.invalid, "invalid byte sequence")
             out.append(f"{invalid} replaced by U+FFFD")
         if totals.invisible:
             out.append(f"{_many(totals.invisible, 'invisible character')} between words dropped")
@@ -103,7 +103,7 @@ class Statement:
             each = "line" if guarantee.per_line else "word"
             loss = f"LDP epsilon {_cost(word)} per {each}{copies}, {_cost(cost)} for {whole}"
         return (
-            f"{_many(totals.draws, 'word')} drawn{self._others()} by {self.mechanism}, "
+            f"{counted(totals.draws, 'word')} drawn{self._others()} by {self.mechanism}, "
             f"{guarantee.status}: {loss}; "
             f"{percent(self.unchanged)} are expected to stay the same"
             + (f" (not protected: {self._exposed()})" if short else "")
@@ -150,7 +150,7 @@ class Statement:
         totals, guarantee = self.totals, self.totals.guarantee
         each = "line" if guarantee.per_line else "word"
         counts = (f"{number(count)} {action}" for action, count in totals.counts.items())
-        yield f"{_many(totals.words, 'word')}: {', '.join(counts)}"
+        yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
         metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
         parts = [
             f"epsilon {number(epsilon)} per unit of {metric} distance{guarantee.rounding}"
@@ -173,14 +173,11 @@ class Statement:
 
     def _together(self, what: str, charges: int) -> Iterator[str]:
         each = "line" if self.totals.guarantee.per_line else "draw"
-        cost = _cost(self.totals.composed(charges))
-        yield f"{what} ({_many(charges, each)}): LDP epsilon {cost}"
-        if composed := compose_optimal(self.totals.guarantee, charges):
-            yield f"{what}, {composed.method}: LDP epsilon {_cost(composed)}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+        basic = self.totals.composed(charges)
+        yield f"{what} ({counted(charges, each)}): LDP epsilon {_cost(basic)}"
+        better = compose_optimal(self.totals.guarantee, charges)
+        if better and better.epsilon < basic.epsilon:
+            yield f"{what}, {better.method}: LDP epsilon {_cost(better)}"
 
 
 def _cost(composed: Composed) -> str:

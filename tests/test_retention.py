@@ -5,6 +5,7 @@ import pytest
 from support import make_embeddings
 
 from dpsan import rng
+from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.retention import expected_unchanged
 from dpsan.sanitizer import Sanitizer
@@ -38,6 +39,23 @@ def test_is_the_mean_of_the_law_by_frequency(mechanism):
     exact = float(np.diag(law) @ SHARES)
     # 400 places of the cumulative frequencies stand for 60 words.
     assert expected_unchanged(sampler, SPACE) == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_sampler_that_tells_it_tells_the_law(name):
+    kind = MECHANISMS[name]
+    values = {key: about.example for key, about in kind.parameters().items() if about.required}
+    for epsilon in (2.0, 0.9, 8.0, 60.0, 3000.0):
+        try:
+            sampler = kind.build(epsilon, values).prepare(SPACE)
+        except UsageError:
+            continue
+        ids = np.array([7, 0, 59, 7])
+        told, law = sampler.unchanged(ids), sampler.probabilities(ids)
+        assert (told is None) or told == pytest.approx(law[np.arange(4), ids])
+        assert 0 <= expected_unchanged(sampler, SPACE) <= 1
+        return
+    raise AssertionError(f"no epsilon found for {name}")
 
 
 @pytest.mark.parametrize("name", ["laplace", "tldp"])

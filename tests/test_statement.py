@@ -1,8 +1,10 @@
 """What a run says of itself: short, in words that hold, and loud where it is weak."""
 
+import re
+
 import numpy as np
 import pytest
-from support import make_embeddings
+from support import ROOT, make_embeddings
 
 from dpsan.accounting import Accountant
 from dpsan.guarantee import Guarantee, Status
@@ -100,3 +102,21 @@ def test_not_guaranteed_is_always_said():
     said = Statement(run, "x", 0.1).lines()
     assert "REFUTED: no finite LDP epsilon" in said[0]
     assert any(each.startswith("NOT GUARANTEED: ") and "the proof fails" in each for each in said)
+
+
+def test_the_readme_shows_what_is_said(dpsan):
+    """The second half of the first block of output is the statement of the first command."""
+    readme = (ROOT / "README.md").read_text()
+    (text,) = re.findall(r"echo '([^']*)' \| .venv/bin/dpsan rewrite -e 8\n", readme)
+    done = dpsan("rewrite", "-e", "8", stdin=f"{text}\n".encode())
+    shown = re.findall(r"```text\n(.*?)```", readme, re.S)[0].split("\n", 1)[1]
+    assert done.stderr.decode() == shown
+
+
+def test_a_better_composition_is_named_only_where_it_is_better():
+    run = totals(pure(2.0, delta=1e-6, gaussian_mu=0.5), (400,))
+    said = "\n".join(Statement(run, "gaussian", 0.1).lines(verbose=True))
+    assert "whole text, Gaussian: LDP epsilon" in said
+    run = totals(pure(2.0, delta=1e-6, gaussian_mu=40.0), (4,))
+    said = "\n".join(Statement(run, "gaussian", 0.1).lines(verbose=True))
+    assert "Gaussian: LDP" not in said

@@ -11,7 +11,7 @@ from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
 from dpsan.cli.guard import say
 from dpsan.errors import failure, printable
-from dpsan.numerals import number, percent
+from dpsan.numerals import counted, number, percent
 
 if TYPE_CHECKING:
     from dpsan.report import Report
@@ -103,10 +103,10 @@ def _print(report: Report) -> None:
     for name, value in rows:
         typer.echo(f"  {name:<38} {value}")
     for file in told["files"]:
-        records = f"{number(file['records'])} records" if file["finished"] else "not finished"
+        records = counted(file["records"], "record") if file["finished"] else "not finished"
         name = printable(file["name"] or f"input {file['file']}")
         epsilon = number(file["epsilon_sum"])
-        typer.echo(f"  {name}: {records}, {number(file['words'])} words, epsilon {epsilon}")
+        typer.echo(f"  {name}: {records}, {counted(file['words'], 'word')}, epsilon {epsilon}")
         if file["finished"]:
             typer.echo(f"    output {file['output_sha256']}")
     typer.echo(f"  not protected: {'; '.join(told['not_protected'])}")

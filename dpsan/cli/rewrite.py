@@ -23,7 +23,7 @@ from dpsan.cli.rewrite_checks import (
 )
 from dpsan.cli.signals import Interrupted
 from dpsan.errors import UsageError
-from dpsan.numerals import number
+from dpsan.numerals import counted, number
 
 if TYPE_CHECKING:
     from dpsan.cache import Store
@@ -368,10 +368,10 @@ def _conclude(
         for line in statement.lines(verbose=verbose):
             say(line)
         if result.skipped:
-            say(f"{number(result.skipped)} finished files skipped")
+            say(f"{counted(result.skipped, 'finished file')} skipped")
         bare = sum(outcome.bare for outcome in result.outcomes)
         if bare:
-            say(f"{number(bare)} records without the field were written unchanged")
+            say(f"written unchanged, without the field: {counted(bare, 'record')}")
     if result.failed and inputs > 1:
         say(f"{number(len(result.failed))} of {number(inputs)} files failed")
     return 1 if result.failed else 0

@@ -9,7 +9,7 @@ import html
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.numerals import number, percent
+from dpsan.numerals import counted, number, percent
 from dpsan.report import ACTIONS, QUANTILES, Report
 from dpsan.report.html import cards, document, figure, table
 
@@ -128,7 +128,7 @@ def _histogram(report: Report) -> str:
         f'<rect x="{40 + at * step:.1f}" y="{150 - 132 * records / top:.1f}" '
         f'width="{max(step - 1, 0.8):.1f}" height="{132 * records / top:.1f}" fill="var(--a)">'
         f"<title>epsilon {number(at * wide * charge)} to "
-        f"{number(((at + 1) * wide - 1) * charge)}: {number(records)} records</title></rect>"
+        f"{number(((at + 1) * wide - 1) * charge)}: {counted(records, 'record')}</title></rect>"
         for at, records in enumerate(bins)
     )
     inner = (
@@ -179,7 +179,7 @@ def _line(report: Report, width: int) -> str:
         f'<text x="42" y="22" text-anchor="end">{_short(top)}</text>'
         '<text x="42" y="154" text-anchor="end">0</text>'
         f'<text x="{left}" y="172">record 1</text><text x="{right}" y="172" text-anchor="end">'
-        f"{number(records)} records with words</text>"
+        f"{counted(records, 'record')} with words</text>"
     )
 
 
