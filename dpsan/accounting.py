@@ -175,8 +175,8 @@ class Accountant:
             own = "parameter " if mechanism.epsilon_unit != "nats" else ""
             parts = [f"{own}epsilon {number(self.epsilon)}"]
         out = [
-            f"{mechanism.name} ({guarantee.status}): {', '.join(parts)}{delta} per {each}; "
-            f"LDP epsilon {number(guarantee.epsilon_ldp)} per {each}"
+            f"{mechanism.name} ({guarantee.status}): {', '.join(parts)} per {each}; "
+            f"LDP epsilon {number(guarantee.epsilon_ldp)}{delta} per {each}"
         ]
         if copies > 1:
             out.append(

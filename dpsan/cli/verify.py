@@ -94,7 +94,7 @@ def _print(found: Verification, name: str) -> None:
         per = f"per unit of distance{rounding}"
         typer.echo(f"             epsilon {show(found.certified_metric)} {per}")
     if found.certified_delta:
-        typer.echo(f"             delta {found.certified_delta:.6g}")
+        typer.echo(f"             delta {found.certified_delta:.6g} at the claimed epsilon")
     first, second = empirical.pair
     typer.echo(
         f"  empirical  epsilon >= {empirical.epsilon_lower:.4f} at confidence "
