@@ -77,7 +77,7 @@ class Guarantee:
     source: str = ""
 
     def at(self, epsilon: float) -> Loss:
-        """This epsilon with the least delta known for it; the guarantee's own pair if none is."""
+        """An epsilon with the least delta known for it; the guarantee's own pair if none is."""
         own = Loss(self.epsilon_ldp, self.delta)
         known = [each.delta for each in (own, self.at_claim) if each and each.epsilon <= epsilon]
         return Loss(epsilon, min(known)) if known else own
