@@ -86,7 +86,9 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
         "family": mechanism.family,
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
-        "delta": guarantee.delta,
+        "delta": guarantee.at(mechanism.epsilon).delta
+        if mechanism.epsilon_unit == "nats"
+        else guarantee.delta,
         "claimed": None
         if claimed is None
         else {

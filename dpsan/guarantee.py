@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from dpsan.numerals import number
 
-__all__ = ["Claim", "Guarantee", "Status"]
+__all__ = ["Claim", "Guarantee", "Loss", "Status"]
 
 
 class Status(StrEnum):
@@ -38,6 +38,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """An epsilon with the delta that belongs to it: no table shows one without the other."""
+
+    epsilon: float
+    """Nats."""
+    delta: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Guarantee:
     """The true guarantee of one word's release, over every pair of input strings.
 
@@ -61,11 +70,19 @@ class Guarantee:
     """The guarantee is for all words of a line together, not for each word."""
     infinite_loss_mass: float = 0.0
     """Largest probability of an output that excludes some other input altogether."""
+    at_claim: Loss | None = None
+    """The claimed epsilon with its true delta, where ``epsilon_ldp`` is another epsilon."""
     gaussian_mu: float | None = None
     """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
     claimed: Claim | None = None
     why: str = ""
     source: str = ""
+
+    def at(self, epsilon: float) -> Loss:
+        """An epsilon with the least delta known for it; the guarantee's own pair if none is."""
+        own = Loss(self.epsilon_ldp, self.delta)
+        known = [each.delta for each in (own, self.at_claim) if each and each.epsilon <= epsilon]
+        return Loss(epsilon, min(known)) if known else own
 
     def summary(self) -> str:
         """What is claimed and what is true, in one phrase."""

@@ -218,7 +218,7 @@ def verify(
         inputs, _allowed(sanitizer, claim, rows), claim.delta, _direction(sanitizer, rows)
     )
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
-    method, upper, per_unit, slack, delta = _upper(certificate, guarantee)
+    method, upper, per_unit, slack, delta = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence)
     words_of = sanitizer.embeddings.key_to_index
     event = tuple(output for output in finding.event if output in words_of)
@@ -239,16 +239,19 @@ def verify(
 
 
 def _upper(
-    certificate: Certificate | None, guarantee: Guarantee
+    claim: Claim, certificate: Certificate | None, guarantee: Guarantee
 ) -> tuple[str, float | None, float | None, float, float | None]:
-    """Method, LDP epsilon, metric epsilon with its slack, and delta of the strongest bound."""
+    """Method, LDP epsilon, metric epsilon and slack, delta at the claimed epsilon, if known."""
     found: Certificate | Guarantee = certificate or guarantee
     if certificate is not None:
         method = certificate.method
     elif guarantee.status is Status.PROVED:
         method = "analytic: closed form"
     elif guarantee.delta or not math.isinf(guarantee.epsilon_ldp):
-        return "analytic: true guarantee", guarantee.epsilon_ldp, None, 0.0, guarantee.delta
+        method, loss = "analytic: true guarantee", guarantee.at(claim.epsilon)
+        if claim.metric is None and loss.epsilon <= claim.epsilon:
+            return method, loss.epsilon, None, 0.0, loss.delta
+        return method, guarantee.epsilon_ldp, None, 0.0, None
     else:
         return "empirical only", None, None, 0.0, None
     return method, found.epsilon_ldp, found.epsilon_metric, found.slack, found.delta
@@ -279,6 +282,7 @@ def _verdict(
         return Verdict.KEPT if kept else Verdict.VIOLATED
     if guarantee.status is Status.PROVED:
         return Verdict.KEPT
-    if guarantee.status is Status.REFUTED and guarantee.delta > claim.delta * (1 + 1e-6):
+    true = guarantee.at(claim.epsilon).delta
+    if guarantee.status is Status.REFUTED and true > claim.delta * (1 + 1e-6):
         return Verdict.VIOLATED  # the exact true delta at the claimed epsilon is larger
     return Verdict.INCONCLUSIVE

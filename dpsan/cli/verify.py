@@ -99,7 +99,7 @@ def _print(found: Verification, name: str) -> None:
         per = f"per unit of distance{rounding}"
         typer.echo(f"             epsilon {show(found.certified_metric)} {per}")
     if found.certified_delta:
-        typer.echo(f"             delta {found.certified_delta:.6g}")
+        typer.echo(f"             delta {found.certified_delta:.6g} at the claimed epsilon")
     for each in found.exposures:
         typer.echo(f"  {_option(each)}: no epsilon holds")
         typer.echo(f"             pair {each.pair[0]} / {each.pair[1]}")

@@ -67,7 +67,8 @@ def attacks(
     """Attack the output words.
 
     A guess is right if it is the original word but for case.  An unknown word is never guessed,
-    unless it was passed through.
+    unless it was passed through.  Of the readers of one word, who differ in how frequent they hold
+    words to be, the one is given who is right more often.
 
     Args:
         pairs: outputs to attack, and inputs to compare the guesses with.
@@ -82,34 +83,42 @@ def attacks(
         return Attacks((verbatim,))
     model = None if public is None else learn(public, vocabulary)
     progress(0.2)
-    log_prior = np.log(vocabulary.frequencies) if model is None else model.log_unigram[: space.n]
+    # A reader may hold either prior: which one fits the text better is not known beforehand.
+    own = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
+    priors = {} if model is None else {"public text": model.log_unigram[: space.n]}
+    priors[own] = np.log(vocabulary.frequencies)
     emissions = Emissions(mechanism, space)
     seen = np.unique(pairs.outputs[pairs.outputs >= 0])
     if not len(seen):
         return Attacks((verbatim,), 0 if model is None else model.words)
-    candidates = emissions.candidates(
-        seen, log_prior, 1 if model is None else BEST, lambda share: progress(0.2 + 0.3 * share)
+    found = emissions.candidates(
+        seen,
+        list(priors.values()),
+        1 if model is None else BEST,
+        lambda share: progress(0.2 + 0.3 * share),
     )
-    guesses = np.full(len(pairs.outputs), -1, dtype=np.int64)
     told = pairs.outputs >= 0
-    guesses[told] = candidates.guesses()[np.searchsorted(seen, pairs.outputs[told])]
-    found = [
-        verbatim,
-        _attack(pairs, "one-word", emissions.name, _right(pairs, vocabulary, guesses)),
-    ]
+    places = np.searchsorted(seen, pairs.outputs[told])
+    readers = []
+    for name, each in zip(priors, found, strict=True):
+        guesses = np.full(len(pairs.outputs), -1, dtype=np.int64)
+        guesses[told] = each.guesses()[places]
+        right = _right(pairs, vocabulary, guesses)
+        readers.append(_attack(pairs, "one-word", f"{emissions.name}; prior: {name}", right))
+    made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
     if model is not None:
         guesses = decode(
             pairs.text,
             pairs.outputs,
             emissions,
-            candidates,
+            found[0],
             model,
             lambda share: progress(0.5 + 0.5 * share),
         )
         name = "bigrams of public text, all outputs of the line: a lower bound"
-        found.append(_attack(pairs, "context", name, _right(pairs, vocabulary, guesses)))
-    impossible = _impossible(pairs, candidates, log_prior)
-    return Attacks(tuple(found), 0 if model is None else model.words, impossible)
+        made.append(_attack(pairs, "context", name, _right(pairs, vocabulary, guesses)))
+    impossible = _impossible(pairs, found[0], next(iter(priors.values())))
+    return Attacks(tuple(made), 0 if model is None else model.words, impossible)
 
 
 def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ one: its success is a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -113,39 +113,53 @@ class Emissions:
     def candidates(
         self,
         outputs: Ids,
-        log_prior: Floats,
+        log_priors: Sequence[Floats],
         count: int,
         progress: Callable[[float], None] | None = None,
-    ) -> Candidates:
+    ) -> list[Candidates]:
         """The inputs that explain each output best; ties go to the smaller row.
 
         Args:
             outputs: different rows, ascending, (q,).
-            log_prior: (n,).
+            log_priors: of several observers, each (n,).  The law is computed once for all.
             count: how many candidates.
             progress: told the share done.
+
+        Returns:
+            Those of each observer.
         """
         n, q = self.space.n, len(outputs)
         count = min(count, n)
-        best = np.full((q, count), -np.inf, dtype=np.float32)
-        who = np.zeros((q, count), dtype=np.int32)
+        found = [
+            Candidates(
+                outputs,
+                np.zeros((q, count), dtype=np.int32),
+                np.full((q, count), -np.inf, dtype=np.float32),
+            )
+            for _ in log_priors
+        ]
         step = max(1, min(self._block, n))
         for at in range(0, n, step):
             ids = np.arange(at, min(at + step, n))
-            scores = (self.log(ids, outputs) + log_prior[ids, None]).T.astype(np.float32)
-            # Only outputs for which some input of this block is better than the last candidate.
-            better = np.flatnonzero(scores.max(axis=1) > best[:, -1])
-            joined = np.concatenate([best[better], scores[better]], axis=1)
-            names = np.concatenate(
-                [who[better], np.broadcast_to(ids.astype(np.int32), (len(better), len(ids)))],
-                axis=1,
-            )
-            top = _largest(joined, count)
-            best[better] = np.take_along_axis(joined, top, axis=1)
-            who[better] = np.take_along_axis(names, top, axis=1)
+            law = self.log(ids, outputs)
+            for each, log_prior in zip(found, log_priors, strict=True):
+                _improve(each, ids, (law + log_prior[ids, None]).T.astype(np.float32))
             if progress:
                 progress((at + len(ids)) / n)
-        return Candidates(outputs, who, best)
+        return found
+
+
+def _improve(found: Candidates, ids: Ids, scores: NDArray[np.float32]) -> None:
+    """Take better inputs into candidates; scores (q, b) of the inputs (b,)."""
+    who, best = found.inputs, found.scores
+    # Only outputs for which some input of this block is better than the last candidate.
+    better = np.flatnonzero(scores.max(axis=1) > best[:, -1])
+    joined = np.concatenate([best[better], scores[better]], axis=1)
+    names = np.broadcast_to(ids.astype(np.int32), (len(better), len(ids)))
+    names = np.concatenate([who[better], names], axis=1)
+    top = _largest(joined, best.shape[1])
+    best[better] = np.take_along_axis(joined, top, axis=1)
+    who[better] = np.take_along_axis(names, top, axis=1)
 
 
 def _largest(values: NDArray[np.float32], count: int) -> Ids:

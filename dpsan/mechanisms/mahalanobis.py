@@ -88,10 +88,15 @@ class Mahalanobis(Mechanism):
             moved = np.empty((space.n, space.d), dtype=np.float32)
             for at in range(0, space.n, 8192):
                 centred = space.vectors[at : at + 8192] - space.centroid
-                moved[at : at + 8192] = centred @ (vectors / np.sqrt(values))
+                with np.errstate(over="ignore"):
+                    moved[at : at + 8192] = centred @ (vectors / np.sqrt(values))
+            if not np.isfinite(moved).all():
+                return {"bound": np.array([np.inf])}
             bound, _ = diameter_bound(moved)
-            # Rounding to float32 moves each point by at most 2^-24 of its norm.
-            return {"bound": np.array([bound + 4 * 2.0**-24 * largest_norm(moved)])}
+            # Rounding to float32 moves each point by at most 2^-24 of its norm, and each of its
+            # denormal coordinates by 2^-150.
+            rounding = 4 * 2.0**-24 * largest_norm(moved) + space.d * 2.0**-149
+            return {"bound": np.array([bound + rounding])}
 
         held = space.table(f"mahalanobis-diameter-{self.lam!r}", build)["bound"]
         return min(float(held[0]), self.factor(space) * space.diameter)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpsan.analytic import gaussian_delta
 from dpsan.errors import UsageError
 from dpsan.grid import laplace_delta
-from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.guarantee import Claim, Guarantee, Loss, Status
 from dpsan.mechanisms.base import Mechanism, Sampler, nearest, parameter
 from dpsan.noise import gaussian, independent_laplace
 from dpsan.rng import Streams
@@ -253,6 +253,7 @@ class PaperTensor(Mechanism):
             epsilon_ldp=epsilon,
             delta=delta,
             infinite_loss_mass=atoms(q, d),
+            at_claim=Loss(self.epsilon, found(d)),
             claimed=Claim(self.epsilon),
             why=why,
             source=self.source,

@@ -198,12 +198,13 @@ def _scales(
         guarantee = mechanism.guarantee(space or opposite(d))
         if guarantee.status is not Status.PROVED:
             notes[f"{name}: epsilon as published; true is the delta in its rows"] = None
+        loss = guarantee.at(epsilon)
         out.append(
             {
                 "mechanism": name,
                 "status": str(guarantee.status),
-                "epsilon_ldp": epsilon,
-                "delta": guarantee.delta,
+                "epsilon_ldp": loss.epsilon,
+                "delta": loss.delta,
                 "epsilon": mechanism.epsilon,
                 "std": std,
             }

@@ -48,7 +48,7 @@ def test_one_word_attack_by_hand():
     emissions = Emissions(mechanism, space)
     assert emissions.exact
     log_prior = np.log(np.array([0.7, 0.2, 0.1]))
-    found = emissions.candidates(np.arange(3), log_prior, 3)
+    (found,) = emissions.candidates(np.arange(3), [log_prior], 3)
     # Products: output 0: 2.8 .2 .1; output 1: .7 .8 .1; output 2: .7 .2 .4 (over 6 each).
     assert found.inputs.tolist() == [[0, 1, 2], [1, 0, 2], [0, 2, 1]]
     expected = np.log(np.array([[2.8, 0.2, 0.1], [0.8, 0.7, 0.1], [0.7, 0.4, 0.2]]) / 6)
@@ -77,12 +77,34 @@ def test_candidates_over_blocks_are_those_of_the_whole_matrix(monkeypatch):
     prior = np.log(np.arange(300, 0, -1) / 45150)
     emissions = Emissions(mechanism, space)
     emissions._block = 7
-    found = emissions.candidates(np.arange(0, 300, 3), prior, 9)
+    (found,) = emissions.candidates(np.arange(0, 300, 3), [prior], 9)
     law = mechanism.prepare(space).probabilities(np.arange(300))
     whole = (np.log(law) + prior[:, None])[:, ::3].T
     order = np.argsort(-whole.astype(np.float32), axis=1, kind="stable")[:, :9]
     assert (np.sort(found.inputs, axis=1) == np.sort(order, axis=1)).mean() > 0.999
     assert np.allclose(found.scores, np.take_along_axis(whole, order, axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("counts", "public", "stronger"),
+    [
+        ([1, 9, 90], ["w0 " * 500], "vocabulary counts"),
+        ([90, 9, 1], ["w2 " * 500], "public text"),
+    ],
+)
+def test_the_stronger_of_two_priors_is_told(counts, public, stronger):
+    """The text that is read is all word 2; one prior says so, the other holds word 0 likely."""
+    embeddings = small(counts)
+    space, vocabulary = MetricSpace(embeddings), Vocabulary(embeddings, "unicode")
+    mechanism = MECHANISMS["krr"].build(math.log(4), {})
+    pairs = pairs_of([2, 2, 2, 2], [0, 1, 2, 2])
+    found = attacks(pairs, vocabulary, space, mechanism, public)
+    (attack,) = (each for each in found.attacks if each.key == "one-word")
+    assert attack.right.tolist() == [True] * 4
+    assert attack.name.endswith(f"; prior: {stronger}")
+    without = attacks(pairs, vocabulary, space, mechanism, None)
+    assert without.attacks[1].name.endswith("prior: vocabulary counts")
+    assert len(attack.name) + len("  one-word: ") <= 80
 
 
 def draw(mechanism: Mechanism, space, inputs):

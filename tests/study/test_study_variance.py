@@ -102,3 +102,18 @@ def test_parameters(space):
         study("variance", parameters={"clip": "1"})
     with pytest.raises(UsageError, match="noise scale"):
         study("variance", mechanisms=[Draft(MECHANISMS["krr"])], epsilons=(1.0,))
+
+
+@pytest.mark.parametrize("name", [n for n, k in MECHANISMS.items() if k.family == "tensor"])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
+def test_a_row_has_the_figures_of_one_guarantee(name, epsilon, space):
+    """It said epsilon 1 with the delta 3.98e-129 that belongs to epsilon 300."""
+    draft = Draft(MECHANISMS[name])
+    (row,) = study("variance", space, mechanisms=[draft], epsilons=(epsilon,)).rows
+    guarantee = draft.at(row["epsilon"]).guarantee(space)
+    pairs = [(guarantee.epsilon_ldp, guarantee.delta)]
+    if name.startswith("tldp-paper"):
+        pairs.append((guarantee.at_claim.epsilon, guarantee.at_claim.delta))
+        assert row["delta"] == guarantee.at_claim.delta > guarantee.delta * (1 - 1e-9)
+    assert row["epsilon_ldp"] == epsilon
+    assert any(e <= row["epsilon_ldp"] and d == row["delta"] for e, d in pairs)
