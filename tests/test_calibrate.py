@@ -406,3 +406,53 @@ def test_laplace_on_glove(glove, monkeypatch):
     drawn = Outputs(space, answer.mechanism).draw(answer.mechanism, ids, "of the test")
     low, high = answer.interval
     assert low < (drawn == ids).mean() < high
+
+
+def counted(monkeypatch):
+    """Certificates made by searches for a loss."""
+    from dpsan.calibrate import losses
+
+    made, certify = [], losses.certify
+
+    def counting(mechanism, space):
+        made.append(mechanism.epsilon)
+        return certify(mechanism, space)
+
+    monkeypatch.setattr(losses, "certify", counting)
+    return made
+
+
+@pytest.mark.parametrize(("name", "most"), [("exponential", 1), ("tem", 1), ("geodesic", 2)])
+def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
+    """Each takes a minute on the bundled vocabulary; the extreme words are looked for once."""
+    made, names = counted(monkeypatch), []
+    held = {}
+
+    def tables(table, build):
+        if table not in held:
+            names.append(table)
+            held[table] = build()
+        return held[table]
+
+    space = MetricSpace(make_embeddings(n=2200, d=6), tables)
+    draft = Draft(MECHANISMS[name])
+    for wanted in (3.0, 6.0, 9.0):
+        made.clear()
+        epsilon = calibrate.epsilon_for_ldp(draft, space, wanted)
+        assert len(made) <= most
+        loss = certify(draft.at(epsilon), space).epsilon_ldp
+        assert wanted * (1 - 2e-3) <= loss <= wanted
+    assert sum(each.startswith("extremes") for each in names) == 1
+
+
+def test_the_guess_is_a_lower_bound_close_to_the_certificate():
+    from dpsan.calibrate.extremes import ExtremeWords
+
+    space = MetricSpace(make_embeddings(n=2200, d=6))
+    draft = Draft(MECHANISMS["exponential"])
+    among = ExtremeWords(draft, space, 0.5)
+    for epsilon in (0.2, 0.5, 1.0, 2.0):
+        loss = certify(draft.at(epsilon), space).epsilon_ldp
+        assert 0.97 * loss <= among(epsilon) <= loss
+    with pytest.raises(UsageError, match="law is not known"):
+        ExtremeWords(Draft(MECHANISMS["laplace"]), space, 0.5)(1.0)

@@ -12,9 +12,10 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.calibrate.extremes import ExtremeWords
 from dpsan.calibrate.root import solve
 from dpsan.calibrate.target import Draft, Target, per_nat
-from dpsan.certificate import certify
+from dpsan.certificate import MATRIX_WORDS, certify
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.guarantee import Status
@@ -23,7 +24,9 @@ from dpsan.space import Arrays, MetricSpace
 __all__ = ["epsilon_for_loss"]
 
 _TOLERANCE: Final = 2e-3
-"""Relative; a certificate may take seconds, so it is not made many times."""
+"""Relative; a certificate may take minutes, so it is not made many times."""
+_NEAR: Final = 1e-4
+"""Relative tolerance of the guess."""
 
 
 class _Held:
@@ -79,10 +82,17 @@ class _Losses:
         return found
 
     def guess(self, wanted: float) -> float:
-        """An epsilon at which the guarantee is about as wanted."""
+        """An epsilon at which the loss is about as wanted: found without a certificate."""
         if self.draft.kind.epsilon_unit == "nats" or self.target is Target.EPSILON_METRIC:
             return wanted
-        return wanted * per_nat(self.draft, self.space)
+        start = wanted * per_nat(self.draft, self.space)
+        if self.space.n <= MATRIX_WORDS:  # certificates take no time
+            return start
+        try:
+            among = ExtremeWords(self.draft, self.space, start)
+            return solve(among, wanted * (1 - _TOLERANCE / 2), start, tolerance=_NEAR)[0]
+        except UsageError:  # no law, or out of reach: the certificates will tell
+            return start
 
     def keep(self, epsilon: float) -> None:
         """Store the certificate of the epsilon found, for ``verify`` and later runs."""

@@ -206,7 +206,7 @@ def rewrite(
         typer.Option(
             metavar="auto|on|off",
             autocompletion=choices("auto", "on", "off"),
-            help="A progress bar on stderr; auto: only on a terminal.",
+            help="A progress bar or counter on stderr; auto: only on a terminal.",
             envvar="DPSAN_PROGRESS",
             rich_help_panel=_RUNNING,
         ),
