@@ -32,7 +32,9 @@ class Joining:
         OutputError: the output exists or cannot be made.
     """
 
-    def __init__(self, path: Path, target: Path, *, force: bool, groups: ReadOptions | None) -> None:
+    def __init__(
+        self, path: Path, target: Path, *, force: bool, groups: ReadOptions | None
+    ) -> None:
         self._path, self._groups = path, groups
         self._parts: list[Path] = []
         try:

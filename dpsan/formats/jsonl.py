@@ -269,7 +269,10 @@ class JsonlFormat(Format):
                 scan = _Scan(raw, root)
             except _MalformedError as error:
                 raise InputError(
-                    source.name, f"invalid JSON at byte {error.at + 1}", _array(line, raw), line=line
+                    source.name,
+                    f"invalid JSON at byte {error.at + 1}",
+                    _array(line, raw),
+                    line=line,
                 ) from None
             except _KindError as error:
                 kind = _KINDS.get(error.found, "a number")

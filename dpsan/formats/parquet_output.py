@@ -110,7 +110,9 @@ def layout(source: Source, file: Any, rewritten: set[str]) -> dict[str, Any]:
                 return options
             if compliant and version == "2.6":
                 nearest = new
-    changed = next((pair for pair in zip(old, nearest, strict=False) if pair[0] != pair[1]), ("", ""))
+    changed = next(
+        (pair for pair in zip(old, nearest, strict=False) if pair[0] != pair[1]), ("", "")
+    )
     was, would = ("".join(c if c.isprintable() else "?" for c in each.strip()) for each in changed)
     raise InputError(
         source.name,
