@@ -35,7 +35,8 @@ __all__ = [
 
 class Kind(StrEnum):
     """What a token is: words and numbers are protected, what is invisible is dropped, the rest is
-    passed through."""
+    passed through.
+    """
 
     WORD = "word"
     NUMBER = "number"

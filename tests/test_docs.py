@@ -157,7 +157,7 @@ def test_man_page_lists_what_passes():
     passing = regex.compile(
         rf"(?!\p{{Extended_Pictographic}}|\p{{Emoji_Modifier}})(?:{categories})"
     )
-    seen = {kind: 0 for kind in Kind}
+    seen = dict.fromkeys(Kind, 0)
     for code in range(sys.maxunicode + 1):
         character = chr(code)
         (token,) = TOKENIZERS["unicode"].tokens(character)
