@@ -89,7 +89,7 @@ class Statement:
             invalid = counted(totals.invalid, "invalid byte sequence")
             out.append(f"{invalid} replaced by U+FFFD")
         if totals.invisible:
-            out.append(f"{_many(totals.invisible, 'invisible character')} between words dropped")
+            out.append(f"{counted(totals.invisible, 'invisible character')} between words dropped")
         return out + list(self._details()) if verbose and totals.draws else out
 
     def _summary(self, *, short: bool) -> str:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import regex
 import typer
 from support import skip_without_extra
 
@@ -139,6 +140,36 @@ def test_every_option_has_help(command):
     for parameter in COMMANDS[command].params:
         if parameter.opts:
             assert parameter.help, parameter.name
+
+
+def test_man_page_lists_what_passes():
+    """Every code point is a word, is listed as passing, or is dropped: there is no fourth kind."""
+    from dpsan.text import TOKENIZERS, Kind
+
+    listed = MAN.read_text().split(".SH WHAT PASSES\n")[1].split(".PP\n")[0]
+    ranges = [
+        (int(first, 16), int(last or first, 16))
+        for first, last in re.findall(r"U\+(\w{4})(?:\\-U\+(\w{4}))?", listed.split("of So")[1])
+    ]
+    categories = "|".join(
+        rf"\p{{{each}}}" for each in set(re.findall(r"\b[PS][a-z]\b", listed)) - {"So"}
+    )
+    passing = regex.compile(
+        rf"(?!\p{{Extended_Pictographic}}|\p{{Emoji_Modifier}})(?:{categories})"
+    )
+    seen = dict.fromkeys(Kind, 0)
+    for code in range(sys.maxunicode + 1):
+        character = chr(code)
+        (token,) = TOKENIZERS["unicode"].tokens(character)
+        seen[token.kind] += 1
+        other = any(first <= code <= last for first, last in ranges)
+        other = other and not regex.match(r"\p{Extended_Pictographic}", character)
+        expected = other or bool(passing.match(character))
+        assert (token.kind is Kind.PUNCTUATION) == expected, hex(code)
+        if token.kind is Kind.SPACE:
+            assert regex.match(r"\p{White_Space}", character)
+    assert seen[Kind.SPACE] == 25
+    assert min(seen.values()) > 20
 
 
 def test_man_page_is_clean():

@@ -98,3 +98,42 @@ def test_limits_and_invalid_bytes():
 
 def test_words_are_replaced():
     assert through(MASK, b"one, two\r\n", "text")[0] == b"<unk>, <unk>\r\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected", "dropped", "options"),
+    [
+        (
+            "text",
+            "\ufeffa \u200b,\ufeff\x1b b\r\n\ufeffc\n",
+            "\ufeff<unk> , <unk>\r\n<unk>\n",
+            4,
+            {},
+        ),
+        ("text", "a\n \u3164\x07\0", "<unk>\n \0", 2, {"null_data": True}),
+        (
+            "csv",
+            "\ufefft,o\na \u202e,\u200b\n",
+            "\ufefft,o\n<unk> ,\u200b\n",
+            1,
+            {"fields": ("t",)},
+        ),
+        ("csv", "\u200b\n", '""\n', 1, {"fields": ("1",), "header": False}),
+        (
+            "jsonl",
+            '{"t":"a \\u200b.\u2066","o":"\u200b"}\n',
+            '{"t":"<unk> .","o":"\u200b"}\n',
+            2,
+            {"fields": ("t",)},
+        ),
+    ],
+)
+def test_what_is_invisible_is_dropped_and_counted(kind, data, expected, dropped, options):
+    """Issue 13; a mark at the very start stays, fields that are not chosen too."""
+    out, outcome = through(MASK, data.encode(), kind, **options)
+    assert out.decode() == expected
+    assert outcome.totals.invisible == dropped
+    mechanism = MASK.mechanism
+    assert f"{dropped} invisible characters between words dropped" in (
+        outcome.totals.statement(mechanism)
+    )
