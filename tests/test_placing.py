@@ -347,7 +347,7 @@ def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small):
     real = os.fsync
 
     def fsync(descriptor):
-        if "007" in os.readlink(f"/proc/self/fd/{descriptor}"):
+        if ".007.txt." in os.readlink(f"/proc/self/fd/{descriptor}"):
             raise OSError(errno.EIO, "no")
         real(descriptor)
 

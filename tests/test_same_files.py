@@ -218,6 +218,23 @@ def test_relations_of_rewrite(folder, dpsan, more, names):
     assert f": {names} are the same file" in done.stderr.decode()
 
 
+@pytest.mark.parametrize("option", ["-o", "-a"])
+def test_standard_input_is_read_too(folder, option):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DPSAN_")}
+    with (folder / "in.txt").open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpsan", *REWRITE, "-E", "two.txt", option, "in.txt"],
+            cwd=folder,
+            env=env,
+            stdin=file,
+            capture_output=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"are the same file" in done.stderr
+    assert (folder / "in.txt").read_text() == TEXT
+
+
 @pytest.mark.parametrize("second", ["in.txt", "./in.txt", "link", "hard"])
 def test_in_place_takes_a_file_once(folder, dpsan, second):
     (folder / "link").symlink_to("in.txt")

@@ -153,7 +153,7 @@ def file_uses(
         else:
             uses.add(Use.WRITTEN if in_place else Use.READ, "input", path)
     if in_place and backup:
-        uses.add(Use.WRITTEN, "backup", *(path.with_name(path.name + backup) for path in inputs))
+        uses.add(Use.WRITTEN, "backup", *(Path(f"{path}{backup}") for path in inputs))
     elif output_dir is not None:
         for target in plan_outputs(inputs, output_dir):
             there = resume and target.exists()
