@@ -1,0 +1,34 @@
+"""A file's name is text from outside: it can neither forge a line nor steer the terminal."""
+
+import pytest
+
+from dpsan.errors import printable
+
+NAME = "e\x1b[31m\ndpsan: forged\u202e\x9b.txt"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rewrite", "-q", "-e", "8", "-m", "krr", "-E", "v.txt", f"none{NAME}"),
+        ("rewrite", "-e", "8", "-m", "krr", "-E", "v.txt", "-O", "out", NAME, "v.txt"),  # a table
+        ("rewrite", "-e", "8", "-E", f"none{NAME}"),
+        ("rewrite", "-e", "8", "--unknown", NAME),  # an argument of the parser's
+        ("report", NAME),
+        ("index", NAME),
+    ],
+)
+def test_issue_13_names_are_escaped(dpsan, tmp_path, arguments):
+    (tmp_path / "v.txt").write_text("here 0 9\nthere 9 0\n")
+    (tmp_path / NAME).write_text("here 0 9\nthere 9 0\n")
+    done = dpsan(*arguments, cwd=tmp_path)
+    told = (done.stderr + done.stdout).decode()
+    assert "forged" in told
+    assert all(character.isprintable() or character == "\n" for character in told)
+    assert not any(line.startswith("dpsan: forged") for line in told.splitlines())
+
+
+def test_printable():
+    assert printable("café 名前.txt") == "café 名前.txt"
+    assert printable("a\udcffb") == "a\\xffb"  # a byte that is not UTF-8
+    assert printable("\t\r\u2028") == "\\t\\r\\u2028"
