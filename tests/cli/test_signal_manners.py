@@ -1,4 +1,4 @@
-"""Signals early, late, at once, and where Python cannot raise: the first decides, nobody is told."""
+"""Signals early, late, at once, and where Python cannot raise: the first decides, in silence."""
 
 import os
 import signal
@@ -88,7 +88,8 @@ def test_a_message_of_what_nobody_can_catch_holds_no_text():
             "    import threading\n"
             "    class Dying:\n        def __del__(self): raise KeyError('Maria')\n"
             "    Dying()\n    def fail(): raise KeyError('Maria')\n"
-            "    one = threading.Thread(target=fail)\n    one.start()\n    one.join()\n    return 0\n"
+            "    one = threading.Thread(target=fail)\n    one.start()\n    one.join()\n"
+            "    return 0\n"
         )
         + "app.run = run\n"
         + TAIL
