@@ -5,9 +5,11 @@ The Python interface: :class:`Sanitizer`, :func:`load_embeddings` and :func:`mec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+TYPE_CHECKING = False  # type checkers know the name; typing takes longer than the rest of this
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from dpsan.embeddings import load as load_embeddings
     from dpsan.embeddings.base import Embeddings
     from dpsan.mechanisms import mechanisms

@@ -142,10 +142,11 @@ from dpsan.long_text import LongText
 made = Sanitizer("knn-response", epsilon=8, seed="s")
 made.rewrite(["some words to begin with"])
 text = b"some words, and more of them " * 700_000
-kib = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-before = kib()
+unit = 1 if sys.platform == "darwin" else 1024
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+before = peak()
 made.sanitize([LongText(text)], b"k" * 32)
-print((kib() - before) * 1024 / len(text))
+print((peak() - before) / len(text))
 """
 
 

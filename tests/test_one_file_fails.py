@@ -9,19 +9,19 @@ PLANTED = """
 import sys
 from dpsan.formats.text import TextFormat
 from dpsan.lookup import Lookup
-real_read, real_texts = TextFormat.read, Lookup.texts
+real_read, real_coded = TextFormat.read, Lookup.coded
 
 def read(self, source, options):
     if source.name == "reads.txt":
         raise KeyError("Maria Gonzalez")
     return real_read(self, source, options)
 
-def texts(self, texts):
-    if any("Maria" in text for text in texts):
+def coded(self, split):
+    if any("Maria" in pieces for pieces in split):
         raise ValueError("Maria Gonzalez", {"not": "picklable"}, lambda: None)
-    return real_texts(self, texts)
+    return real_coded(self, split)
 
-TextFormat.read, Lookup.texts = read, texts
+TextFormat.read, Lookup.coded = read, coded
 """
 MAIN = """
 if __name__ == "__main__":

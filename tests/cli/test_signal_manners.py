@@ -1,0 +1,127 @@
+"""Signals early, late, at once, and where Python cannot raise: the first decides, in silence."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+HEAD = "import gc, os, signal, sys, time\nfrom dpsan.__main__ import main\n"
+TAIL = "sys.argv = ['dpsan', 'mechanisms']\nmain()\n"
+TAKE = "import dpsan.cli.app as app\ndef run():\n"
+
+
+def child(code, env=None, **more):
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **(env or {})},
+        **more,
+    )
+
+
+@pytest.mark.parametrize(("first", "second"), [(a, b) for a in SIGNALS for b in SIGNALS if a != b])
+def test_two_at_once(first, second):
+    """Both come inside one call of C: when it ends, Python would take them by number."""
+    code = HEAD + TAKE + "    import subprocess\n"
+    kill = f"sleep .3; kill -{int(first)} $PPID; sleep .1; kill -{int(second)} $PPID"
+    code += f"    subprocess.Popen(['sh', '-c', '{kill}'])\n    sum(range(100_000_000))\n"
+    ended = child(code + "    time.sleep(9)\napp.run = run\n" + TAIL)
+    out, told = ended.communicate(timeout=30)
+    assert (ended.returncode, out, told) == (-first, b"", b"")
+
+
+@pytest.mark.parametrize("sent", SIGNALS)
+@pytest.mark.parametrize(
+    "where",
+    [
+        # A destructor and a callback of the collector: Python prints what is raised there.
+        "    class Dying:\n        def __del__(self): os.kill(os.getpid(), SENT); time.sleep(9)\n"
+        "    Dying()\n    time.sleep(9)\n",
+        "    gc.callbacks.append(lambda *a: (os.kill(os.getpid(), SENT), time.sleep(9)))\n"
+        "    gc.collect()\n    time.sleep(9)\n",
+        # While an error is told.
+        "    from dpsan.errors import UsageError\n"
+        "    class Error(UsageError):\n"
+        "        def __str__(self): os.kill(os.getpid(), SENT); time.sleep(9)\n"
+        "    raise Error('x')\n",
+        # While the last output is written.
+        "    real = sys.stdout\n    class Out:\n"
+        "        def flush(self): os.kill(os.getpid(), SENT); time.sleep(9)\n"
+        "        def __getattr__(self, name): return getattr(real, name)\n"
+        "    sys.stdout = Out()\n    return 0\n",
+        # At the very end.
+        "    import atexit\n"
+        "    atexit.register(lambda: (os.kill(os.getpid(), SENT), time.sleep(9)))\n"
+        "    return 0\n",
+    ],
+    ids=["destructor", "collector", "telling", "flushing", "exit"],
+)
+def test_wherever_it_comes(where, sent):
+    code = HEAD + TAKE + where.replace("SENT", str(int(sent))) + "app.run = run\n" + TAIL
+    ended = child(code)
+    out, told = ended.communicate(timeout=30)
+    assert (ended.returncode, out, told) == (-sent, b"", b"")
+
+
+@pytest.mark.parametrize("sent", SIGNALS)
+def test_while_it_starts(sent):
+    """At moments after our first line, while modules are imported and vectors read."""
+    for number in range(8):
+        code = "import threading\n" + HEAD
+        code += f"send = threading.Timer({number / 16}, os.kill, (os.getpid(), {int(sent)}))\n"
+        code += "sys.argv = ['dpsan', 'rewrite', '-q', '-e', '8']\nsend.start()\nmain()\n"
+        with child(code, stdin=subprocess.PIPE) as ended:  # which stays open
+            ended.wait(timeout=30)
+            out, told = ended.stdout.read(), ended.stderr.read()
+        assert (ended.returncode, out, told) == (-sent, b"", b"")
+
+
+def test_a_message_of_what_nobody_can_catch_holds_no_text():
+    code = (
+        HEAD
+        + TAKE
+        + (
+            "    import threading\n"
+            "    class Dying:\n        def __del__(self): raise KeyError('Maria')\n"
+            "    Dying()\n    def fail(): raise KeyError('Maria')\n"
+            "    one = threading.Thread(target=fail)\n    one.start()\n    one.join()\n"
+            "    return 0\n"
+        )
+        + "app.run = run\n"
+        + TAIL
+    )
+    ended = child(code)
+    _, told = ended.communicate(timeout=30)
+    assert ended.returncode == 0
+    assert told.count(b"dpsan: internal error: KeyError at <string>:") == 2
+    assert told.count(b"\n") == 2
+
+
+@pytest.mark.parametrize("sent", SIGNALS)
+def test_while_workers_start(tmp_path, cache, sent):
+    """To the program alone, at some moments: no worker is left half-started, complaining."""
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    command = ["rewrite", "-q", "-e", "8", "-m", "laplace", "-E", "two.txt", "-j", "3"]
+    hook = (
+        "import os, sys, threading, time\nfrom multiprocessing.process import BaseProcess\n"
+        "real = BaseProcess.start\nseen = []\ndef start(self):\n    seen.append(self)\n"
+        "    if len(seen) == 2: threading.Timer(DELAY, os.kill, (os.getpid(), SENT)).start()\n"
+        "    real(self)\nBaseProcess.start = start\nfrom dpsan.__main__ import main\n"
+    )
+    for number in range(4):
+        code = hook.replace("SENT", str(int(sent))).replace("DELAY", str(number / 200))
+        code += f"if __name__ == '__main__':\n    sys.argv = {['dpsan', *command]!r}\n    main()\n"
+        ended = child(
+            code,
+            {"DPSAN_CACHE_DIR": str(cache)},
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+        out, told = ended.communicate(timeout=30)
+        assert (out, told) == (b"", b"")
+        assert ended.returncode in (-sent, 0)
