@@ -17,13 +17,13 @@ from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
 from dpsan.space import MetricSpace
 
-__all__ = ["GRID", "TOTAL", "base_table", "nearest_epsilon", "public_inputs", "solved_base"]
+__all__ = ["GRID", "TOTAL", "base_table", "nearest_epsilon", "public_inputs", "solved_base", "table_name"]
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-GRID: Final = tuple(range(1, 13))
+GRID: Final = tuple(step / 2 for step in range(2, 25))
 """Values of epsilon for which a base is solved; between them the nearest one serves."""
 TOTAL: Final = 1 << 20
 """The integer base weights sum to about this."""
@@ -33,18 +33,20 @@ _RARE: Final = 2000
 _OUTPUTS: Final = 6000
 """The most frequent words, among which the outputs are found."""
 _ROUNDS: Final = 40
-_MASSES: Final = (0.25, 0.2, 0.11, 0.073, 0.046, 0.025, 0.0125, 0.0061, 0.003, 0.0014, 0.00066)
-"""About the best mass of near sets at epsilon 1, 2, ..."""
+_MASSES: Final = (0.25, 0.2, 0.11, 0.073, 0.046, 0.025, 0.0125, 0.0061, 0.003, 0.0014, 0.00066, 0.00033, 0.00017)
+"""Masses of near sets to begin with, at epsilon 1, 2, ..."""
 
 
-def nearest_epsilon(epsilon: float) -> int:
-    """The grid point whose base is used."""
-    return min(GRID, key=lambda point: (abs(point - epsilon), point))
+def nearest_epsilon(epsilon: float) -> float:
+    """The grid point whose base is used; of two equally near ones the larger."""
+    return min(GRID, key=lambda point: (abs(point - epsilon), -point))
 
 
 def first_mass(epsilon: float) -> float:
-    """A mass to begin with."""
-    return _MASSES[min(max(round(epsilon), 1), len(_MASSES)) - 1]
+    """A mass of near sets to begin with, as a share of the base."""
+    low = min(max(math.floor(epsilon), 1), len(_MASSES) - 1)
+    here, there = _MASSES[low - 1], _MASSES[low]
+    return max(here + (there - here) * min(max(epsilon - low, 0.0), 1.0), there)
 
 
 def public_inputs(
@@ -72,7 +74,7 @@ def public_inputs(
 
 def base_table(
     space: MetricSpace,
-    epsilon: int,
+    epsilon: float,
     counts: NDArray[np.integer[Any]] | None,
     prior: float,
     similarity: str,
@@ -119,9 +121,14 @@ def base_table(
     }
 
 
+def table_name(epsilon: float, prior: float, similarity: str) -> str:
+    """The name of the kept base."""
+    return f"base-1-{epsilon:g}-{prior:g}-{similarity}"
+
+
 def solved_base(
     space: MetricSpace,
-    epsilon: int,
+    epsilon: float,
     counts: NDArray[np.integer[Any]] | None,
     prior: float,
     similarity: str,
@@ -132,5 +139,5 @@ def solved_base(
     Args:
         key: names counts that are not the vocabulary's own, for the cache.
     """
-    name = f"base-1-{epsilon}-{prior!r}-{similarity}{key}"
+    name = table_name(epsilon, prior, similarity) + key
     return space.table(name, lambda: base_table(space, epsilon, counts, prior, similarity))
