@@ -16,7 +16,6 @@ from dpsan.text import lookup_keys
 __all__ = ["load_counts"]
 
 
-
 def load_counts(path: Path | str, key_to_index: Mapping[str, int]) -> tuple[int, ...]:
     """Counts of all words of a vocabulary of n words, n values; 0 for words that are not listed.
 

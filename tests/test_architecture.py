@@ -15,7 +15,17 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 LAYERS = [
     {"errors", "rng"},
     {"text", "embeddings"},
-    {"noise", "grid", "lattice", "analytic", "guarantee", "composition", "weights", "counts", "refute"},
+    {
+        "noise",
+        "grid",
+        "lattice",
+        "analytic",
+        "guarantee",
+        "composition",
+        "weights",
+        "counts",
+        "refute",
+    },
     {"cache", "cache_entry", "cache_files", "flat_search", "index", "space", "library"},
     {"mechanisms", "certificate", "sensitivity", "unknown", "lookup"},
     {

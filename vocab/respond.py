@@ -1,8 +1,8 @@
 """Solve for the public base distributions of ``optimal-response`` that come with the vocabulary.
 
-    python vocab/respond.py     # writes vocab/en/tables/base-*.npz and their hashes in manifest.json
+    python vocab/respond.py     # writes vocab/en/tables/base-*.npz, and hashes in manifest.json
 
-One table for each epsilon of a grid, about 40 seconds each; their content is the same on every
+One table for each epsilon of a grid, about a minute each; their content is the same on every
 machine.  To be run again whenever words, counts or vectors change.
 """
 

@@ -120,7 +120,7 @@ class OptimalResponse(Mechanism):
         weights: NDArray[np.int64] = found["base"].astype(np.int64)
         total = int(weights.sum())
         if isinstance(self.mass, str):
-            # That of the grid point: pi has been found for it, and another costs more than it gains.
+            # That of the grid point: pi was found for it, and another loses more than it gains.
             mass = int(found["mass"][0])
         else:
             mass = min(max(1, math.floor(self.mass * total + 0.5)), total)

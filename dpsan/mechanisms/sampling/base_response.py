@@ -87,7 +87,6 @@ class BaseResponseSampler(Sampler):
         # What is added for the set is its own mass, so the law is what the certificate reads.
         more = np.zeros(len(ids), dtype=np.int64)
         more[known] = self.near.masses(words) * self.increment
-        bounds = np.where(known, self.scale * self.base.total + more, self.base.total)
         totals = np.where(known, self.scale * self.base.total + more, self.base.total)
         drawn = streams.integers("response", totals.astype(np.uint64)).astype(np.int64)
         inside = drawn < more
@@ -160,9 +159,15 @@ class BaseResponseSampler(Sampler):
             int(weights[second]) * int(totals[owners[first]]),
         )
         pair = int(owners[first]), int(owners[second])
-        same = bool((sums == sums[0]).all() and (masses <= base.weights[places[: len(masses)]]).all())
+        same = bool(
+            (sums == sums[0]).all() and (masses <= base.weights[places[: len(masses)]]).all()
+        )
         # With equal masses no loss exceeds that of the two integers; else rounding may have chosen.
-        return loss, pair, 0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12
+        return (
+            loss,
+            pair,
+            0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12,
+        )
 
     def _entries(self) -> tuple[Ids, Ids, Ids]:
         """All words' sets: word, place of the output in the base, mass."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def total(values: Floats) -> float:
     return math.fsum(values.tolist())
 
 
-def column_sums(rows: Floats) -> Floats:
+def column_sums(rows: NDArray[np.floating[Any]]) -> Floats:
     """Sums over the first axis, row after row."""
     out = np.zeros(rows.shape[1:])
     for row in rows:
@@ -189,9 +189,8 @@ def solve(
     t: Floats | None = None
     lists = _Lists(problem, places, width)
     average, averaged = np.zeros(len(shares)), 0
-    mean_base, fall = np.zeros(len(problem.outputs)), smooth[1] / smooth[0]
+    mean_base = np.zeros(len(problem.outputs))
     for done in range(rounds):
-        # Geometric, by square roots: (1, 15/16, ...) would do as well.
         share = min(1.0, done / (0.7 * rounds))
         now = smooth[0] * (1 - share) + smooth[1] * share
         need = (1 - total(base)) / growth
@@ -215,8 +214,8 @@ def solve(
         if told is not None:
             told(done + 1, rounds)
         if done + 1 < rounds and (done + 1) % 12 == 0:
-            keep = base > _LEAST * need
-            places, base, speed = places[keep], base[keep], speed[keep]
+            used = base > _LEAST * need
+            places, base, speed = places[used], base[used], speed[used]
             reach = float(np.sort(count)[int(0.99 * len(count))]) * 1.5
             lists = _Lists(problem, places, int(min(max(width, 2 * reach), 512)))
     keep = np.flatnonzero(mean_base > 0)

@@ -58,9 +58,7 @@ def cosine_unit(d: int) -> float:
     return _scale(d) ** 2
 
 
-def ranking(
-    inputs: Floats, outputs: Floats, width: int
-) -> tuple[NDArray[np.int32], Floats]:
+def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int32], Floats]:
     """The ``width`` outputs with the largest products for each input, ties by place.
 
     Args:

@@ -136,7 +136,7 @@ class NearSets:
 
     def masses(self, ids: Ids) -> Ids:
         """The mass of the sets of words whose sets are made, shape (m,)."""
-        return self.ends[self.starts[ids] + self.sizes[ids] - 1].astype(np.int64)
+        return np.asarray(self.ends[self.starts[ids] + self.sizes[ids] - 1], dtype=np.int64)
 
     def find(self, ids: Ids, numbers: Ids) -> Ids:
         """The output at each number below the mass of a word's set, shape (m,)."""
@@ -147,13 +147,13 @@ class NearSets:
             beyond = self.ends[middle] <= numbers
             low = np.where(beyond, middle + 1, low)
             high = np.where(beyond, high, middle)
-        return self.words[low].astype(np.int64)
+        return np.asarray(self.words[low], dtype=np.int64)
 
     def row(self, word: int) -> tuple[Rows, Ids]:
         """Outputs of a word's set and the mass that each has in it."""
         self.make(np.array([word]))
         part = slice(self.starts[word], self.starts[word] + self.sizes[word])
-        return self.words[part], np.diff(self.ends[part].astype(np.int64), prepend=0)
+        return self.words[part], np.asarray(np.diff(self.ends[part], prepend=0), dtype=np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}

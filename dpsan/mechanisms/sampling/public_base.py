@@ -17,7 +17,15 @@ from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
 from dpsan.space import MetricSpace
 
-__all__ = ["GRID", "TOTAL", "base_table", "nearest_epsilon", "public_inputs", "solved_base", "table_name"]
+__all__ = [
+    "GRID",
+    "TOTAL",
+    "base_table",
+    "nearest_epsilon",
+    "public_inputs",
+    "solved_base",
+    "table_name",
+]
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -33,7 +41,21 @@ _RARE: Final = 2000
 _OUTPUTS: Final = 6000
 """The most frequent words, among which the outputs are found."""
 _ROUNDS: Final = 40
-_MASSES: Final = (0.25, 0.2, 0.11, 0.073, 0.046, 0.025, 0.0125, 0.0061, 0.003, 0.0014, 0.00066, 0.00033, 0.00017)
+_MASSES: Final = (
+    0.25,
+    0.2,
+    0.11,
+    0.073,
+    0.046,
+    0.025,
+    0.0125,
+    0.0061,
+    0.003,
+    0.0014,
+    0.00066,
+    0.00033,
+    0.00017,
+)
 """Masses of near sets to begin with, at epsilon 1, 2, ..."""
 
 
