@@ -164,8 +164,8 @@ def test_ranking_breaks_ties_by_place():
         places, products = ranking(rows, rows, width)
         exact = rows @ rows.T
         order = np.argsort(-exact, axis=1, kind="stable")[:, :width]
-        assert (places.T == order).all()
-        assert (products.T == np.take_along_axis(exact, order, axis=1)).all()
+        assert (order == places.T).all()
+        assert (np.take_along_axis(exact, order, axis=1) == products.T).all()
 
 
 # The solver and the bound.

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LENGTH", "UNIT", "cosine_error", "cosine_unit", "directions", "ranking"]
+__all__ = ["LENGTH", "UNIT", "cosine_unit", "directions", "ranking"]
 
 LENGTH: Final = 2895
 """Bound on the Euclidean length of an integer vector; 2895² < 2^23."""
@@ -45,12 +45,6 @@ def directions(vectors: Floats) -> Floats:
     lengths = np.sqrt(squares)
     factors = _scale(vectors.shape[1]) / np.where(lengths > 0, lengths, 1.0)
     return np.rint(vectors * factors[:, None]).astype(np.float32)
-
-
-def cosine_error(d: int) -> float:
-    """Bound on abs(product / scale² - cosine), where scale² is what a unit product stands for."""
-    half = math.sqrt(d) / 2 / _scale(d)
-    return 2 * half + half * half + 1e-9
 
 
 def cosine_unit(d: int) -> float:

@@ -1,4 +1,4 @@
-"""A bound that no epsilon-LDP law can pass, whatever it looks like: the dual of the linear programme.
+"""A bound that no epsilon-LDP law can pass: the dual of the linear programme.
 
 Knows integer directions and integer counts.  Must not know mechanisms.
 
