@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from dpsan.cache import Entry, Store
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings, StoredEmbeddings
+from dpsan.embeddings.bundled import bundled_table
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
 from dpsan.errors import EmbeddingError
 from dpsan.index import FlatIndex, largest_norm
-from dpsan.space import MetricSpace, centroid_of
+from dpsan.space import MetricSpace, Tables, centroid_of
 
 __all__ = ["Opening", "cached_tables", "describe", "open_space", "space_of", "store_embeddings"]
 
@@ -83,7 +84,7 @@ class _Later(Generic[T]):
         return self._found[0]
 
 
-def cached_tables(store: Store, digest: str) -> Callable[[str, Callable[[], Arrays]], Arrays]:
+def cached_tables(store: Store, digest: str) -> Tables:
     """Where the tables of one embedding file are kept."""
     return partial(_table, store, digest)
 
@@ -93,6 +94,12 @@ def _table(store: Store, digest: str, name: str, build: Callable[[], Arrays]) ->
         return Entry(arrays=build(), meta={"digest": digest, "table": name})
 
     return store.get(TABLE_KIND, f"{digest}/{name}", make).arrays
+
+
+def _bundled_first(tables: Tables, name: str, build: Callable[[], Arrays]) -> Arrays:
+    """A table that comes with the default vocabulary, else as from ``tables``."""
+    found = bundled_table(name)
+    return tables(name, build) if found is None else found
 
 
 def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
@@ -144,6 +151,8 @@ class Opening:
             embeddings = load(None, vocab_size=self._vocab_size)
             index = FlatIndex.over(embeddings.vectors)
             tables = cached_tables(store, embeddings.digest)
+            if self._vocab_size is None:
+                tables = partial(_bundled_first, tables)
             return embeddings, MetricSpace(embeddings, tables, index=index)
         digest = self._hashing.result()
         build = partial(_build, path, self._vocab_size, digest)

@@ -15,7 +15,17 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 LAYERS = [
     {"errors", "rng", "numerals"},
     {"text", "long_text", "embeddings"},
-    {"noise", "grid", "lattice", "analytic", "guarantee", "composition", "weights", "refute"},
+    {
+        "noise",
+        "grid",
+        "lattice",
+        "analytic",
+        "guarantee",
+        "composition",
+        "weights",
+        "counts",
+        "refute",
+    },
     {"cache", "cache_entry", "cache_files", "flat_search", "index", "space", "library"},
     {"mechanisms", "certificate", "sensitivity", "unknown", "lookup", "retention"},
     {

@@ -6,9 +6,10 @@
                      "sha256": {"words.tsv": HEX, "vectors.npy": HEX}, ...}
     words.tsv       (word *TAB* count *LF*){n}, most frequent first
     vectors.npy     little-endian float16 (n, d)
+    tables/NAME.npz derived tables that take long to make, of the whole vocabulary
 
-Both files are checked against the manifest at every load, so its hashes stand for the content: the
-digest is made of them.
+Every file is checked against the manifest when it is read, so its hashes stand for the content: the
+digest is made of those of words and vectors.
 
 Knows the directory.  Must not know where the vectors came from.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +30,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of
 from dpsan.errors import EmbeddingError, Hint
 
-__all__ = ["bundled_digest", "directory", "load_bundled"]
+__all__ = ["bundled_digest", "bundled_table", "directory", "load_bundled"]
 
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
@@ -80,6 +82,23 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
         digest=bundled_digest(vocab_size=vocab_size, place=place),
         counts=counts[:vocab_size],
     )
+
+
+def bundled_table(name: str, *, place: Path | None = None) -> dict[str, NDArray[Any]] | None:
+    """A derived table that comes with the whole default vocabulary; None if this one does not.
+
+    Raises:
+        EmbeddingError: the table is missing or differs from the manifest.
+    """
+    place = place or directory()
+    manifest, file = _manifest(place), f"tables/{name}.npz"
+    if file not in manifest["sha256"]:
+        return None
+    try:
+        with np.load(io.BytesIO(_checked(place, manifest, file)), allow_pickle=False) as arrays:
+            return {each: arrays[each] for each in arrays.files}
+    except (OSError, ValueError, zipfile.BadZipFile):
+        raise _damaged(file) from None
 
 
 def _damaged(name: str) -> EmbeddingError:

@@ -16,6 +16,7 @@ DEFAULT_MECHANISM: Final = "knn-response"
 
 _NAMES: Final = (
     "knn-response",
+    "optimal-response",
     "zipf-response",
     "geodesic",
     "exponential",

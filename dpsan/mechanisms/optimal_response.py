@@ -1,0 +1,153 @@
+"""``optimal-response``: a public base distribution with a near set of equal mass for each word.
+
+Definition
+    P(u|w) = pi(u)·(1 + (e^epsilon - 1)·lambda_w(u))/Z with a public distribution pi over outputs,
+    0 <= lambda <= 1 and sum_u pi(u)·lambda_w(u) = c for every word w, Z = 1 + (e^epsilon - 1)·c.
+    lambda_w fills up with the outputs most similar to w until their mass is c; the last one counts
+    in part, which keeps Z equal for all words.  ⊥ draws from pi.  pi and c are those of (nearly)
+    largest mean similarity sum_w p(w) sum_u P(u|w) s(w,u) under public word frequencies p.
+Guarantee
+    PROVED: pure epsilon-LDP.  Z is the same for every word, so P(u|w) is between pi(u)/Z and
+    e^epsilon·pi(u)/Z, and so is pi(u).  Conversely every epsilon-LDP law has this form, so the
+    best pi gives the largest mean similarity that any epsilon-LDP law can have (docs/proofs.md).
+    Sampled from integers, e^epsilon rounded down.  Any public pi and c give the guarantee.
+Source
+    This project (mechanisms.md §3).  The mixture of a base and a near part is the extremal form of
+    Kairouz et al. for pure local privacy; knn-response is pi uniform on M words, c = K/M.
+Parameters
+    mass
+        c in (0, 1), or ``auto``: chosen with pi.
+    prior
+        p is proportional to count^prior for the vocabulary's counts; or a file of word TAB count.
+        Below 1 rarer words matter more.
+    similarity
+        ``cosine``, or ``squared``: its square, 0 where it is negative, which asks for nearer words.
+Cost
+    pi is solved for once per vocabulary and whole epsilon (about 20 s, cached; the bundled
+    vocabulary brings it) and serves all epsilon near it; near sets once, cached; then O(1).
+Not to be confused with
+    the exponential mechanism, whose normalisation differs between words and costs it half of
+    epsilon.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.certificate import Certificate
+from dpsan.counts import load_counts
+from dpsan.errors import UsageError
+from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import Mechanism, parameter
+from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
+from dpsan.mechanisms.sampling.near_sets import Base
+from dpsan.mechanisms.sampling.public_base import nearest_epsilon, solved_base
+from dpsan.space import MetricSpace
+
+__all__ = ["OptimalResponse"]
+
+
+@dataclass(frozen=True)
+class OptimalResponse(Mechanism):
+    """A public base distribution with near sets of equal mass."""
+
+    name: ClassVar[str] = "optimal-response"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    summary: ClassVar[str] = "the epsilon-LDP law with the most similar words on average: pure LDP"
+    epsilon_unit: ClassVar[str] = "nats"
+    source: ClassVar[str] = "dpsan §optimal-response"
+    reads_vectors: ClassVar[bool] = False
+
+    mass: float | str = parameter(
+        "auto",
+        "base mass of each word's set of near words",
+        convert=float,
+        low=0,
+        open_low=True,
+        high=1,
+        words=("auto",),
+    )
+    prior: str = parameter(
+        "1", "exponent of the word counts, or a file of word TAB count", convert=str
+    )
+    similarity: str = parameter(
+        "cosine", "what is made large on average", convert=str, words=("cosine", "squared")
+    )
+    listed: tuple[int, ...] | None = field(default=None, repr=False)
+    """Counts of all words, of a prior that is a file."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        exponent = self._exponent()
+        if exponent is not None and not 0 <= exponent <= 4:
+            raise UsageError(f"prior must be a number from 0 to 4, or a file (got {self.prior})")
+
+    def _exponent(self) -> float | None:
+        """None: a file."""
+        try:
+            return float(self.prior)
+        except ValueError:
+            return None
+
+    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
+        """With the counts of a prior that is a file."""
+        if self._exponent() is not None:
+            return self
+        return replace(self, listed=load_counts(self.prior, rows()))
+
+    def base(self, space: MetricSpace) -> Base:
+        """Outputs, their integer weights, and the mass of near sets.
+
+        Raises:
+            UsageError: a prior from a file that was not read for this vocabulary.
+        """
+        exponent, counts, key = self._exponent(), space.counts, ""
+        if exponent is None:
+            if self.listed is None or len(self.listed) != space.n:
+                raise UsageError("a prior from a file needs the vocabulary")
+            exponent, counts = 1.0, np.array(self.listed, dtype=np.int64)
+            key = f"-{hashlib.sha256(counts.astype('<i8').tobytes()).hexdigest()}"
+        point = nearest_epsilon(self.epsilon)
+        found = solved_base(space, point, counts, exponent, self.similarity, key)
+        weights: NDArray[np.int64] = found["base"].astype(np.int64)
+        total = int(weights.sum())
+        if isinstance(self.mass, str):
+            # That of the grid point: pi was found for it, and another loses more than it gains.
+            mass = int(found["mass"][0])
+        else:
+            mass = min(max(1, math.floor(self.mass * total + 0.5)), total)
+        return Base(found["words"], weights, mass)
+
+    def resolved(self, space: MetricSpace) -> OptimalResponse:
+        """With the mass that ``auto`` stands for."""
+        base = self.base(space)
+        return replace(self, mass=base.mass / base.total)
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP; no metric needed."""
+        base = self.base(space)
+        return Guarantee(
+            status=self.status,
+            # The exact integer law; never above epsilon.
+            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
+            claimed=Claim(self.epsilon),
+            why="a public base with near sets of equal mass, e^epsilon times as likely: the same "
+            "total for every word",
+            source=self.source,
+        )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`."""
+        return self.prepare(space).certificate()
+
+    def prepare(self, space: MetricSpace) -> BaseResponseSampler:
+        """A sampler over the base and the near sets."""
+        return BaseResponseSampler(space, self.base(space), self.epsilon)

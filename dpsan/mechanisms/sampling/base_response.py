@@ -1,0 +1,182 @@
+"""Sampler and certificate of a public base distribution with a near set of equal mass.
+
+Knows integer weights.  Must not know how the base was found, or strings.
+
+The weight of output u for input w is ``D·b_u + a·x_wu`` with a public base b, ``0 <= x_wu <= b_u``
+and a row sum ``X = sum_u x_wu`` that is the same for every w; that of ⊥ is b_u.  With
+``(D + a)/D <= e^epsilon`` the law is epsilon-LDP, see docs/proofs.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from decimal import Decimal, localcontext
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.certificate import Certificate, log_ratio
+from dpsan.mechanisms.samplers import Sampler
+from dpsan.mechanisms.sampling.near_sets import Base, NearSets
+from dpsan.rng import Streams
+from dpsan.space import MetricSpace
+
+__all__ = ["BaseResponseSampler", "integer_increments", "integer_loss"]
+
+Ids = NDArray[np.int64]
+
+_BITS: Final = 62
+"""Row totals stay below 2^62."""
+
+
+def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]:
+    """The integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^62.
+
+    The ratio is the largest of its denominator, unless the room ends before: then it is smaller.
+
+    Args:
+        epsilon: nats.
+        total: sum B of the base weights.
+        mass: mass of a near set.
+    """
+    with localcontext() as context:
+        context.prec = 100
+        growth = Decimal(min(epsilon, 60.0)).exp() - 1  # beyond e^60 there is no room
+        growth -= growth.scaleb(-90)  # rounded to the nearest; now it is below for sure
+        for bits in range(40, -1, -1):
+            a = int(growth * (1 << bits))
+            if (total << bits) + a * mass < 1 << _BITS:
+                return a, 1 << bits
+    return ((1 << _BITS) - 1 - total) // mass, 1
+
+
+def integer_loss(epsilon: float, total: int, mass: int) -> float:
+    """The exact loss of these integers, rounded up."""
+    increment, scale = integer_increments(epsilon, total, mass)
+    return log_ratio(scale + increment, scale)
+
+
+class BaseResponseSampler(Sampler):
+    """Draws from the base, or from the word's near set.
+
+    Args:
+        space: the vocabulary.
+        base: outputs, their weights, and the mass of near sets.
+        epsilon: LDP epsilon in nats.
+    """
+
+    batch_words = 1 << 14
+
+    def __init__(self, space: MetricSpace, base: Base, epsilon: float) -> None:
+        self.space, self.base = space, base
+        self.increment, self.scale = integer_increments(epsilon, base.total, base.mass)
+        # Everything that the sets depend on, but the vectors: those are the space's.
+        content = hashlib.sha256(np.ascontiguousarray(base.words, dtype="<i4").tobytes())
+        content.update(np.ascontiguousarray(base.weights, dtype="<i8").tobytes())
+        content.update(str(base.mass).encode())
+        self.near = NearSets(space, base, content.hexdigest()[:32])
+        self._draws = np.repeat(base.words, base.weights)
+
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        """See :class:`Sampler`."""
+        known = ids < self.space.n
+        words = ids[known]
+        self.near.make(words)
+        # What is added for the set is its own mass, so the law is what the certificate reads.
+        more = np.zeros(len(ids), dtype=np.int64)
+        more[known] = self.near.masses(words) * self.increment
+        totals = np.where(known, self.scale * self.base.total + more, self.base.total)
+        drawn = streams.integers("response", totals.astype(np.uint64)).astype(np.int64)
+        inside = drawn < more
+        scale = np.where(known, self.scale, 1)
+        number = np.where(inside, drawn // max(self.increment, 1), (drawn - more) // scale)
+        out = self._draws[np.where(inside, 0, number)].astype(np.int64)
+        out[inside] = self.near.find(ids[inside], number[inside])
+        return out
+
+    def weights(self, ids: Ids) -> Ids:
+        """The integer weights that are sampled, shape (m, n)."""
+        out = np.zeros((len(ids), self.space.n), dtype=np.int64)
+        known = ids < self.space.n
+        scale = np.where(known, self.scale, 1)
+        out[:, self.base.words] = self.base.weights * scale[:, None]
+        for row in np.flatnonzero(known).tolist():
+            words, masses = self.near.row(int(ids[row]))
+            out[row, words] += self.increment * masses
+        return out
+
+    def probabilities(self, ids: Ids) -> NDArray[np.float64]:
+        """See :class:`Sampler`."""
+        weights = self.weights(ids)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def certificate(self) -> Certificate:
+        """The exact loss over all pairs, from the integers of every word's set."""
+        started = time.perf_counter()
+        epsilon, pair, slack = self._loss()
+        return Certificate(
+            method="exact certificate, integer base and near sets of all words",
+            epsilon_ldp=epsilon + slack,
+            epsilon_metric=None,
+            delta=0.0,
+            infinite_loss_mass=0.0,
+            pair=pair,
+            seconds=time.perf_counter() - started,
+            slack=slack,
+        )
+
+    def _loss(self) -> tuple[float, tuple[int, int], float]:
+        """Largest loss, the two inputs, and a bound on its rounding."""
+        n, base, scale = self.space.n, self.base, self.scale
+        owners, places, masses = self._entries()
+        sums = np.bincount(owners, masses, minlength=n).astype(np.int64)
+        # ⊥ is an input whose set is empty: weights D·b, total D·B.
+        totals = scale * base.total + self.increment * np.append(sums, 0)
+        held = set((places * (n + 1) + owners).tolist())
+        ascending = np.argsort(totals, kind="stable").tolist()
+        inputs = [owners]
+        outputs = [places]
+        for order in (ascending, ascending[::-1]):  # the extreme inputs whose sets lack the output
+            free = [
+                next(w for w in order if place * (n + 1) + w not in held)
+                for place in range(len(base.words))
+            ]
+            inputs.append(np.array(free))
+            outputs.append(np.arange(len(base.words)))
+        owners, places = np.concatenate(inputs), np.concatenate(outputs)
+        weights = scale * base.weights[places]
+        weights[: len(masses)] += self.increment * masses
+        order = np.lexsort((weights / totals[owners], places))
+        last = np.cumsum(np.bincount(places)) - 1
+        low, high = order[np.append(0, last[:-1] + 1)], order[last]
+        shares = weights / totals[owners]
+        worst = int(np.argmax(shares[high] / shares[low]))
+        first, second = int(high[worst]), int(low[worst])
+        loss = log_ratio(
+            int(weights[first]) * int(totals[owners[second]]),
+            int(weights[second]) * int(totals[owners[first]]),
+        )
+        pair = int(owners[first]), int(owners[second])
+        same = bool(
+            (sums == sums[0]).all() and (masses <= base.weights[places[: len(masses)]]).all()
+        )
+        # With equal masses no loss exceeds that of the two integers; else rounding may have chosen.
+        return (
+            loss,
+            pair,
+            0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12,
+        )
+
+    def _entries(self) -> tuple[Ids, Ids, Ids]:
+        """All words' sets: word, place of the output in the base, mass."""
+        n = self.space.n
+        self.near.make(np.arange(n))
+        order = np.argsort(self.near.starts, kind="stable")
+        owners = np.repeat(order, self.near.sizes[order])
+        ends = self.near.ends.astype(np.int64)
+        masses = np.diff(ends, prepend=0)
+        masses[self.near.starts[order]] = ends[self.near.starts[order]]
+        places = np.searchsorted(self.base.words, self.near.words)
+        return owners, places, masses

@@ -1,0 +1,88 @@
+"""Directions of word vectors as integers, whose products are exact whatever computes them.
+
+Knows vectors.  Must not know words, mechanisms or privacy.
+
+A vector is scaled to a fixed length and each coordinate is rounded to an integer.  By
+Cauchy-Schwarz every partial sum of a product of two such vectors is an integer of at most 2^23,
+which float32 holds exactly: the product is the same for every BLAS, thread count and order of
+summation.  It is cosine·LENGTH², up to the rounding of the coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LENGTH", "UNIT", "cosine_unit", "directions", "ranking"]
+
+LENGTH: Final = 2895
+"""Bound on the Euclidean length of an integer vector; 2895² < 2^23."""
+UNIT: Final = 1 << 23
+"""Products are below this in absolute value."""
+_PRODUCTS: Final = 1 << 22
+"""Products that are ranked at once."""
+
+Floats = NDArray[np.float32]
+
+
+def _scale(d: int) -> float:
+    # Rounding lengthens a vector by at most half the diagonal of a unit cube.
+    return LENGTH - 1 - math.sqrt(d) / 2
+
+
+def directions(vectors: Floats) -> Floats:
+    """Integer vectors, shape (m, d), of the same directions; a zero vector stays zero.
+
+    Only operations that IEEE 754 rounds correctly are used, in a fixed order.
+    """
+    squares = np.zeros(len(vectors))
+    for column in vectors.T:  # a sum of numpy's may use another order on another processor
+        wide = column.astype(np.float64)
+        squares += wide * wide
+    lengths = np.sqrt(squares)
+    factors = _scale(vectors.shape[1]) / np.where(lengths > 0, lengths, 1.0)
+    return np.rint(vectors * factors[:, None]).astype(np.float32)
+
+
+def cosine_unit(d: int) -> float:
+    """The product that stands for cosine 1."""
+    return _scale(d) ** 2
+
+
+def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int32], Floats]:
+    """The ``width`` outputs with the largest products for each input, ties by place.
+
+    Args:
+        inputs: integer vectors, shape (m, d).
+        outputs: integer vectors, shape (k, d).
+        width: 1 ... k.
+
+    Returns:
+        Places of outputs and products, each of shape (width, m): the best ones first.
+    """
+    m, k = len(inputs), len(outputs)
+    places = np.empty((width, m), dtype=np.int32)
+    products = np.empty((width, m), dtype=np.float32)
+    columns, own = outputs.T, np.arange(width)
+    step = max(1, min(_PRODUCTS // k, 1 << 13))  # rows, products and places share 63 bits
+    for at in range(0, m, step):
+        found = inputs[at : at + step] @ columns
+        if width < k:
+            least = np.partition(found, k - width, axis=1)[:, k - width]
+            rows, columns_of = np.nonzero(found >= least[:, None])
+            starts = np.searchsorted(rows, np.arange(len(found)))
+        else:
+            rows, columns_of = np.divmod(np.arange(found.size), k)
+            starts = np.arange(len(found)) * k
+        # One integer for row, product and place: all are different, so the order has no ties.
+        keys = UNIT - found[rows, columns_of].astype(np.int64)
+        keys += rows << 25
+        keys = (keys << 24) + columns_of
+        keys.sort()
+        best = keys[starts + own[:, None]]
+        places[:, at : at + step] = best & ((1 << 24) - 1)
+        products[:, at : at + step] = UNIT - ((best >> 24) & ((1 << 25) - 1))
+    return places, products

@@ -1,0 +1,163 @@
+"""The near set of each word: the outputs most similar to it, up to the same public mass.
+
+Knows integer directions and integer masses.  Must not know epsilon, randomness or strings.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.sampling.directions import directions, ranking
+from dpsan.space import MetricSpace
+
+__all__ = ["Base", "NearSets"]
+
+Ids = NDArray[np.int64]
+Rows = NDArray[np.int32]
+
+_WIDTH: Final = 16
+"""Outputs ranked at first; four times as many for the words whose sets are larger."""
+_WORDS: Final = 8192
+"""Words whose sets are made at once."""
+
+
+class Base(NamedTuple):
+    """A public base distribution in integers."""
+
+    words: Rows
+    """The outputs, ascending row numbers, shape (k,)."""
+    weights: Ids
+    """Their weights b_u >= 1, shape (k,)."""
+    mass: int
+    """Mass of every near set, 1 ... sum of the weights."""
+
+    @property
+    def total(self) -> int:
+        """B, the sum of the weights."""
+        return int(self.weights.sum())
+
+
+def fill(inputs: NDArray[np.float32], outputs: NDArray[np.float32], base: Base) -> dict[str, Any]:
+    """Near sets of words as sparse rows.
+
+    Outputs are taken in descending order of their product with the word, ties by row number, each
+    with all its weight and the last one with what is missing: every row has exactly the base's
+    mass.
+
+    Args:
+        inputs: integer directions of words, shape (m, d).
+        outputs: integer directions of the base's words, shape (k, d).
+
+    Returns:
+        ``sizes``, shape (m,); and one after the other for all rows ``words`` (row numbers) and
+        ``ends`` (cumulative mass within the row).
+    """
+    m, k = len(inputs), len(outputs)
+    sizes = np.zeros(m, dtype=np.int32)
+    found: list[tuple[Ids, Rows, Rows]] = []
+    pending, width = np.arange(m), _WIDTH
+    while len(pending):
+        width = min(width, k)
+        order, _ = ranking(inputs[pending], outputs, width)
+        held = base.weights[order]
+        ends = np.cumsum(held, axis=0)
+        used = (ends - held < base.mass).T
+        full = ends[-1] >= base.mass
+        used[~full] = False
+        sizes[pending] = used.sum(axis=1)
+        rows = np.repeat(pending, sizes[pending])
+        part = np.minimum(ends, base.mass).T[used]
+        found.append((rows, base.words[order.T[used]], part.astype(np.int32)))
+        pending, width = pending[~full], 4 * width
+    rows = np.concatenate([each[0] for each in found])
+    place = np.argsort(rows, kind="stable")
+    return {
+        "sizes": sizes,
+        "words": np.concatenate([each[1] for each in found])[place],
+        "ends": np.concatenate([each[2] for each in found])[place],
+    }
+
+
+class NearSets:
+    """Near sets of all words: from the cache, or made when a word is first met.
+
+    Args:
+        space: the vocabulary.
+        base: the outputs with their weights.
+        key: names the base, for the cache.
+    """
+
+    def __init__(self, space: MetricSpace, base: Base, key: str) -> None:
+        self.space, self.base = space, base
+        self._outputs: NDArray[np.float32] | None = None
+        self._lock = threading.Lock()
+        self.starts = np.full(space.n, -1, dtype=np.int64)
+        """Where the row of each word begins; -1 where it is not made yet."""
+        self.sizes = np.zeros(space.n, dtype=np.int32)
+        self.words = np.empty(0, dtype=np.int32)
+        self.ends = np.empty(0, dtype=np.int32)
+        if space.eager(len(base.words)):
+            self._add(np.arange(space.n), space.table(f"near-sets-1-{key}", self._all))
+
+    def _all(self) -> dict[str, Any]:
+        parts = [
+            self._made(np.arange(at, min(at + _WORDS, self.space.n)))
+            for at in range(0, self.space.n, _WORDS)
+        ]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _made(self, ids: Ids) -> dict[str, Any]:
+        vectors = self.space.vectors
+        if self._outputs is None:
+            self._outputs = directions(vectors[self.base.words])
+        return fill(directions(vectors[ids]), self._outputs, self.base)
+
+    def _add(self, ids: Ids, rows: dict[str, Any]) -> None:
+        sizes = rows["sizes"]
+        first = len(self.words)
+        self.words = np.concatenate([self.words, rows["words"]]) if first else rows["words"]
+        self.ends = np.concatenate([self.ends, rows["ends"]]) if first else rows["ends"]
+        self.sizes[ids] = sizes
+        self.starts[ids] = first + np.cumsum(sizes, dtype=np.int64) - sizes
+
+    def make(self, ids: Ids) -> None:
+        """Make the sets of words (not ⊥) that are missing."""
+        if (self.starts[ids] >= 0).all():
+            return
+        with self._lock:
+            missing = np.unique(ids[self.starts[ids] < 0])
+            for at in range(0, len(missing), _WORDS):
+                part = missing[at : at + _WORDS]
+                self._add(part, self._made(part))
+
+    def masses(self, ids: Ids) -> Ids:
+        """The mass of the sets of words whose sets are made, shape (m,)."""
+        return np.asarray(self.ends[self.starts[ids] + self.sizes[ids] - 1], dtype=np.int64)
+
+    def find(self, ids: Ids, numbers: Ids) -> Ids:
+        """The output at each number below the mass of a word's set, shape (m,)."""
+        low = self.starts[ids]
+        high = low + self.sizes[ids] - 1
+        for _ in range(int(self.sizes[ids].max(initial=1) - 1).bit_length()):
+            middle = (low + high) >> 1
+            beyond = self.ends[middle] <= numbers
+            low = np.where(beyond, middle + 1, low)
+            high = np.where(beyond, high, middle)
+        return np.asarray(self.words[low], dtype=np.int64)
+
+    def row(self, word: int) -> tuple[Rows, Ids]:
+        """Outputs of a word's set and the mass that each has in it."""
+        self.make(np.array([word]))
+        part = slice(self.starts[word], self.starts[word] + self.sizes[word])
+        return self.words[part], np.asarray(np.diff(self.ends[part], prepend=0), dtype=np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()

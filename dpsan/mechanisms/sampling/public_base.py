@@ -1,0 +1,165 @@
+"""Public base distributions, solved for a grid of epsilon, as integers that are kept.
+
+Knows the vocabulary's space and its public counts.  Must not know strings or files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.sampling.base_solver import Problem, solve
+from dpsan.mechanisms.sampling.directions import cosine_unit, directions
+from dpsan.space import MetricSpace
+
+__all__ = [
+    "GRID",
+    "TOTAL",
+    "base_table",
+    "nearest_epsilon",
+    "public_inputs",
+    "solved_base",
+    "table_name",
+]
+
+Arrays = dict[str, NDArray[Any]]
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+GRID: Final = tuple(step / 2 for step in range(2, 25))
+"""Values of epsilon for which a base is solved; between them the nearest one serves."""
+TOTAL: Final = 1 << 20
+"""The integer base weights sum to about this."""
+_FREQUENT: Final = 6000
+_RARE: Final = 2000
+"""Inputs that the solver looks at: the most frequent words, and some of the others."""
+_OUTPUTS: Final = 6000
+"""The most frequent words, among which the outputs are found."""
+_ROUNDS: Final = 40
+_MASSES: Final = (
+    0.25,
+    0.2,
+    0.11,
+    0.073,
+    0.046,
+    0.025,
+    0.0125,
+    0.0061,
+    0.003,
+    0.0014,
+    0.00066,
+    0.00033,
+    0.00017,
+)
+"""Masses of near sets to begin with, at epsilon 1, 2, ..."""
+
+
+def nearest_epsilon(epsilon: float) -> float:
+    """The grid point whose base is used; of two equally near ones the larger."""
+    return min(GRID, key=lambda point: (abs(point - epsilon), -point))
+
+
+def first_mass(epsilon: float) -> float:
+    """A mass of near sets to begin with, as a share of the base."""
+    low = min(max(math.floor(epsilon), 1), len(_MASSES) - 1)
+    here, there = _MASSES[low - 1], _MASSES[low]
+    return max(here + (there - here) * min(max(epsilon - low, 0.0), 1.0), there)
+
+
+def public_inputs(
+    counts: NDArray[np.integer[Any]] | None, n: int, frequent: int, rare: int, prior: float
+) -> tuple[Ids, Floats]:
+    """Words that stand for all inputs, and their shares with sum 1: proportional to count^prior.
+
+    The frequent ones and every s-th other, which stands for s.
+
+    Args:
+        counts: public counts, shape (n,); None takes Zipf's law by rank.
+    """
+    frequent = min(n, frequent)
+    step = max(1, -(-(n - frequent) // max(rare, 1)))
+    ids = np.concatenate([np.arange(frequent), np.arange(frequent, n, step)])
+    seen = 1 / (ids + 2.7) if counts is None else np.maximum(counts[ids], 1).astype(np.float64)
+    if prior != 1:
+        with localcontext() as context:
+            context.prec = 20  # correctly rounded everywhere, which pow of the C library is not
+            power = Decimal(prior)
+            seen = np.array([float(Decimal(each) ** power) for each in seen.tolist()])
+    seen[frequent:] *= step
+    return ids, seen / math.fsum(seen.tolist())
+
+
+def base_table(
+    space: MetricSpace,
+    epsilon: float,
+    counts: NDArray[np.integer[Any]] | None,
+    prior: float,
+    similarity: str,
+    *,
+    frequent: int = _FREQUENT,
+    rare: int = _RARE,
+    outputs: int = _OUTPUTS,
+    rounds: int = _ROUNDS,
+    start: Floats | None = None,
+    told: Callable[[int, int], None] | None = None,
+) -> Arrays:
+    """Solve for a base at a grid point.
+
+    Args:
+        start: a first base of all words, shape (n,); default the square root of the shares.
+
+    Returns:
+        ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of
+        every near set, shape (1,).
+    """
+    ids, shares = public_inputs(counts, space.n, frequent, rare, prior)
+    k = min(space.n, outputs)
+    rows = directions(space.vectors[:k])
+    if start is None:
+        _, weight = public_inputs(counts, space.n, k, 0, prior)
+        start = np.sqrt(weight[:k])
+    problem = Problem(
+        inputs=directions(space.vectors[ids]),
+        shares=shares,
+        outputs=rows,
+        unit=cosine_unit(space.d),
+        growth=float(Decimal(epsilon).exp() - 1),  # correctly rounded everywhere
+        squared=similarity == "squared",
+    )
+    found = solve(problem, start[:k], first_mass(epsilon), rounds=rounds, told=told)
+    base = found.base * (TOTAL / math.fsum(found.base.tolist()))
+    weights = np.floor(base + 0.5).astype(np.int64)
+    keep = weights > 0
+    total = int(weights.sum())
+    return {
+        "words": found.places[keep].astype(np.int32),
+        "base": weights[keep].astype(np.uint32),
+        "mass": np.array([min(max(1, round(found.mass * total)), total)], dtype=np.int64),
+    }
+
+
+def table_name(epsilon: float, prior: float, similarity: str) -> str:
+    """The name of the kept base."""
+    return f"base-1-{epsilon:g}-{prior:g}-{similarity}"
+
+
+def solved_base(
+    space: MetricSpace,
+    epsilon: float,
+    counts: NDArray[np.integer[Any]] | None,
+    prior: float,
+    similarity: str,
+    key: str,
+) -> Arrays:
+    """The kept base of a grid point; see :func:`base_table`.
+
+    Args:
+        key: names counts that are not the vocabulary's own, for the cache.
+    """
+    name = table_name(epsilon, prior, similarity) + key
+    return space.table(name, lambda: base_table(space, epsilon, counts, prior, similarity))
