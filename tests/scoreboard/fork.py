@@ -7,6 +7,7 @@ tried with real commands.
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import select
@@ -24,7 +25,8 @@ from typing import NoReturn
 _NEEDED = (
     "dpsan.cli.app dpsan.cli.rewrite dpsan.run dpsan.audit dpsan.sanitizer dpsan.report faiss"
     " dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv dpsan.mechanisms scipy.special"
-    " filelock dpsan.accounting dpsan.unknown"
+    " filelock dpsan.accounting dpsan.unknown dpsan.cli.progress typer._adapters pydantic.type_adapter"
+    " pydantic.json_schema pydantic.plugin._loader typer._click.decorators fractions zoneinfo"
 )
 
 
@@ -36,6 +38,7 @@ def preload() -> None:
     from dpsan.mechanisms import MECHANISMS
 
     MECHANISMS["laplace"]
+    gc.freeze()  # no fork copies what is only collected
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class Trap:
     def _wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **more: Any) -> Any:
             path = _path(arguments[0], more.get("dir_fd", more.get("src_dir_fd")), arguments[0:1])
-            if not path.startswith(self._inside) and name != "sync":
+            if not f"{path}/".startswith(self._inside) and name != "sync":
                 return real(*arguments, **more)
             self._count += 1
             if self._out is not None:
