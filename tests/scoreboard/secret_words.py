@@ -90,9 +90,9 @@ def failing_stages(size: Size, folder: Path) -> Row:
 
 
 def _searched(
-    row: Row, secret: _Secret, own: Path, done: fork.Done, inputs: set[Path], outputs: bytes = b""
+    row: Row, secret: _Secret, own: Path, done: fork.Done, inputs: set[Path], where: str = ""
 ) -> None:
-    row.count("standard error", secret.within(done.err, known=True))
+    row.count(f"standard error{where}", secret.within(done.err, known=True))
     row.count("standard output", secret.within(done.out))
     for name in ("cache", "tmp", "home"):
         row.count(f"{name} directory", secret.below(own / name, set()))
@@ -108,23 +108,24 @@ def _controls(told: bytes) -> bool:
     return any(byte < 0x20 and byte != 0x0A for byte in told)
 
 
-def _command(name: str) -> list[str]:
+def _command(name: str, where: str) -> list[str]:
     chosen = [] if name.endswith(".txt") else ["-k", "t"]
-    common = "rewrite -v -e 5 -m laplace -E words.txt -a audit -O out".split()
+    common = f"rewrite -v -e 5 -m laplace -E words.txt -a audit {where}".split()
     return [*common, *chosen, name]
 
 
 def _stages(row: Row, size: Size, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None:
     inputs = {"s.txt": "{0}\n", "s.jsonl": '{{"t":"{0}"}}\n', "s.csv": 't\n"{0}"\n'}
     kinds = _KINDS[: size.of(2, 3, len(_KINDS))]
-    for stage, name, kind in itertools.product(_STAGES, inputs, kinds):
+    ways = ["-O out", "", "-i"][: size.of(2, 2, 3)]
+    for stage, name, kind, way in itertools.product(_STAGES, inputs, kinds, ways):
         if size is Size.MUTANT and (stage not in ("lookup", "decode", "sink") or name != "s.csv"):
             continue
         own, env = fresh()
         secret, work = _Secret(), own / "work"
         (work / name).write_text(inputs[name].format(secret.text))
         umask = os.umask(0)
-        done = fork.run(_command(name), work, env, _failing(_STAGES[stage], kind, secret.text))
+        done = fork.run(_command(name, way), work, env, _failing(_STAGES[stage], kind, secret.text))
         os.umask(umask)
         row.tried += done.status != 0
         row.count("a stage that is there no more", b"NO SUCH STAGE" in done.err)
@@ -212,7 +213,8 @@ def _provoked(row: Row, size: Size, fresh: Callable[[], tuple[Path, dict[str, st
         row.tried += 1
         row.count("a provocation that provokes nothing", done.status == 0)
         row.count("internal error", b"internal error" in done.err)
-        _searched(row, secret, own, done, {work / file})
+        first = ", of a first row" if b"{1}" in template else ""
+        _searched(row, secret, own, done, {work / file}, first)
 
 
 def _names(row: Row, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None:

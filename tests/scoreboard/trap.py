@@ -75,10 +75,11 @@ class Trap:
             now = self._count == self.number or (self.sticky and self._sprung == name)
             if now and self.act is not None:
                 self._sprung = name
-                done = real(*arguments, **more) if self.after else None
-                self.act()
-                if self.after:
-                    return done
+                try:
+                    if self.after:
+                        return real(*arguments, **more)
+                finally:
+                    self.act()
             return real(*arguments, **more)
 
         return call
