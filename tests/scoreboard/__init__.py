@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scoreboard import damage, faults, files, kills, records, secret_words, signalled
+from scoreboard import damage, deaths, faults, files, first, kills, records, secret_words, seeds, signalled, streams
 from scoreboard.base import Mutant, Row, Size
 
 ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
@@ -14,6 +14,11 @@ ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
     "hostile": files.hostile_embeddings,
     "records": records.bad_records,
     "signals": signalled.signals,
+    "deaths": deaths.deaths,
+    "first": first.first_runs,
+    "stream": streams.streamed,
+    "latency": streams.latency,
+    "seed": seeds.configurations,
     "secrets": secret_words.failing_stages,
 }
 
@@ -24,5 +29,9 @@ MUTANTS: Final[list[Mutant]] = [
     *files.MUTANTS,
     *records.MUTANTS,
     *signalled.MUTANTS,
+    *deaths.MUTANTS,
+    *first.MUTANTS,
+    *streams.MUTANTS,
+    *seeds.MUTANTS,
     *secret_words.MUTANTS,
 ]
