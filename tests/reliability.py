@@ -94,7 +94,9 @@ def scoreboard(names: list[str], size: Size, *, as_json: bool) -> int:
         )
         print("| figure | target of the full run | done | bad outcomes |\n|---|---|---|---|")
         for row in rows:
-            bad = ", ".join(f"{kind}: {value:g}" for kind, value in row.bad.items())
+            shown = [kind for kind in row.bad if kind in row.red or kind.startswith("%")]
+            bad = ", ".join(f"{kind}: {row.bad[kind]:g}" for kind in shown)
+            bad = bad if row.red else ", ".join(filter(None, [f"0 of {len(row.bad)} kinds", bad]))
             note = f" ({row.note})" if row.note else ""
             print(f"| {row.figure} | {row.target} | {row.tried:,} | {bad}{note} |")
     return int(any(row.red for row in rows))

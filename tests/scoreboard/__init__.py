@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scoreboard import damage, deaths, faults, files, first, kills, records, secret_words, seeds, signalled, streams
+from scoreboard import closed, damage, deaths, faults, files, first, guarantees, kills, moving, records, relations, secret_words, seeds, signalled, streams, suites
 from scoreboard.base import Mutant, Row, Size
 
 ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
@@ -20,6 +20,11 @@ ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
     "latency": streams.latency,
     "seed": seeds.configurations,
     "secrets": secret_words.failing_stages,
+    "relations": relations.same_file,
+    "closed": closed.closed_streams,
+    "moving": moving.moving_files,
+    "suites": suites.public_suites,
+    "verify": guarantees.audited_pairs,
 }
 
 MUTANTS: Final[list[Mutant]] = [
@@ -31,6 +36,11 @@ MUTANTS: Final[list[Mutant]] = [
     *signalled.MUTANTS,
     *deaths.MUTANTS,
     *first.MUTANTS,
+    *moving.MUTANTS,
+    *suites.MUTANTS,
+    *relations.MUTANTS,
+    *closed.MUTANTS,
+    *guarantees.MUTANTS,
     *streams.MUTANTS,
     *seeds.MUTANTS,
     *secret_words.MUTANTS,

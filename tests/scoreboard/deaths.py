@@ -131,16 +131,15 @@ MUTANTS: Final = [
             "batch.py", "batch, first, futures = self._waiting.popleft()",
             "batch, first, futures = self._waiting.pop()",
         ),
-        "the death of a worker is not noticed": (
-            "workers.py", "            theirs.close()  # else", "            pass  # else",
+        "the work of a dead worker waits for ever": (
+            "workers.py", "done = _DiedError()\n                worker.close()", "return",
         ),
         "a batch of a dead worker is left out": (
             "workers.py", "done = _DiedError()\n",
             "done = Sanitized([''] * len(work.texts), [0] * len(work.texts), {}, None)\n",
         ),
         "a dead worker ends without a word": (
-            "cli/guard.py", "        say(str(error))\n        return error.exit_status",
-            "        return error.exit_status",
+            "run.py", "self.complain(str(error))", "pass",
         ),
         "the reader has left and the status is 0": (
             "cli/guard.py", "        _clean_up()\n        return 128 + signal.SIGPIPE",

@@ -42,7 +42,8 @@ def hostile_embeddings(size: Size, folder: Path) -> Row:
         row.count("read though it must be refused", expected[name] == "error" and error is None)
         row.count("refused though there are good rows", expected[name] == "valid" and bool(error))
         pickled = expected[name] == "refused"
-        row.count("not refused as a pickle", pickled and error != "EmbeddingError")
+        said = "pickle" in str(line.get("message")) or "object" in str(line.get("message"))
+        row.count("not refused as a pickle", pickled and (error != "EmbeddingError" or not said))
         row.count("message of several lines", "\n" in str(line.get("message", "")))
     return row
 
@@ -93,8 +94,8 @@ MUTANTS: Final = [
         "the end of a file before the header's count": (
             "embeddings/text_rows.py", "if declared is not None and seen < declared:", "if False:",
         ),
-        "any number of dimensions": (
-            "embeddings/rows.py", "if not 1 <= d <= MAX_DIMENSIONS:", "if False:",
+        "rows that are too long": (
+            "embeddings/text_rows.py", "if found != d:", "if found < d:",
         ),
         "devices and FIFOs are read": (
             "embeddings/files.py", "if not stat.S_ISREG(", "if False and not stat.S_ISREG(",

@@ -155,9 +155,5 @@ MUTANTS: Final = [
         "files of the cache are open to others": (
             "cache_files.py", "os.fchmod(fd, 0o600)", "os.fchmod(fd, 0o644)",
         ),
-        "entries of a killed run are in the way": (
-            "cache_files.py", "        with suppress(FileNotFoundError):\n            discard(dir_fd,"
-            " name)\n    raise", "        raise error\n    raise",
-        ),
     }.items()
 ]  # fmt: skip

@@ -46,6 +46,7 @@ def copied(mutant: Mutant | None, folder: Path) -> Path:
     """A folder with the program, mutated.  Raises MutantError."""
     program = folder / "program"
     shutil.copytree(ROOT / "dpsan", program / "dpsan", ignore=shutil.ignore_patterns("__pycache__"))
+    (program / "vocab").symlink_to(ROOT / "vocab")  # not of the program, but beside it
     if mutant is not None:
         path = program / "dpsan" / mutant.file
         if not path.exists():
