@@ -4,7 +4,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scoreboard import closed, damage, deaths, faults, files, first, guarantees, kills, moving, records, relations, secret_words, seeds, signalled, streams, suites
+from scoreboard import (
+    closed,
+    damage,
+    deaths,
+    faults,
+    files,
+    first,
+    guarantees,
+    kills,
+    moving,
+    records,
+    relations,
+    secret_words,
+    seeds,
+    signalled,
+    streams,
+    suites,
+)
 from scoreboard.base import Mutant, Row, Size
 
 ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {

@@ -1,5 +1,7 @@
 """Files of the cache that are damaged: every one of them, in every way."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import json

@@ -1,5 +1,7 @@
 """Runs in several processes whose reader leaves or whose worker is killed."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,7 @@
 """Calls of the operating system fail, in the real command line."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import errno
@@ -151,9 +153,7 @@ def _two_workers(row: Row, folder: Path, size: Size) -> None:
     it = known(Job("txt", "O", ("-j", "2")), folder, row)
     steps = range(1, len(it.trace) + 1, size.of(20, 8, 1))
     for number in steps:
-        work, done = disturbed(
-            it, lambda work, n=number: Trap(work, n, fails(errno.EIO)).install
-        )
+        work, done = disturbed(it, lambda work, n=number: Trap(work, n, fails(errno.EIO)).install)
         row.tried += 1
         complete = judge(row, it, work, done)
         row.count("unclear message or traceback", not done.clear)

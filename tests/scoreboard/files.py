@@ -1,5 +1,7 @@
 """Embedding files that run code, lie or explode."""
 
+# ruff: noqa: E501, SIM905
+
 from __future__ import annotations
 
 import json

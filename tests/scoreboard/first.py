@@ -1,5 +1,7 @@
 """Concurrent first runs."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import os

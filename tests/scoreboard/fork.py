@@ -1,8 +1,10 @@
 """The command line in a fork of this process: a process of its own, without the start of Python.
 
-What a fork cannot show (streams that are closed from the start, signals before ``main``, workers) is
-tried with real commands.
+What a fork cannot show (streams that are closed from the start, signals before ``main``,
+workers) is tried with real commands.
 """
+
+# ruff: noqa: SIM115
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ from typing import NoReturn
 _NEEDED = (
     "dpsan.cli.app dpsan.cli.rewrite dpsan.run dpsan.audit dpsan.sanitizer dpsan.report faiss"
     " dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv dpsan.mechanisms scipy.special"
-    " filelock dpsan.accounting dpsan.unknown dpsan.cli.progress typer._adapters pydantic.type_adapter"
-    " pydantic.json_schema pydantic.plugin._loader typer._click.decorators fractions zoneinfo"
+    " filelock dpsan.accounting dpsan.unknown dpsan.cli.progress typer._adapters"
+    " pydantic.type_adapter pydantic.json_schema pydantic.plugin._loader typer._click.decorators fractions zoneinfo"
 )
 
 

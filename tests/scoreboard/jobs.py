@@ -4,6 +4,8 @@ Every run has a seed, so its outputs are known to the byte, and an audit.  Whate
 each output must be absent or complete, each input whole, and nothing else may be there.
 """
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import gzip
@@ -114,7 +116,7 @@ def known(job: Job, folder: Path, row: Row, *, cold: bool = False) -> Known:
         done = fork.run(job.arguments, work, env, Trap(below, log=log).install)
         found.after, found.trace, found.out = tree(work), calls(log), done.out
         found.traced = work
-        row.count("undisturbed run failed", done.status != 0 or not found.new + [done.out])
+        row.count("undisturbed run failed", done.status != 0 or not [*found.new, done.out])
         if turn:
             row.count("undisturbed run changed nothing", found.out + b"".join(
                 found.after[name] for name in found.new) == b"".join(found.before.values())
@@ -139,7 +141,9 @@ def judge(row: Row, it: Known, work: Path, done: fork.Done) -> bool:
         if name not in it.before and name not in it.after:
             row.count("temporary left", True)
         elif name == "audit":
-            row.count("audit says what is not so", _audit_wrong(it, data, done.status, complete=complete))
+            row.count(
+                "audit says what is not so", _audit_wrong(it, data, done.status, complete=complete)
+            )
             row.count("audit open to others", (work / name).stat().st_mode & 0o077 != 0)
         else:
             row.count(
@@ -160,7 +164,7 @@ def _without_audit(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _audit_wrong(it: Known, data: bytes, status: int, *, complete: bool) -> bool:
-    """Whole and true after a success; else a beginning of the truth that does not claim to be all."""
+    """Whole and true after a success; else a beginning that does not claim to be all."""
     whole = [_without_time(line) for line in it.after["audit"].splitlines()]
     if status == 0:
         return [_without_time(line) for line in data.splitlines()] != whole or data[-1:] != b"\n"

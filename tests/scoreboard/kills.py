@@ -1,5 +1,7 @@
 """``kill -9`` while an index or outputs are written."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import os
@@ -13,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from scoreboard import fork
-from scoreboard.base import Mutant, Row, Size, embedding_file, environment, tree
+from scoreboard.base import Mutant, Row, Size, embedding_file, environment
 from scoreboard.jobs import Job, again, disturbed, judge, known
 from scoreboard.trap import Trap, calls, signalled
 

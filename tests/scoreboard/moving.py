@@ -1,5 +1,7 @@
 """Files that appear, change, shrink or are replaced by others while a run goes on."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import os
@@ -85,7 +87,9 @@ _EVENTS: Final = {
 
 def moving_files(size: Size, folder: Path) -> Row:
     """What others write meanwhile stays; what is published is whole; the rest is told."""
-    row = Row("files that appear, change, shrink, vanish or are replaced during a run / lost", "≥ 50 / 0")
+    row = Row(
+        "files that appear, change, shrink, vanish or are replaced during a run / lost", "≥ 50 / 0"
+    )
     fork.preload()
     for number, (what, (job, make, name, stays)) in enumerate(_EVENTS.items()):
         own = folder / f"e{number}"

@@ -89,8 +89,7 @@ def measured(name: str, size: Size, program: Path) -> Row:
                 [*command, "--folder", folder],
                 cwd=folder,  # python -m finds what stands here before it looks elsewhere
                 env=_environment(program),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                capture_output=True,
                 text=True,
                 timeout=_SECONDS[size],
             )

@@ -218,7 +218,9 @@ def _parquet(row: Row, size: Size, folder: Path, same: Any, generator: Random) -
             wrong = _arrays(found.read()) != _arrays(new) or outcome.totals.records != 200
             before, after = pq.ParquetFile(path), found
             row.count("parquet: schema or its metadata changed", not _alike(before, after))
-            row.count("parquet: row groups or compression changed", _groups(before) != _groups(after))
+            row.count(
+                "parquet: row groups or compression changed", _groups(before) != _groups(after)
+            )
         except Exception:
             wrong = True
         row.count("parquet: lost, added, reordered or changed", wrong)

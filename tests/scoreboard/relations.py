@@ -1,5 +1,7 @@
 """One file in two roles: what is read is never removed, replaced or written to."""
 
+# ruff: noqa: E501, SIM905
+
 from __future__ import annotations
 
 import os
@@ -42,9 +44,9 @@ _RELATIONS: Final = {
 }  # fmt: skip
 _NAMES: Final[dict[str, Callable[[Path, str], str]]] = {
     "itself": lambda work, name: name,
-    "another path": lambda work, name: f"{Path(name).parent}/../{work.name}/{name}"
-    if "/" not in name
-    else f"./{name}",
+    "another path": lambda work, name: (
+        f"{Path(name).parent}/../{work.name}/{name}" if "/" not in name else f"./{name}"
+    ),
     "absolute": lambda work, name: str(work / name),
     "symbolic link": lambda work, name: _linked(work, name, os.symlink),
     "hard link": lambda work, name: _linked(work, name, os.link),
@@ -60,7 +62,9 @@ def _linked(work: Path, name: str, link: Callable[[str, Path], None]) -> str:
 
 def same_file(size: Size, folder: Path) -> Row:
     """Refused before anything is opened, with and without --force, by every name of the file."""
-    row = Row("same-file relations × names × --force, devices, FIFOs and folders / lost", "≥ 100 / 0")
+    row = Row(
+        "same-file relations × names × --force, devices, FIFOs and folders / lost", "≥ 100 / 0"
+    )
     fork.preload()
     env = environment(folder)
     audit = _audit(folder, env)
@@ -126,7 +130,13 @@ def _state(work: Path) -> dict[str, object]:
 
 
 def _tried(
-    row: Row, work: Path, env: dict[str, str], arguments: list[str], what: str, *, force: bool,
+    row: Row,
+    work: Path,
+    env: dict[str, str],
+    arguments: list[str],
+    what: str,
+    *,
+    force: bool,
     special: bool = False,
 ) -> None:
     before = _state(work)

@@ -1,5 +1,7 @@
 """Planted secrets: stages made to fail with them in hand, messages provoked, processes looked into."""
 
+# ruff: noqa: E501, SIM905
+
 from __future__ import annotations
 
 import builtins
@@ -244,7 +246,9 @@ def _reports(row: Row, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None
     told += fork.run(["report", "--json", "audit"], work, env).out
     fork.run(["report", "--html", "page.html", "audit"], work, env)
     told += (work / "page.html").read_bytes()
-    digests = [kind(text).hexdigest().encode() for kind in (hashlib.sha256, hashlib.sha1, hashlib.md5)]
+    digests = [
+        kind(text).hexdigest().encode() for kind in (hashlib.sha256, hashlib.sha1, hashlib.md5)
+    ]
     row.count("a report holds a digest of the input", any(each in told for each in digests))
     row.tried += 3
     _searched(row, secret, own, done, {work / "s.txt"})

@@ -1,5 +1,7 @@
 """One seed, many ways to run: one output."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import gzip

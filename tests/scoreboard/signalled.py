@@ -1,5 +1,7 @@
 """Signals at the n-th call, at random moments, two at once, and while the program starts."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import itertools
@@ -29,7 +31,9 @@ _LINES: Final = 6_000
 
 def signals(size: Size, folder: Path) -> Row:
     """The status is the signal, nothing is left, every output is whole, nothing is shown."""
-    row = Row("signals at the n-th call and at random moments, one, two or three at once", "≥ 1,000")
+    row = Row(
+        "signals at the n-th call and at random moments, one, two or three at once", "≥ 1,000"
+    )
     fork.preload()
     jobs = [Job("txt", "O"), Job("csv", "-"), Job("jsonl", "i"), Job("txt", "o")]
     for number, job in enumerate(jobs[: size.of(2, 2, 4)]):
@@ -48,9 +52,9 @@ def _at_calls(row: Row, it: Known, size: Size) -> None:
             pair = next(turns)
             work, done = disturbed(
                 it,
-                lambda work, n=number, pair=pair: Trap(
-                    work, n, signalled(*pair), after=n % 2 == 0
-                ).install,
+                lambda work, n=number, pair=pair: (
+                    Trap(work, n, signalled(*pair), after=n % 2 == 0).install
+                ),
             )
             row.tried += 1
             judge(row, it, work, done)
@@ -137,7 +141,7 @@ def _judged(
     if -child.returncode not in sent and not finished:
         bad.append(f"the wait status is not the signal{several}")
     # Before our first line runs, Python shows its own frames; none of them may be ours.
-    if b'/dpsan/' in told if early else b"Traceback" in told or b"internal error" in told:
+    if b"/dpsan/" in told if early else b"Traceback" in told or b"internal error" in told:
         bad.append(f"traceback or other text{several}")
     if _alive(child.pid):
         bad.append("worker left")

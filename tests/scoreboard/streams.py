@@ -1,5 +1,7 @@
 """Memory and latency of endless input."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import os

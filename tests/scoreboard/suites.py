@@ -1,5 +1,7 @@
 """Tables in the manner of public test suites: JSON, CSV, compression, every code point."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import gzip
@@ -100,7 +102,9 @@ def _json(row: Row, same: Any) -> None:
         row.tried += 1
         row.count("JSON: refused though right", out is None)
         if len(line) > 9999:  # too deep for the parser of the reference
-            row.count("JSON: changed", out is None or out.replace(b'o\\"clock', b"here") != line + b"\n")
+            row.count(
+                "JSON: changed", out is None or out.replace(b'o\\"clock', b"here") != line + b"\n"
+            )
         elif out and line.strip():
             was, now = json.loads(line), json.loads(out)
             others = {k: v for k, v in was.items() if k != "t"}

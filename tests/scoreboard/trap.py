@@ -3,6 +3,8 @@
 Counted are the calls that Python makes through :mod:`os` and that concern files below one folder.
 """
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import json
@@ -139,7 +141,9 @@ def undurable(trace: list[Call], target: str) -> str:
         for at, call in enumerate(trace)
         if call.name == "sync" or (call.name in ("fsync", "fdatasync") and call.path == source)
     ]
-    written = [at for at, c in enumerate(trace) if c.name in ("write", "fchmod") and c.path == source]
+    written = [
+        at for at, c in enumerate(trace) if c.name in ("write", "fchmod") and c.path == source
+    ]
     if not any(max(written, default=-1) < at < final for at in synced):
         return "not synced before it got its final name"
     folder = os.path.dirname(target)
