@@ -28,7 +28,8 @@ _NEEDED = (
     "dpsan.cli.app dpsan.cli.rewrite dpsan.run dpsan.audit dpsan.sanitizer dpsan.report faiss"
     " dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv dpsan.mechanisms scipy.special"
     " filelock dpsan.accounting dpsan.unknown dpsan.cli.progress typer._adapters"
-    " pydantic.type_adapter pydantic.json_schema pydantic.plugin._loader typer._click.decorators fractions zoneinfo"
+    " pydantic.type_adapter pydantic.json_schema pydantic.plugin._loader typer._click.decorators"
+    " fractions zoneinfo"
 )
 
 

@@ -125,6 +125,9 @@ def _one(
         published = now.get(name) == it.after[name]
         row.count(f"silent: {what}", done.status == 0 and not published)
         row.count(f"replaced: {what}", now.get(name) != _MINE)
+    if what == "a compressed input shrinks":
+        cut = done.status == 0 and now.get(f"out/{name}") != it.after.get(f"out/{name}")
+        row.count(f"silent: {what}", cut)
     row.count("traceback, internal error or unclear", done.traced or not done.clear)
     row.count("hung", done.hung)
     for each, data in now.items():
