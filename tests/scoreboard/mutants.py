@@ -45,7 +45,7 @@ class Verdict:
 def copied(mutant: Mutant | None, folder: Path) -> Path:
     """A folder with the program, mutated.  Raises MutantError."""
     program = folder / "program"
-    shutil.copytree(ROOT / "dpsan", program / "dpsan", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "dpsan", program / "dpsan")  # with what is compiled: it saves minutes
     (program / "vocab").symlink_to(ROOT / "vocab")  # not of the program, but beside it
     if mutant is not None:
         path = program / "dpsan" / mutant.file
@@ -55,6 +55,8 @@ def copied(mutant: Mutant | None, folder: Path) -> Path:
         if (found := text.count(mutant.old)) != 1:
             raise MutantError(f"STALE: dpsan/{mutant.file} holds its text {found} times")
         path.write_text(text.replace(mutant.old, mutant.new))
+        for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            compiled.unlink()
         module = "dpsan." + mutant.file.removesuffix(".py").replace("/", ".")
         code = f"import {module.removesuffix('.__init__')} as it; print(it.__file__)"
         done = subprocess.run(
@@ -76,7 +78,6 @@ def _environment(program: Path) -> dict[str, str]:
         "PYTHONPATH": str(program),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
