@@ -122,10 +122,10 @@ def _one(
         # It may have got another name (a backup), but must be somewhere.
         row.count(f"lost: {what}", not any(data.endswith(stays) for data in now.values()))
     if what.endswith("appears"):
-        published = now.get(name) == it.after[name]
+        published = now.get(name) == it.after.get(name)
         row.count(f"silent: {what}", done.status == 0 and not published)
         row.count(f"replaced: {what}", now.get(name) != _MINE)
-    if what == "a compressed input shrinks":
+    if what in ("a compressed input shrinks", "an input vanishes"):
         cut = done.status == 0 and now.get(f"out/{name}") != it.after.get(f"out/{name}")
         row.count(f"silent: {what}", cut)
     row.count("traceback, internal error or unclear", done.traced or not done.clear)
@@ -133,7 +133,7 @@ def _one(
     for each, data in now.items():
         if each.startswith("out/") and each != name:
             # Of an input that changed meanwhile, what was read is written, or nothing.
-            partial = data != it.after[each] and not _changed(each, name)
+            partial = data != it.after.get(each) and not _changed(each, name)
             row.count(f"partial output: {what}", partial)
         row.count("temporary left", each.endswith(".tmp"))
     shutil.rmtree(work.parent)

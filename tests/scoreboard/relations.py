@@ -80,6 +80,11 @@ def same_file(size: Size, folder: Path) -> Row:
                 arguments = command.format(make(work, name)).split() + ["--force"] * force
                 _tried(row, work, env, arguments, what, force=force)
                 shutil.rmtree(work)
+    for alias in ("symbolic link", "hard link"):
+        work = folder / alias.replace(" ", "-")
+        _lay(work, audit)
+        arguments = f"{_RUN} -i --force {_NAMES[alias](work, 'b.txt')}".split()
+        _tried(row, work, env, arguments, f"in place by a {alias}", force=True, special=True)
     for what, place in (("device", "null"), ("FIFO", "fifo"), ("folder", "out")):
         for where in ("-a {} a.txt -o new.txt", "-o {} a.txt", "-i {}", "-O {} a.txt"):
             if where.startswith("-O") and what == "folder":

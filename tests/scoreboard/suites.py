@@ -32,7 +32,7 @@ _REFUSED: Final = [
     b'{"a":[1 2],"t":"x"}', b'{"a":[,1],"t":"x"}', b'{"a":[1,,2],"t":"x"}', b'{"a":[1}],"t":"x"}',
     b'{"a":{]},"t":"x"}', b'{,"t":"x"}', b'{"t":"x",,"a":1}', b'{"t"::"x"}', b'{"t":"x" "a":1}', b'"',
     b'{"t":"\\', b'{"t":"\\"}', b"\xff", b'{"t":"x"}/**/', b'{"t":"x"}#', b"[", b"]", b"{", b"*",
-    b'{"a":- 1,"t":"x"}', b'{"a":1_0,"t":"x"}', b'{"a":[' + b"[" * 9999 + b',"t":"x"}',
+    b'{"t":"x"]', b'{"a":- 1,"t":"x"}', b'{"a":1_0,"t":"x"}', b'{"a":[' + b"[" * 9999 + b',"t":"x"}',
 ]  # fmt: skip
 
 # In the manner of csv-spectrum: the file and what must come out; here -> o"clock, there -> a,b.
@@ -57,6 +57,7 @@ _CSV: Final[list[tuple[bytes, bytes]]] = [
     (b"t,n\nhere\n", b""),
     (b"t,n\nhere,1,2\n", b""),
     (b't,n\n"here"x,1\n', b""),
+    (b'n,t\n1,"here"x\n', b""),
     (b't,n\n"here,1\n', b""),
     (b"t\nhere\nthere\n", b't\n"o""clock"\n"a,b"\n'),
     (b"t,n\n" + b'"' + b"\n" * 999 + b'",1\n', b"t,n\n" + b'"' + b"\n" * 999 + b'",1\n'),
