@@ -80,6 +80,14 @@ def same_file(size: Size, folder: Path) -> Row:
                 arguments = command.format(make(work, name)).split() + ["--force"] * force
                 _tried(row, work, env, arguments, what, force=force)
                 shutil.rmtree(work)
+    for what in ("-O out a.txt", "-o new.txt -a old.txt a.txt", "-o old.txt a.txt"):
+        work = folder / f"there-{what[1]}{len(what)}"
+        _lay(work, audit)
+        arguments = f"{_RUN} {what}".split()
+        _tried(
+            row, work, env, arguments, f"exists, no --force, {what[:2]}", force=False, special=True
+        )
+        shutil.rmtree(work)
     for alias in ("symbolic link", "hard link"):
         work = folder / alias.replace(" ", "-")
         _lay(work, audit)
