@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,13 @@ def hostile_embeddings(size: Size, folder: Path) -> Row:
         pickled = expected[name] == "refused"
         said = "pickle" in str(line.get("message")) or "object" in str(line.get("message"))
         row.count("not refused as a pickle", pickled and (error != "EmbeddingError" or not said))
+        special = name in ("fifo.txt", "zero.txt", "null.txt", "random.txt", "zero_words.npy")
+        told_so = "regular" in str(line.get("message"))
+        row.count("a device or FIFO was read", special and not told_so)
+        path = os.path.join(folder, name.replace("\0", ""))
+        short = os.path.isfile(path) and os.path.getsize(path) < 1 << 20
+        hungry = short and "memory" in str(line.get("message"))
+        row.count("memory taken for what a header says", hungry)
         row.count("message of several lines", "\n" in str(line.get("message", "")))
     return row
 

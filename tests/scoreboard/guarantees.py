@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import Mutant, Row, Size
+from scoreboard.base import Mutant, Row, Size, required
 
 _FEW: Final = ["laplace", "exponential", "krr", "knn-response", "gaussian"]
 _OPEN: Final[dict[str, dict[str, Any]]] = {
@@ -33,10 +33,12 @@ def audited_pairs(size: Size, folder: Path) -> Row:
     count = 0
     for name in [each for each in proved if size is not Size.MUTANT or each in _FEW]:
         # Small enough for a vocabulary of this size, large enough to be seen by so many draws.
+        before = count
         for epsilon in size.of((0.5, 2.0), (0.5, 1.0, 4.0), (0.5, 1.0, 4.0)):
             found = _verdict(row, name, epsilon, small, folder, words, draws, "")
             count += found is not None
             row.tried += words * (words - 1) // 2 if found else 0
+        row.count(f"never verified: {name}", count == before)
     for name, epsilon in (("krr", 38.5), ("krr", 700.0), ("zipf-response", 800.0)):
         if size is Size.MUTANT:
             break
@@ -71,7 +73,14 @@ def _made(name: str, epsilon: float, embeddings: Any, folder: Path, options: Any
     from dpsan.sanitizer import Sanitizer
 
     cache = folder / "cache"
-    return Sanitizer(name, epsilon=epsilon, embeddings=embeddings, cache=cache, **options)
+    return Sanitizer(
+        name,
+        epsilon=epsilon,
+        embeddings=embeddings,
+        cache=cache,
+        parameters=required(name),
+        **options,
+    )
 
 
 def _verdict(

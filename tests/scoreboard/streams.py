@@ -176,7 +176,7 @@ def latency(size: Size, folder: Path) -> Row:
     generator = random.Random(9)
     words = "the hospital in paris was here and there zzqx 42 a.b@c.de don't well-known IBM".split()
     times, firsts = [], []
-    commands = ["rewrite -q -e 8", "rewrite -q -e 8 -m laplace -E two.txt"]
+    commands = ["rewrite -q -e 8 -m laplace -E two.txt", "rewrite -q -e 8"]
     for command in commands[: size.of(1, 2, 2)]:
         talk = _Conversation(command.split(), folder, env)
         talk.ready()

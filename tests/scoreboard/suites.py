@@ -32,7 +32,7 @@ _REFUSED: Final = [
     b'{"a":[1 2],"t":"x"}', b'{"a":[,1],"t":"x"}', b'{"a":[1,,2],"t":"x"}', b'{"a":[1}],"t":"x"}',
     b'{"a":{]},"t":"x"}', b'{,"t":"x"}', b'{"t":"x",,"a":1}', b'{"t"::"x"}', b'{"t":"x" "a":1}', b'"',
     b'{"t":"\\', b'{"t":"\\"}', b"\xff", b'{"t":"x"}/**/', b'{"t":"x"}#', b"[", b"]", b"{", b"*",
-    b'{"t":"x"]', b'{"a":- 1,"t":"x"}', b'{"a":1_0,"t":"x"}', b'{"a":[' + b"[" * 9999 + b',"t":"x"}',
+    b'{"t":"x"]', b'{"a":[[1]},"t":"x"}', b'{"a":- 1,"t":"x"}', b'{"a":1_0,"t":"x"}', b'{"a":[' + b"[" * 9999 + b',"t":"x"}',
 ]  # fmt: skip
 
 # In the manner of csv-spectrum: the file and what must come out; here -> o"clock, there -> a,b.
@@ -196,7 +196,7 @@ MUTANTS: Final = [
             "formats/jsonl.py", "if _END.match(raw, at) is None:", "if False:",
         ),
         "brackets of JSON that do not match": (
-            "formats/jsonl.py", "if follows != _CLOSING[opening]:", "if False:",
+            "formats/jsonl.py", "if after[1] != _CLOSING[open_[-1]]:", "if False:",
         ),
         "escapes of JSON are not decoded": (
             "formats/jsonl.py", 'if "\\\\" not in text:', "if True:",
