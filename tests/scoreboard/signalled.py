@@ -195,9 +195,6 @@ MUTANTS: Final = [
             "batch.py", "except BaseException:\n            sink.discard()\n",
             "except BaseException:\n            sink.commit()\n",
         ),
-        "outputs are written under their final names": (
-            "files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
-        ),
         "a temporary is remembered too late": (
             "files.py", "        _UNFINISHED.add(self._temporary)\n", "",
         ),

@@ -94,7 +94,7 @@ def _one(
     row.tried = round(row.tried + sent / 2**30, 3)
     growth = 100 * (late - early) / max(early, 1)
     row.bad[f"% growth, {what}"] = round(growth, 2)
-    row.count(f"growth over 2 %, {what}", growth >= size.of(8, 4, 2))
+    row.count(f"growth over 2 %, {what}", growth >= size.of(3, 3, 2))
     row.note += f"{what}: peak {late >> 10} MiB, {sent / 2**20 / seconds:.2f} MiB/s; "
 
 
