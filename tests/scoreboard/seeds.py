@@ -254,9 +254,5 @@ MUTANTS: Final = [
         "pieces of a cluster count texts anew": (
             "cluster/work.py", "first=piece.first_text,", "first=0,",
         ),
-        "a row depends on the rows beside it": (
-            "mechanisms/samplers.py", "scores = self.scores(padded)[: len(rows)]",
-            "scores = self.scores(padded)[: len(rows)] * (1 + 0.5 * (len(rows) % 2))",
-        ),
     }.items()
 ]  # fmt: skip
