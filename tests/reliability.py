@@ -2,6 +2,10 @@
 
 Every row is a count of attempts and the bad outcomes among them; the targets are those of the full
 run, and what was done is printed beside them.  Exit status 1 if anything bad happened.
+
+``--mutants`` asks the rows themselves: each stands beside a list of mutants, the program broken on
+purpose, and must turn red for every one of them.  Exit status 1 if a mutant survives, is stale, or
+a row is red without one.
 """
 
 from __future__ import annotations
@@ -15,53 +19,33 @@ import platform
 import resource
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "formats"), str(ROOT / "tests" / "embeddings"), str(ROOT)]
+_PROGRAM = os.environ.get("RELIABILITY_PROGRAM", str(ROOT))
+sys.path[:0] = [str(ROOT / "tests" / "formats"), str(ROOT / "tests" / "embeddings"), _PROGRAM]
 
-from scoreboard.base import Row  # noqa: E402
-from scoreboard.deaths import deaths  # noqa: E402
-from scoreboard.faults import faults  # noqa: E402
-from scoreboard.files import corrupted_cache, hostile_embeddings, killed_index  # noqa: E402
-from scoreboard.privacy import audited_pairs, failing_stages  # noqa: E402
-from scoreboard.processes import first_runs, signals  # noqa: E402
-from scoreboard.records import bad_records  # noqa: E402
-from scoreboard.streams import configurations, latency, streamed  # noqa: E402
-
-ROWS: Final[dict[str, Callable[[bool, Path], Row]]] = {
-    "faults": faults,
-    "kill": killed_index,
-    "cache": corrupted_cache,
-    "hostile": hostile_embeddings,
-    "records": bad_records,
-    "signals": signals,
-    "deaths": deaths,
-    "first": first_runs,
-    "stream": streamed,
-    "latency": latency,
-    "seed": configurations,
-    "secrets": failing_stages,
-    "verify": audited_pairs,
-}
+from scoreboard import MUTANTS, ROWS  # noqa: E402
+from scoreboard.base import Row, Size  # noqa: E402
+from scoreboard.mutants import MutantError, measured, verdicts  # noqa: E402
 
 
-def measured(names: list[str], quick: bool) -> Iterator[Row]:
-    """The rows, one after the other."""
+def rows_of(names: list[str], size: Size) -> Iterator[Row]:
+    """The rows, one after the other, each in a process of its own."""
     for name in names:
-        with tempfile.TemporaryDirectory(prefix="dpsan-reliability-") as folder:
-            started = time.perf_counter()
-            before = source_digest()
-            row = ROWS[name](quick, Path(folder))
-            # New processes import what is on disk now: such a row says nothing.
-            row.count("INVALID: the source changed meanwhile", source_digest() != before)
-            row.seconds = round(time.perf_counter() - started, 1)
-            yield row
+        started = time.perf_counter()
+        before = source_digest()
+        try:
+            row = measured(name, size, ROOT)
+        except MutantError as error:
+            row = Row(name, "", 0, {str(error): 1})
+        # New processes import what is on disk now: such a row says nothing.
+        row.count("INVALID: the source changed meanwhile", source_digest() != before)
+        row.seconds = round(time.perf_counter() - started, 1)
+        yield row
 
 
 def source_digest() -> str:
@@ -94,22 +78,15 @@ def machine() -> dict[str, str]:
     }
 
 
-def main() -> int:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
-    parser.add_argument("--quick", action="store_true", help="smaller counts, for CI")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if unknown := set(given.rows) - set(ROWS):
-        parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def scoreboard(names: list[str], size: Size, *, as_json: bool) -> int:
+    """Print the table of the rows."""
     rows = []
-    for row in measured(given.rows or list(ROWS), given.quick):
+    for row in rows_of(names, size):
         rows.append(row)
-        print(f"{row.seconds:6.1f} s  {row.figure}", file=sys.stderr, flush=True)
-    about = machine() | {"run": "quick" if given.quick else "full"}
-    if given.json:
+        told = f": {', '.join(row.red)}" if row.red else ""
+        print(f"{row.seconds:6.1f} s  {row.figure}{told}", file=sys.stderr, flush=True)
+    about = machine() | {"run": size.name.lower()}
+    if as_json:
         print(json.dumps({**about, "rows": [asdict(row) for row in rows]}, indent=2))
     else:
         print(
@@ -117,10 +94,51 @@ def main() -> int:
         )
         print("| figure | target of the full run | done | bad outcomes |\n|---|---|---|---|")
         for row in rows:
-            bad = ", ".join(f"{kind}: {value:g}" for kind, value in row.bad.items())
+            shown = [kind for kind in row.bad if kind in row.red or kind.startswith("%")]
+            bad = ", ".join(f"{kind}: {row.bad[kind]:g}" for kind in shown)
+            bad = bad if row.red else ", ".join(filter(None, [f"0 of {len(row.bad)} kinds", bad]))
             note = f" ({row.note})" if row.note else ""
             print(f"| {row.figure} | {row.target} | {row.tried:,} | {bad}{note} |")
-    return int(any(row.failed for row in rows))
+    return int(any(row.red for row in rows))
+
+
+def mutants(names: list[str]) -> int:
+    """Print the table of the mutants."""
+    chosen = [each for each in MUTANTS if each.row in names]
+    print("| row | mutant | seconds | turned red by |\n|---|---|---|---|", flush=True)
+    failed = caught = 0
+    for each in verdicts(chosen, names):
+        failed += bool(each.problem)
+        caught += bool(each.mutant and not each.problem)
+        what = "; ".join(filter(None, [each.problem, *each.caught_by]))
+        name = each.mutant or "(none: the program as it is)"
+        print(f"| {each.row} | {name} | {each.seconds:.0f} | {what} |", flush=True)
+    print(f"\n{caught} of {len(chosen)} mutants caught, {failed} failures")
+    return int(failed > 0)
+
+
+def main() -> int:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
+    parser.add_argument("--quick", action="store_true", help="smaller counts, for CI")
+    parser.add_argument("--mutants", action="store_true", help="are the rows able to turn red?")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--size", default="QUICK", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if unknown := set(given.rows) - set(ROWS):
+        parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if given.child:
+        row = ROWS[given.child](Size[given.size], given.folder)
+        print(json.dumps(asdict(row)))
+        return 0
+    names = given.rows or list(ROWS)
+    if given.mutants:
+        return mutants(names)
+    return scoreboard(names, Size.QUICK if given.quick else Size.FULL, as_json=given.json)
 
 
 if __name__ == "__main__":

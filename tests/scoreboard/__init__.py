@@ -1,1 +1,64 @@
 """The rows of ``tests/reliability.py``, by subject."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from scoreboard import (
+    closed,
+    damage,
+    deaths,
+    faults,
+    files,
+    first,
+    guarantees,
+    kills,
+    moving,
+    records,
+    relations,
+    secret_words,
+    seeds,
+    signalled,
+    streams,
+    suites,
+)
+from scoreboard.base import Mutant, Row, Size
+
+ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
+    "faults": faults.faults,
+    "kill": kills.killed,
+    "cache": damage.corrupted_cache,
+    "hostile": files.hostile_embeddings,
+    "records": records.bad_records,
+    "signals": signalled.signals,
+    "deaths": deaths.deaths,
+    "first": first.first_runs,
+    "stream": streams.streamed,
+    "latency": streams.latency,
+    "seed": seeds.configurations,
+    "secrets": secret_words.failing_stages,
+    "relations": relations.same_file,
+    "closed": closed.closed_streams,
+    "moving": moving.moving_files,
+    "suites": suites.public_suites,
+    "verify": guarantees.audited_pairs,
+}
+
+MUTANTS: Final[list[Mutant]] = [
+    *faults.MUTANTS,
+    *kills.MUTANTS,
+    *damage.MUTANTS,
+    *files.MUTANTS,
+    *records.MUTANTS,
+    *signalled.MUTANTS,
+    *deaths.MUTANTS,
+    *first.MUTANTS,
+    *moving.MUTANTS,
+    *suites.MUTANTS,
+    *relations.MUTANTS,
+    *closed.MUTANTS,
+    *guarantees.MUTANTS,
+    *streams.MUTANTS,
+    *seeds.MUTANTS,
+    *secret_words.MUTANTS,
+]

@@ -5,14 +5,33 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
+from typing import Final, TypeVar
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+PROGRAM_VARIABLE: Final = "RELIABILITY_PROGRAM"
+PROGRAM: Final = Path(os.environ.get(PROGRAM_VARIABLE, ROOT))
+"""The folder that holds the ``dpsan`` package under test: a copy with a mutant, or our own."""
 
 DPSAN = [sys.executable, "-m", "dpsan"]
 TWO = "here 0 9\nthere 9 0\n"
+
+_T = TypeVar("_T")
+
+
+class Size(Enum):
+    """How much a row does: enough to tell each of its mutants, for CI, or for the figures."""
+
+    MUTANT = 0
+    QUICK = 1
+    FULL = 2
+
+    def of(self, mutant: _T, quick: _T, full: _T) -> _T:
+        """The value of this size."""
+        return (mutant, quick, full)[self.value]
 
 
 @dataclass
@@ -31,32 +50,62 @@ class Row:
         self.bad[kind] = self.bad.get(kind, 0) + bool(wrong)
 
     @property
-    def failed(self) -> bool:
-        """Whether anything bad happened."""
-        return any(value > 0 for kind, value in self.bad.items() if not kind.startswith("%"))
+    def red(self) -> list[str]:
+        """The kinds of bad outcomes that happened; ``%`` begins a measure that is none."""
+        return [kind for kind, value in self.bad.items() if value > 0 and not kind.startswith("%")]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The program broken on purpose: in one file one text is replaced by another.
+
+    ``old`` stands exactly once in ``file``, else the mutant is stale: the program has changed and
+    nobody knows any more whether the row would see this fault.
+    """
+
+    row: str
+    name: str
+    file: str
+    """Below ``dpsan/``."""
+    old: str
+    new: str
 
 
 def environment(folder: Path) -> dict[str, str]:
     """The caller's, without its dpsan settings; everything written goes below the folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
     for name in ("cache", "tmp", "home"):
-        (folder / name).mkdir(exist_ok=True)
+        (folder / name).mkdir(exist_ok=True, parents=True)
     return {
         **kept,
         "DPSAN_CACHE_DIR": str(folder / "cache"),
         "TMPDIR": str(folder / "tmp"),
         "HOME": str(folder / "home"),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(PROGRAM),
         "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
     }
 
 
-def leftovers(folder: Path) -> list[Path]:
-    """Temporary files."""
-    return [path for path in folder.rglob("*") if path.name.endswith(".tmp")]
+def required(mechanism: str) -> dict[str, str]:
+    """Values of the parameters that a mechanism cannot do without."""
+    from dpsan.mechanisms import MECHANISMS
+
+    known = MECHANISMS[mechanism].parameters()
+    return {name: about.example for name, about in known.items() if about.required}
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The content of every regular file below a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def embedding_file(path: Path, words: int = 20_000, dimensions: int = 20) -> Path:
+    """Words w0, w1 ... with Gaussian vectors."""
     generator = np.random.default_rng(1)
     with path.open("w") as out:
         for number in range(words):

@@ -1,91 +1,154 @@
 """Runs in several processes whose reader leaves or whose worker is killed."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
-from scoreboard.base import DPSAN, TWO, Row, environment
+from scoreboard.base import DPSAN, Mutant, Row, Size, embedding_file, environment
 
-_TOLD = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+_TOLD: Final = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+_WORDS: Final = 400
 
 
-def deaths(quick: bool, folder: Path) -> Row:
-    """Endless input, two workers: one is killed, or the reader leaves, at a random moment."""
-    row = Row("readers that left and workers killed, -j 2", "≥ 500")
-    (folder / "two.txt").write_text(TWO)
+def deaths(size: Size, folder: Path) -> Row:
+    """Endless numbered lines, two workers: what was written is a beginning of the truth.
+
+    One worker or both are killed, or the reader leaves, at a random moment.
+    """
+    row = Row("readers that left and workers killed, -j 2; lines compared, in order", "≥ 500")
+    embedding_file(folder / "e.txt", _WORDS)
     env = environment(folder)
     generator = random.Random(8)
-    moments = [(number % 2 == 0, generator.uniform(0.0, 0.3)) for number in range(1 << 12)]
-
-    def one(killed: bool, moment: float) -> tuple[bool, bool, bool]:
-        with (
-            subprocess.Popen(["yes", "here there, here"], stdout=subprocess.PIPE) as words,
-            subprocess.Popen(
-                [*DPSAN, "rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "-j2"],
-                cwd=folder,
-                env=env,
-                stdin=words.stdout,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            ) as child,
-        ):
-            words.stdout.close()
-            with ThreadPoolExecutor(1) as pool:
-                written = pool.submit(_read, child, moment, not killed)
-                if killed:
-                    time.sleep(0.5 + moment)  # some before the first answer, most after it
-                    _kill_worker(child.pid, moment)
-                try:
-                    status = child.wait(60)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-                    words.kill()
-                    return True, False, False
-                cut = not written.result()
-            told = child.stderr.read()
-            words.kill()
-        right = (1, _TOLD) if killed else (128 + signal.SIGPIPE, b"")
-        return False, (status, told) != right, cut
-
-    with ThreadPoolExecutor(2) as pool:
-        for hung, wrong, cut in pool.map(lambda each: one(*each), moments[: 16 if quick else 500]):
-            row.tried += 1
-            row.count("hung", hung)
-            row.count("wrong status or message", wrong)
-            row.count("output cut inside a record", cut)
+    subprocess.run([*DPSAN, "index", "e.txt"], cwd=folder, env=env, capture_output=True)
+    for number in range(size.of(3, 16, 500)):
+        what = ("worker", "reader", "both workers")[number % 3]
+        moment = 0.0 if number < 3 and size is Size.MUTANT else generator.uniform(0.0, 0.6)
+        row.tried += 1
+        for kind in _one(folder, env, what, moment):
+            row.count(kind, True)
+        if "hung" in row.bad and size is Size.MUTANT:
+            break
     return row
 
 
-def _read(child: subprocess.Popen[bytes], moment: float, leave: bool) -> bool:
-    """Read all, or leave after the first lines and a moment; whether all lines were whole."""
-    line = child.stdout.readline()
-    whole = line in (b"", b"here there, here\n")
-    if leave:
-        time.sleep(moment / 3)
-        child.stdout.close()
-        return whole
-    end = line
-    while piece := child.stdout.read(1 << 20):
-        end = piece
-    return whole and end[-1:] in (b"", b"\n")
+def _line(number: int) -> bytes:
+    at = number % _WORDS
+    return b"w%d w%d, w%d!\n" % (at, (number // _WORDS) % _WORDS, (7 * at) % _WORDS)
 
 
-def _kill_worker(parent: int, moment: float) -> None:
-    """Kill one of the two workers, when they have been started."""
-    for _ in range(1000):
-        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        working = [
-            each
-            for each in children
-            if b"multiprocessing-fork" in Path(f"/proc/{each}/cmdline").read_bytes()
-        ]
-        if len(working) == 2:
-            os.kill(int(working[moment > 0.15]), signal.SIGKILL)
-            return
-        time.sleep(0.01)
+def _feed(child: subprocess.Popen[bytes]) -> None:
+    """Lines without end, all different."""
+    assert child.stdin is not None
+    number = 0
+    with contextlib.suppress(OSError, ValueError):
+        while True:
+            child.stdin.write(b"".join(_line(number + each) for each in range(2000)))
+            number += 2000
+
+
+def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[str]:
+    child = subprocess.Popen(
+        # So large an epsilon changes no word: every line of the output is known.
+        [*DPSAN, *"rewrite -q -e 100000 -m laplace -E e.txt -j2".split()],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    threading.Thread(target=_feed, args=(child,), daemon=True).start()
+    pieces: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while piece := os.read(child.stdout.fileno(), 1 << 20):
+                pieces.append(piece)
+                if what == "reader" and sum(map(len, pieces)) > 1 << 18:
+                    time.sleep(moment / 3)
+                    child.stdout.close()
+                    return
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    if what != "reader":
+        deadline = time.monotonic() + 30
+        while not pieces and child.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(moment)
+        for process in _workers(child.pid)[: 1 if what == "worker" else 2]:
+            os.kill(process, signal.SIGKILL)
+    bad = []
+    try:
+        status = child.wait(40)
+    except subprocess.TimeoutExpired:
+        bad.append("hung")
+        for process in [*_workers(child.pid), child.pid]:
+            os.kill(process, signal.SIGKILL)
+        status = child.wait()
+    reader.join()
+    told = child.stderr.read()
+    for stream in (child.stdin, child.stderr):
+        with contextlib.suppress(OSError):
+            stream.close()  # type: ignore[union-attr]
+    right = (128 + signal.SIGPIPE, b"") if what == "reader" else (1, _TOLD)
+    if not bad and (status, told) != right:
+        bad.append("wrong status or message")
+    out = b"".join(pieces)
+    if what != "reader" and not out.endswith(b"\n"):
+        bad.append("output cut inside a record")
+    lines = out.split(b"\n")[:-1]
+    if any(line + b"\n" != _line(number) for number, line in enumerate(lines)):
+        bad.append("lost, added, reordered or changed")
+    if not lines:
+        bad.append("nothing written before")
+    return bad
+
+
+def _workers(parent: int) -> list[int]:
+    """The processes that draw."""
+    out = []
+    with contextlib.suppress(OSError):
+        for each in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+            if b"multiprocessing-fork" in Path(f"/proc/{each}/cmdline").read_bytes():
+                out.append(int(each))
+    return out
+
+
+MUTANTS: Final = [
+    Mutant("deaths", name, *change)
+    for name, change in {
+        "batches are written in another order": (
+            "batch.py", "batch, first, futures = self._waiting.popleft()",
+            "batch, first, futures = self._waiting.pop()",
+        ),
+        "the work of a dead worker waits for ever": (
+            "workers.py", "done = _DiedError()\n                worker.close()", "return",
+        ),
+        "a batch of a dead worker is left out": (
+            "workers.py", "done = _DiedError()\n",
+            "done = Sanitized([''] * len(work.texts), [0] * len(work.texts), {}, None)\n",
+        ),
+        "a dead worker ends without a word": (
+            "run.py", "self.complain(str(error))", "pass",
+        ),
+        "the reader has left and the status is 0": (
+            "cli/guard.py", "        _clean_up()\n        return 128 + signal.SIGPIPE",
+            "        _clean_up()\n        return 0",
+        ),
+        "a reader that leaves is an error with a message": (
+            "files.py", "            except BrokenPipeError:\n                raise\n", "",
+        ),
+    }.items()
+]  # fmt: skip

@@ -1,179 +1,217 @@
-"""Calls of the operating system fail."""
+"""Calls of the operating system fail, in the real command line."""
 
-# ruff: noqa: BLE001, B023
+# ruff: noqa: E501
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 from pathlib import Path
+from typing import Final
 
-from scoreboard.base import Row, leftovers
+from scoreboard import fork
+from scoreboard.base import Mutant, Row, Size
+from scoreboard.jobs import Job, Known, again, disturbed, judge, known
+from scoreboard.trap import Trap, fails, undurable
 
-
-def _inputs(folder: Path, kind: str) -> list[str]:
-    body = {
-        "text": b"here there\nhere\n\n" * 20,
-        "jsonl": b'{"t":"here there","n":1.10}\n' * 20,
-        "csv": b't,n\n"here\nthere",1\n' + b"here,2\n" * 20,
-    }[kind]
-    name = {"text": "txt"}.get(kind, kind)
-    (folder / f"a.{name}").write_bytes(body)
-    import gzip
-
-    (folder / f"b.{name}.gz").write_bytes(gzip.compress(body, mtime=0))
-    return [f"a.{name}", f"b.{name}.gz"]
+_CODES: Final = [
+    errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EACCES, errno.EROFS, errno.ENFILE,
+    errno.ETIMEDOUT,
+]  # fmt: skip
 
 
-class _Faults:
-    """Makes the n-th call of one function of :mod:`os` fail."""
-
-    def __init__(self, name: str, number: int, code: int) -> None:
-        self.name, self.left, self.code, self.hit = name, number, code, False
-        self.real = getattr(os, name)
-
-    def __enter__(self) -> _Faults:
-        setattr(os, self.name, self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        setattr(os, self.name, self.real)
-
-    def __call__(self, *arguments: object, **more: object) -> object:
-        self.left -= 1
-        if self.left == 0:
-            self.hit = True
-            raise OSError(self.code, os.strerror(self.code))
-        return self.real(*arguments, **more)
-
-
-def faults(quick: bool, folder: Path) -> Row:
-    """The n-th write, read, sync, rename ... fails, for every n."""
-    from identity import identity
-
-    from dpsan.audit import AuditWriter
-    from dpsan.batch import Inplace, Plan
-    from dpsan.errors import DpsanError
-    from dpsan.files import discard_unfinished
-    from dpsan.formats.base import ReadOptions
-    from dpsan.run import Run
-
+def faults(size: Size, folder: Path) -> Row:
+    """The n-th call fails, for every n: status, message, files and audit must all say so."""
     row = Row(
-        "n-th-call faults injected (write, read, open, fsync, fchmod, rename, link, alloc)",
+        "n-th-call faults injected (open, read, write, sync, rename, link, memory ...), by command",
         "≥ 2,000",
     )
-    sanitizer = identity()
-    real_sanitize = sanitizer.sanitize
-    codes = (
-        [errno.ENOSPC, errno.EIO]
-        if quick
-        else [
-            errno.ENOSPC,
-            errno.EIO,
-            errno.EDQUOT,
-            errno.EMFILE,
-            errno.EACCES,
-            errno.EROFS,
-            errno.ENFILE,
-            errno.ETIMEDOUT,
-        ]
-    )
-    kinds = ["text", "jsonl", "csv"]
-    here = os.getcwd()
-    calls = ["write", "read", "open", "fsync", "fchmod", "rename", "link", "alloc"]
-    for kind, mode, code, call in (
-        (k, m, c, f) for k in kinds for m in ("O", "o", "i") for c in codes for f in calls
-    ):
-        number = 0
-        while True:
-            number += 1
-            work = folder / f"f{row.tried}"
-            work.mkdir()
-            os.chdir(work)
-            names = _inputs(work, kind)
-            if mode == "o":
-                names = names[:1]
-            originals = {name: Path(name).read_bytes() for name in names}
-
-            def run(*, resume: bool, force: bool = False) -> Run:
-                output = {"O": Path("out"), "o": Path("one.gz"), "i": Inplace(".orig")}[mode]
-                plan = Plan(
-                    "auto",
-                    ReadOptions(fields=() if kind == "text" else ("t",)),
-                    force=force,
-                    batch=7,
-                )
-                inputs = [Path(name) for name in names]
-                return Run(sanitizer, plan, b"k" * 32, inputs, output, mode == "O", resume)
-
-            fault = _Faults("getpid" if call == "alloc" else call, number, code)
-            left = number
-            if call == "alloc":
-
-                def hungry(*arguments: object, **more: object) -> object:
-                    nonlocal left
-                    left -= 1
-                    if left == 0:
-                        fault.hit = True
-                        raise MemoryError
-                    return real_sanitize(*arguments, **more)
-
-                sanitizer.sanitize = hungry  # type: ignore[method-assign]
-            lines: list[str] = []
-            traced = False
-            failed = False
-            try:
-                with fault:
-                    attempt = run(resume=False)
-                    with AuditWriter(Path("audit"), sanitizer) as attempt.audit:
-                        result = attempt.execute()
-                    lines, failed = result.failed, bool(result.failed)
-            except (DpsanError, MemoryError, BrokenPipeError) as error:
-                lines, failed = [str(error)], True
-            except BaseException:
-                traced = True
-            finally:
-                sanitizer.sanitize = real_sanitize  # type: ignore[method-assign]
-            discard_unfinished()  # what the guard does last
-            if not fault.hit:
-                os.chdir(here)
-                shutil.rmtree(work)
-                break
-            row.tried += 1
-            row.count("unclear message", any("\n" in line for line in lines) or traced)
-            row.count("temporary left", bool(leftovers(work)))
-            partial = False
-            for name in names:
-                if mode == "O" and (work / "out" / name).exists():
-                    partial |= _content(work / "out" / name) != _content_of(originals[name], name)
-                if mode == "i":
-                    partial |= _content(work / name) != _content_of(originals[name], name)
-            if mode == "o" and (work / "one.gz").exists():
-                partial |= _content(work / "one.gz") != originals[names[0]]
-            row.count("partial output", partial)
-            try:
-                again = run(resume=mode == "O", force=mode != "O")
-                with AuditWriter(Path("audit"), sanitizer, force=True) as again.audit:
-                    row.count("next run failed", bool(again.execute().failed))
-            except BaseException:
-                row.count("next run failed", True)
-            row.count(
-                "silent",
-                not failed
-                and not traced
-                and call not in ("read", "open", "link", "rename", "fchmod", "fsync"),
-            )
-            os.chdir(here)
-            shutil.rmtree(work)
+    fork.preload()
+    jobs = [Job("txt", "O")]
+    if size is not Size.MUTANT:
+        jobs += [Job("csv", "o"), Job("jsonl", "i"), Job("txt", "-"), Job("jsonl", "O")]
+    else:
+        jobs += [Job("txt", "i"), Job("csv", "-")]
+    if size is Size.FULL:
+        jobs += [Job(kind, mode) for kind in ("txt", "csv") for mode in "Oi"]
+    for number, job in enumerate(jobs):
+        own = folder / f"job{number}"
+        own.mkdir()
+        it = known(job, own, row)
+        for name in it.new:
+            why = undurable(it.trace, str(it.traced / name))
+            row.count(f"a power cut: {why}", bool(why) and ".orig" not in name)
+        _audit_synced(row, it)
+        for code in _CODES[: size.of(1, 2, len(_CODES))]:
+            _every_call(row, it, code, size)
+        _short_writes(row, it)
+        _memory(row, it, size)
+    if size is not Size.MUTANT:
+        own = folder / "cold"
+        own.mkdir()
+        it = known(Job("txt", "O"), own, row, cold=True)
+        _cache_calls(row, it)
+        _two_workers(row, folder / "two", size)
     return row
 
 
-def _content(path: Path) -> bytes:
-    return _content_of(path.read_bytes(), path.name)
+def _every_call(row: Row, it: Known, code: int, size: Size) -> None:
+    sticky = code == errno.ENOSPC  # a full disk stays full
+    tried = set()
+    for number, call in enumerate(it.trace, start=1):
+        kind = call.name, re.sub("[0-9a-f]{16}", "", call.path)
+        if size is Size.MUTANT and (kind in tried or (it.job.mode != "O" and "b." in call.path)):
+            continue
+        tried.add(kind)
+        work, done = disturbed(
+            it, lambda work, n=number: Trap(work, n, fails(code), sticky=sticky).install
+        )
+        row.tried += 1
+        complete = judge(row, it, work, done)
+        row.count("unclear message or traceback", not done.clear)
+        # Whoever makes a folder that is there already may ignore the error.
+        silent = done.status == 0 and not (call.name == "mkdir" and complete)
+        row.count("silent: a call failed and the status is 0", silent)
+        row.count("another status than 1 or 2", done.status not in (0, 1, 2))
+        # What has nothing to do with the second input must not keep it from being done.
+        other = f"out/b.{it.job.kind}.gz"
+        alone = Path(call.path).name.lstrip(".").startswith("a.") and call.name != "mkdir"
+        if it.job.mode == "O" and alone and not sticky:
+            row.count("a fault of one file ended the batch", not (work / other).exists())
+        if not complete and (size is not Size.MUTANT or call.name in ("write", "rename")):
+            again(row, it, work)
+        shutil.rmtree(work.parent)
 
 
-def _content_of(data: bytes, name: str) -> bytes:
-    import gzip
+def _short_writes(row: Row, it: Known) -> None:
+    """The system may always write less than it was given."""
+    write = os.write
 
-    return gzip.decompress(data) if name.endswith(".gz") else data
+    def install() -> None:
+        os.write = lambda descriptor, data: write(descriptor, bytes(data)[: 1 + len(data) // 2])
+
+    work, done = disturbed(it, lambda _: install)
+    row.tried += 1
+    row.count("short writes lose data", not judge(row, it, work, done) or done.status != 0)
+    shutil.rmtree(work.parent)
+
+
+def _memory(row: Row, it: Known, size: Size) -> None:
+    """Memory is short where words are drawn, for the first, the second ... batch."""
+    from dpsan.sanitizer import Sanitizer
+
+    real = Sanitizer.sanitize
+
+    for number in range(1, size.of(2, 4, 12)):
+        left = number
+
+        def hungry(*arguments: object, **more: object) -> object:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise MemoryError
+            return real(*arguments, **more)
+
+        def install(hungry: object = hungry) -> None:
+            Sanitizer.sanitize = hungry  # type: ignore[method-assign,assignment]
+
+        work, done = disturbed(it, lambda _, install=install: install)
+        row.tried += 1
+        complete = judge(row, it, work, done)
+        row.count("unclear message or traceback", not done.clear)
+        row.count("silent: no memory and the status is 0", done.status == 0 and not complete)
+        shutil.rmtree(work.parent)
+        if complete:
+            break
+
+
+def _audit_synced(row: Row, it: Known) -> None:
+    at = [n for n, call in enumerate(it.trace) if call.path.endswith("/audit")]
+    last = [it.trace[n].name for n in at if it.trace[n].name in ("write", "fsync", "fdatasync")]
+    row.count("a power cut: the audit is not synced", last[-1:] == ["write"])
+
+
+def _cache_calls(row: Row, it: Known) -> None:
+    """A cache that fails costs time, never the run."""
+    for number in range(1, len(it.trace) + 1):
+        cache = it.folder / "cache"
+        shutil.rmtree(cache)
+        cache.mkdir()
+        work, done = disturbed(
+            it, lambda _, n=number, cache=cache: Trap(cache, n, fails(errno.EIO)).install
+        )
+        row.tried += 1
+        row.count("a failing cache failed the run", not judge(row, it, work, done) or done.status)
+        shutil.rmtree(work.parent)
+
+
+def _two_workers(row: Row, folder: Path, size: Size) -> None:
+    """The same with two workers; faults are those of the main process."""
+    folder.mkdir()
+    it = known(Job("txt", "O", ("-j", "2")), folder, row)
+    steps = range(1, len(it.trace) + 1, size.of(20, 8, 1))
+    for number in steps:
+        work, done = disturbed(it, lambda work, n=number: Trap(work, n, fails(errno.EIO)).install)
+        row.tried += 1
+        complete = judge(row, it, work, done)
+        row.count("unclear message or traceback", not done.clear)
+        row.count("silent: a call failed and the status is 0", not (done.status or complete))
+        shutil.rmtree(work.parent)
+
+
+MUTANTS: Final = [
+    Mutant("faults", name, *change)
+    for name, change in {
+        "outputs are not synced": ("files.py", "os.fsync(self.descriptor)", "pass"),
+        "the directory is not synced": ("files.py", "os.fsync(directory)", "pass"),
+        "the output is renamed before it is synced": (
+            "files.py", "os.fsync(self.descriptor)", "self._temporary.rename(self.target);"
+            " os.fsync(self.descriptor); os.link(self.target, self._temporary)",
+        ),
+        "temporaries stay": ("files.py", "self._temporary.unlink(missing_ok=True)", "pass"),
+        "an error of writing is swallowed": (
+            "files.py",
+            "raise\n            except OSError as error:\n                raise OutputError(",
+            "raise\n            except OSError as error:\n                return\n"
+            "                raise OutputError(",
+        ),
+        "a short write is taken for a whole one": (
+            "files.py", "view = view[done:]", "view = view[len(view):]",
+        ),
+        "an error of reading is taken for the end": (
+            "formats/source.py",
+            'raise InputError(self.name, f"cannot read: {os_reason(error)}") from None\n'
+            "        self._hash",
+            'data = b""\n        self._hash',
+        ),
+        "status 0 though inputs failed": (
+            "cli/rewrite.py", "return 1 if result.failed else 0", "return 0",
+        ),
+        "one input that fails ends the batch": (
+            "run.py", "if isinstance(error, BudgetError):\n                    return\n            else",
+            "if error:\n                    return\n            else",
+        ),
+        "an error of writing the audit is swallowed": (
+            "audit.py", "data = data[os.write(self._descriptor, data) :]\n            except OSError"
+            " as error:\n", "data = data[os.write(self._descriptor, data) :]\n"
+            "            except OSError as error:\n                return\n",
+        ),
+        "the audit always says complete": (
+            "run.py", "complete = not result.failed", "complete = True",
+        ),
+        "the audit is not synced": ("audit.py", "os.fsync(self._descriptor)", "pass"),
+        "the audit is open to others": (
+            "files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
+        ),
+        "no backup": ("batch.py", "if isinstance(target, Inplace) and target.backup:", "if False:"),
+        "finished outputs are made again": (
+            "run.py", "if self.resume and isinstance(target, Path) and target.exists():", "if False:",
+        ),
+        "two inputs, one of them twice": (
+            "run.py", "outcome = rewrite_file(\n                    path,",
+            "outcome = rewrite_file(\n                    self.inputs[0],",
+        ),
+    }.items()
+]  # fmt: skip

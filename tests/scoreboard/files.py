@@ -1,153 +1,118 @@
-"""Cache files and embedding files: killed writers, damage, hostile content."""
+"""Embedding files that run code, lie or explode."""
+
+# ruff: noqa: E501, SIM905
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import shutil
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
-import numpy as np
+from scoreboard.base import ROOT, Mutant, Row, Size, environment
 
-from scoreboard.base import DPSAN, ROOT, Row, embedding_file, environment
-
-
-def killed_index(quick: bool, folder: Path) -> Row:
-    """``kill -9`` while the cache is written; then every entry must verify and be right."""
-    from dpsan.cache import Store
-    from dpsan.embeddings import load
-
-    row = Row("kill -9 at random moments of index", "≥ 500")
-    source = embedding_file(folder / "e.txt", 4000)
-    truth = load(source).vectors
-    started = time.perf_counter()
-    subprocess.run(
-        [*DPSAN, "index", str(source)], env=environment(folder), capture_output=True, check=True
-    )
-    whole = time.perf_counter() - started
-    generator = random.Random(2)
-
-    def one(number: int) -> tuple[bool, bool]:
-        own = folder / f"k{number}"
-        own.mkdir()
-        child = subprocess.Popen(
-            [*DPSAN, "index", str(source)],
-            env=environment(own),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(whole * generator.uniform(0.3, 1.3))
-        child.kill()
-        child.wait()
-        store = Store(own / "cache")
-        wrong = False
-        for info in store.entries():
-            entry = store.load(info.kind, info.key) if info.ok else None
-            if entry is not None and "vectors" in entry.arrays:
-                wrong |= not np.array_equal(entry.arrays["vectors"], truth)
-        done = subprocess.run(
-            [*DPSAN, "index", str(source)], env=environment(own), capture_output=True
-        )
-        shutil.rmtree(own)
-        return wrong, done.returncode != 0
-
-    with ThreadPoolExecutor(2) as pool:
-        for wrong, stuck in pool.map(one, range(8 if quick else 500)):
-            row.tried += 1
-            row.count("valid but wrong", wrong)
-            row.count("next run failed", stuck)
-    return row
+_MUST_FAIL: Final = (
+    "rows.txt rows.bin columns.txt columns.bin negative.txt nothing.txt short.txt long.txt ragged.txt"
+    " header_only.txt magic_only.npy truncated.gz flipped.gz all_nan.txt all_inf.txt all_0.txt"
+    " all_empty.txt all_nul.txt all_1e999.txt npz_bomb.npz only_nul.txt"
+).split()
 
 
-def corrupted_cache(quick: bool, folder: Path) -> Row:
-    """A file of the cache is changed in some way: the load must say so."""
-    from dpsan.cache import Entry, Store
-
-    row = Row(
-        "corrupted cache files tried (bit flip, truncation, growth, swap, version, empty, owner)",
-        "≥ 5,000",
-    )
-    generator = random.Random(3)
-    numbers = np.random.default_rng(3)
-    store = Store(folder / "corrupt")
-    entry = Entry(
-        arrays={"a": numbers.normal(size=(40, 9)).astype(np.float32), "b": np.arange(50)},
-        meta={"digest": "x"},
-        strings={"words": [f"w{number}" for number in range(60)]},
-    )
-    store.save("index", "key", entry)
-    home = next(path for path in (folder / "corrupt").rglob("manifest.json")).parent
-    files = sorted(home.iterdir())
-    good = {path: path.read_bytes() for path in files}
-    kinds = ["flip", "flip", "flip", "truncate", "grow", "swap", "version", "empty", "missing"]
-    if os.geteuid() == 0:
-        kinds.append("owner")
-    for _ in range(1500 if quick else 5000):
-        kind = generator.choice(kinds)
-        path = generator.choice(files)
-        data = bytearray(good[path])
-        if kind == "flip":
-            data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
-        elif kind == "truncate":
-            del data[generator.randrange(len(data)) :]
-        elif kind == "grow":
-            data += bytes(generator.randrange(1, 99))
-        elif kind == "swap":
-            other = generator.choice([each for each in files if good[each] != good[path]])
-            data = bytearray(good[other])
-        elif kind == "version":
-            path = home / "manifest.json"
-            data = bytearray(good[path].replace(b'"format":1', b'"format":0'))
-            if bytes(data) == good[path]:
-                continue
-        elif kind == "empty":
-            data = bytearray()
-        if kind == "missing":
-            path.unlink()
-        else:
-            path.write_bytes(bytes(data))
-        if kind == "owner":
-            os.chown(path, 12345, 12345)
-        row.tried += 1
-        found = store.load("index", "key")
-        row.count("undetected", found is not None)
-        if not home.exists() or kind == "missing" or kind == "owner":
-            store.save("index", "key", entry)
-            for each in files:
-                good[each] = each.read_bytes()
-        else:
-            path.write_bytes(good[path])
-    row.count("good entry refused", store.load("index", "key") is None)
-    return row
-
-
-def hostile_embeddings(quick: bool, folder: Path) -> Row:
-    """Files that run code, lie or explode, each read in a child with 2 GiB and 10 s."""
-    from hostile_files import CANARY, cases
+def hostile_embeddings(size: Size, folder: Path) -> Row:
+    """Each is read in a child with 2 GiB and 10 s, and must be refused or give what is in it."""
+    import hostile_files
 
     row = Row("hostile embedding files", "≥ 300")
-    expected = dict(cases(folder))
-    names = list(expected)
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "embeddings" / "hostile_files.py")],
-        input=json.dumps(names),
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**environment(folder), "OPENBLAS_NUM_THREADS": "1"},
-        check=False,
-    )
-    told = {line["name"]: line for line in map(json.loads, done.stdout.splitlines())}
+    if size is Size.MUTANT:  # the same bombs, but small
+        bomb = hostile_files._bomb
+        hostile_files._bomb = lambda block, times: bomb(block, min(times, 20))
+        hostile_files._zip = lambda *sizes: b"PK\x05\x06" + bytes(18)
+    expected = dict(hostile_files.cases(folder))
+    expected |= dict.fromkeys([each for each in _MUST_FAIL if each in expected], "error")
+    for name, text in _MIXED.items():
+        (folder / name).write_bytes(text)
+        expected[name] = "valid"
+    told = _told(list(expected), folder)
     row.tried = len(told)
-    row.count("code executed", (folder / CANARY).exists())
-    row.bad["process killed or over 2 GiB"] = len(expected) - len(told)
-    row.bad["wrong answer"] = sum(
-        not (line.get("valid") or line.get("error") in ("EmbeddingError", "ExtraMissingError"))
-        for line in told.values()
-    )
+    row.count("code executed", (folder / hostile_files.CANARY).exists())
+    row.bad["process killed, over 2 GiB or over 10 s"] = len(expected) - len(told)
+    for name, line in told.items():
+        error = line.get("error")
+        clean = line.get("valid") or error in ("EmbeddingError", "ExtraMissingError")
+        row.count("wrong answer", not clean)
+        row.count("read though it must be refused", expected[name] == "error" and error is None)
+        row.count("refused though there are good rows", expected[name] == "valid" and bool(error))
+        pickled = expected[name] == "refused"
+        said = "pickle" in str(line.get("message")) or "object" in str(line.get("message"))
+        row.count("not refused as a pickle", pickled and (error != "EmbeddingError" or not said))
+        special = name in ("fifo.txt", "zero.txt", "null.txt", "random.txt", "zero_words.npy")
+        told_so = "regular" in str(line.get("message"))
+        row.count("a device or FIFO was read", special and not told_so)
+        path = os.path.join(folder, name.replace("\0", ""))
+        short = os.path.isfile(path) and os.path.getsize(path) < 1 << 20
+        hungry = short and "memory" in str(line.get("message"))
+        row.count("memory taken for what a header says", hungry)
+        row.count("message of several lines", "\n" in str(line.get("message", "")))
     return row
+
+
+_MIXED: Final = {
+    # Rows that must be left out beside good ones: the child checks what stays.
+    "mixed.txt": b"good 1 2\nbad nan 1\nzero 0 0\ngood 3 4\nn\0ul 1 2\nbetter 5 6\nbig 1e999 1\n",
+    "mixed.vec": b"4 2\ngood 1 2\ngood 2 1\nbad inf 1\nbetter 5 6\n",
+}
+
+
+def _told(names: list[str], folder: Path) -> dict[str, dict[str, object]]:
+    """What the child said of each file; a file that kills it is left out, and the rest read."""
+    out: dict[str, dict[str, object]] = {}
+    for _ in range(20):
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "tests" / "embeddings" / "hostile_files.py")],
+            input=json.dumps(names),
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**environment(folder), "OPENBLAS_NUM_THREADS": "1"},
+            check=False,
+        )
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        out |= {line["name"]: line for line in lines}
+        names = names[len(lines) + 1 :]
+        if not names:
+            break
+    return out
+
+
+MUTANTS: Final = [
+    Mutant("hostile", name, *change)
+    for name, change in {
+        "pickles are read": (
+            "embeddings/loading.py",
+            "if kind is Kind.PICKLE:\n            raise",
+            "if kind is Kind.PICKLE:\n            with open(path, 'rb') as f:"
+            " __import__('pickle').load(f)\n            raise",
+        ),
+        "pickles are not known by their content": (
+            "embeddings/sniff.py", "if _PICKLE.match(head):", "if False:",
+        ),
+        "rows of nan and inf are kept": ("embeddings/rows.py", "elif not finite[row]:", "elif False:"),
+        "rows of zeros are kept": ("embeddings/rows.py", "elif not nonzero[row]:", "elif False:"),
+        "a word twice": ("embeddings/rows.py", "elif word in self._seen:", "elif False:"),
+        "the end of a file before the header's count": (
+            "embeddings/text_rows.py", "if declared is not None and seen < declared:", "if False:",
+        ),
+        "rows that are too long": (
+            "embeddings/text_rows.py", "if found != d:", "if found < d:",
+        ),
+        "devices and FIFOs are read": (
+            "embeddings/files.py", "if not stat.S_ISREG(", "if False and not stat.S_ISREG(",
+        ),
+        "memory for what the header says": (
+            "embeddings/word2vec_binary.py", "    rows = Rows(path, d, limit)\n",
+            "    rows = Rows(path, d, limit)\n    np.ones((n, d), dtype=np.float32).tobytes()\n",
+        ),
+    }.items()
+]  # fmt: skip

@@ -1,75 +1,326 @@
-"""Bad input records."""
+"""Bad input records: every byte of the output is foretold."""
 
-# ruff: noqa: BLE001, E501
+# ruff: noqa: BLE001
 
 from __future__ import annotations
 
 import json
-import random
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from typing import Any, Final
 
-from scoreboard.base import Row
+from scoreboard.base import Mutant, Row, Size
+from scoreboard.shift import shifting, text
 
-_ALPHABET = [
-    "a", "é", " ", "\t", "\r", "\x85", "\u2028", "\x0b", "\x0c", "\0", '"', "\\", ",", "'", "-", "1",
-    ".", "👩‍👩‍👧", "\u0301", "\u202e", "\u1112\u1161", "\ufeff", "\ue000", "/", "{", "}", "[", "]", ":",
-]  # fmt: skip
-
-
-def _bad_text(generator: random.Random) -> str:
-    return "".join(generator.choices(_ALPHABET, k=generator.randrange(12)))
+_PER_INPUT: Final = 300
 
 
-def bad_records(quick: bool, folder: Path) -> Row:
-    """Random Unicode, bytes, JSON and CSV through an identity: nothing may change."""
-    import csv
-    import io
+def _lines(generator: Random, end: str, *, invisible: bool, encoding: str = "utf-8") -> Any:
+    """A file of lines and what must become of it."""
+    wide = encoding != "utf-8"
+    raw, expected = [], []
+    for _ in range(_PER_INPUT):
+        one, becomes = text(generator, lines=False, invalid=not wide, invisible=invisible)
+        raw.append(one.decode(encoding="utf-8", errors="strict" if wide else "surrogateescape"))
+        expected.append(becomes)
+    last = generator.choice(["", end])
+    mark = generator.choice(["", "\ufeff"])
+    data = (mark + end.join(raw) + last).encode(encoding, "surrogateescape")
+    return data, (mark + end.join(expected) + last).encode(encoding), {"encoding": encoding}
 
-    from identity import identity, through
 
-    row = Row("bad input records (Unicode, bytes, lengths, JSON, CSV)", "≥ 1,000,000")
-    same = identity()
-    generator = random.Random(4)
-    goal = 40_000 if quick else 1_000_000
+def _utf16(generator: Random, end: str, *, invisible: bool) -> Any:
+    data, expected, options = _lines(generator, end, invisible=invisible, encoding="utf-16-le")
+    return data, expected, options
+
+
+def _jsonl(generator: Random, end: str, *, invisible: bool) -> Any:
+    raw, expected = [], []
+    for number in range(_PER_INPUT):
+        one, becomes = text(generator, lines=True, invalid=True, invisible=invisible)
+        cell, out = _json_string(generator, one, becomes)
+        front = b'{"n":123456789012345678901234567890, "e":1E5,"f" : 1.10,"o":"\\u00e9\\/here",'
+        back = b', "z":[1.0,{"text":"here"}],"i":%d}' % number
+        null = generator.random() < 0.05 and number > 0
+        raw.append(front + b'"text": ' + (b"null" if null else cell) + back)
+        expected.append(front + b'"text": ' + (b"null" if null else out) + back)
+    return _joined(generator, raw, expected, end, {"fields": ("text",)})
+
+
+def _json_string(generator: Random, one: bytes, becomes: str) -> tuple[bytes, bytes]:
+    """A JSON string in some style, and the new one in the same style."""
+    try:
+        value, clean = one.decode(), True
+    except UnicodeDecodeError:
+        value, clean = one.decode(errors="surrogateescape"), False
+    ascii_ = clean and generator.random() < 0.5
+    cell = json.dumps(value, ensure_ascii=ascii_).encode("utf-8", "surrogateescape")
+    slashes = generator.random() < 0.3
+    cell = cell.replace(b"/", b"\\/") if slashes else cell
+    if clean and value == becomes:
+        return cell, cell
+    out = json.dumps(becomes, ensure_ascii=cell.isascii()).encode()
+    return cell, out.replace(b"/", b"\\/") if b"\\/" in cell else out
+
+
+def _csv(generator: Random, end: str, *, invisible: bool, delimiter: bytes = b",") -> Any:
+    header = delimiter.join((b"id", b'"text"', b"o"))
+    raw, expected = [header], [header]
+    for number in range(_PER_INPUT):
+        one, becomes = text(generator, lines=True, invalid=True, invisible=invisible)
+        value = one.decode(errors="replace")
+        special = any(each in one for each in (delimiter, b'"', b"\n", b"\r"))
+        quoted = special or generator.random() < 0.3
+        cell = b'"' + one.replace(b'"', b'""') + b'"' if quoted else one
+        out = becomes.encode()
+        special = any(each in out for each in (delimiter, b'"', b"\n", b"\r"))
+        if value == becomes and value.encode() == one:
+            out = cell
+        elif quoted or special:
+            out = b'"' + out.replace(b'"', b'""') + b'"'
+        other = generator.choice([b"here", b'"here, ""there"""', b'"a\nb"', b"", b'""', b"\xff"])
+        raw.append(delimiter.join((b"%d" % number, cell, other)))
+        expected.append(delimiter.join((b"%d" % number, out, other)))
+        if generator.random() < 0.03:
+            raw.append(b"")
+            expected.append(b"")
+    return _joined(generator, raw, expected, end, {"fields": ("text",)})
+
+
+def _tsv(generator: Random, end: str, *, invisible: bool) -> Any:
+    return _csv(generator, end, invisible=invisible, delimiter=b"\t")
+
+
+def _joined(
+    generator: Random, raw: list[bytes], expected: list[bytes], end: str, options: dict[str, Any]
+) -> Any:
+    ending, mark = end.encode(), generator.choice([b"", b"\xef\xbb\xbf"])
+    last = ending if raw[-1] == b"" else generator.choice([b"", ending])
+    data = mark + ending.join(raw) + last
+    return data, mark + ending.join(expected) + last, options
+
+
+_KINDS: Final[dict[str, tuple[str, Callable[..., Any]]]] = {
+    "text": ("text", _lines),
+    "utf-16": ("text", _utf16),
+    "jsonl": ("jsonl", _jsonl),
+    "csv": ("csv", _csv),
+    "tsv": ("tsv", _tsv),
+}
+
+
+def bad_records(size: Size, folder: Path) -> Row:
+    """Random Unicode and bytes in every container, each word drawn as the next one."""
+    from identity import Collected, through
+
+    row = Row(
+        "bad input records (Unicode, bytes, text, UTF-16, JSON, CSV, TSV, Parquet), all changed",
+        "≥ 1,000,000",
+    )
+    same = shifting()
+    generator = Random(4)
+    goal = size.of(9_000, 40_000, 1_000_000)
+    names = list(_KINDS)
+    turn = 0
     while row.tried < goal:
-        size = generator.choice([1, 7, 4096, 1 << 18]) if generator.random() < 0.1 else 1 << 18
-        kind = generator.choice(["bytes", "text", "jsonl", "csv"])
-        texts = [_bad_text(generator) for _ in range(500)]
+        name = names[turn % len(names)]
+        turn += 1
+        invisible = turn % 20 >= 15
+        container, make = _KINDS[name]
         end = generator.choice(["\n", "\r\n"])
-        last = generator.choice(["", end])
-        options: dict[str, object] = {"force_text": True}
-        if kind == "bytes":
-            data = (
-                generator.randbytes(generator.randrange(20_000))
-                .replace(b"\xff\xfe", b"")
-                .replace(b"\xfe\xff", b"")
-            )
-            expected = data.decode("utf-8", "replace").encode()
-        elif kind == "text":
-            expected = data = (end.join(texts) + last).encode()
-        elif kind == "jsonl":
-            ascii_ = generator.random() < 0.5
-            rows = [
-                json.dumps({"n": index, "text": text, "o": text}, ensure_ascii=ascii_).replace(
-                    '"n": ', '"n":123456789012345678901234567890, "e":1E5, "f" : 1.10,"n":'
-                )
-                for index, text in enumerate(texts)
-            ]
-            expected = data = (end.join(rows) + last).encode()
-            options["fields"] = ("text",)
-        else:
-            held = io.StringIO()
-            quoting = generator.choice([csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
-            writer = csv.writer(held, lineterminator=end, quoting=quoting)
-            writer.writerow(["id", "text", "o"])
-            writer.writerows([index, text, text] for index, text in enumerate(texts))
-            expected = data = held.getvalue().encode()
-            options["fields"] = ("text",)
-        name = "text" if kind in ("bytes", "text") else kind
+        data, expected, options = make(generator, end, invisible=invisible)
+        sink = Collected()
+        inputs = [data]
+        if turn % 3 == 0:  # a second input behind the first in one output
+            more, becomes, _ = make(generator, end, invisible=invisible)
+            inputs.append(more)
+            expected = _behind(expected, becomes, name)
+        pieces = generator.choice([1, 7, 4096]) if generator.random() < 0.1 else 1 << 18
+        batch = generator.choice([1, 7, 1 << 14])
+        records = 0
         try:
-            out, outcome = through(same, data, name, size=size, **options)
+            for each in inputs:
+                _, outcome = through(
+                    same, each, container, size=pieces, batch=batch, sink=sink, **options
+                )
+                records += outcome.totals.records
         except Exception:
-            out, outcome = b"", None
-        row.count("lost, added, reordered or changed", out != expected)
-        row.tried += outcome.totals.records if outcome else 1
+            sink.data = b""
+        kind = "lost, added, reordered or changed"
+        if invisible:
+            kind = "control or format character passed, or another change beside one"
+        row.count(f"{name}: {kind}", sink.data != expected)
+        row.count("records miscounted", bool(sink.data) and records < _PER_INPUT * len(inputs))
+        row.tried += _PER_INPUT * len(inputs)
+    _parquet(row, size, folder, same, generator)
     return row
+
+
+def _behind(first: bytes, second: bytes, name: str) -> bytes:
+    """Two inputs in one output: one mark, one header, and no record glued to another."""
+    wide = name == "utf-16"
+    newline = "\n".encode("utf-16-le" if wide else "utf-8")
+    mark = "\ufeff".encode("utf-16-le" if wide else "utf-8")
+    if not first.endswith(newline) and first not in (b"", mark):
+        first += newline
+    second = second.removeprefix(mark)
+    if name in ("csv", "tsv"):
+        second = second.split(b"\n", 1)[1]
+    return first + second
+
+
+def _parquet(row: Row, size: Size, folder: Path, same: Any, generator: Random) -> None:
+    """Tables of strings in columns, lists and structs, with nulls, in several row groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from identity import through_file
+
+    for number in range(size.of(4, 12, 100)):
+        columns: dict[str, list[Any]] = {"t": [], "l": [], "s": [], "d": []}
+        becomes: dict[str, list[Any]] = {"t": [], "l": [], "s": [], "d": []}
+        for _ in range(200):
+            made = [_valid(generator) for _ in range(4)]
+            rows = [
+                {
+                    "t": one[0],
+                    "l": None if one[1] is None else [one[1], None, one[2]][: len(one[1]) % 4],
+                    "s": None if one[2] is None else {"a": one[2], "b": 7},
+                    "d": one[3],
+                }
+                for one in zip(*made, strict=True)
+            ]
+            # The list keeps the length of the old one.
+            if rows[0]["l"] is not None:
+                rows[1]["l"] = [made[1][1], None, made[2][1]][: len(rows[0]["l"])]
+            for name in columns:
+                columns[name].append(rows[0][name])
+                becomes[name].append(rows[1][name])
+        schema = pa.schema(
+            [
+                pa.field("n", pa.int64()),
+                pa.field("t", pa.string(), metadata={b"of": b"field"}),
+                pa.field("l", pa.list_(pa.string())),
+                pa.field("s", pa.struct([("a", pa.large_string()), ("b", pa.int32())])),
+                pa.field("d", pa.dictionary(pa.int32(), pa.string())),
+                pa.field("when", pa.timestamp("us")),
+            ],
+            metadata={b"of": b"schema"},
+        )
+        others = {"n": list(range(200)), "when": [1 << 40] * 200}
+        old, new = (pa.table({**others, **each}, schema=schema) for each in (columns, becomes))
+        path = folder / f"t{number}.parquet"
+        codec = generator.choice(["snappy", "zstd", "gzip", "none"])
+        pq.write_table(old, path, row_group_size=generator.choice([33, 200]), compression=codec)
+        try:
+            data, outcome = through_file(same, path, fields=("t", "l[]", "s.a", "d"))
+            found = pq.ParquetFile(pa.BufferReader(data))
+            wrong = _arrays(found.read()) != _arrays(new) or outcome.totals.records != 200
+            before, after = pq.ParquetFile(path), found
+            row.count("parquet: schema or its metadata changed", not _alike(before, after))
+            row.count(
+                "parquet: row groups or compression changed", _groups(before) != _groups(after)
+            )
+        except Exception:
+            wrong = True
+        row.count("parquet: lost, added, reordered or changed", wrong)
+        row.tried += 200
+
+
+def _valid(generator: Random) -> tuple[str | None, str | None]:
+    if generator.random() < 0.1:
+        return None, None
+    one, becomes = text(generator, lines=True, invalid=False, invisible=False)
+    return one.decode(), becomes
+
+
+def _arrays(table: Any) -> Any:
+    return table.to_pylist()
+
+
+def _alike(before: Any, after: Any) -> bool:
+    return bool(before.schema_arrow.equals(after.schema_arrow, check_metadata=True))
+
+
+def _groups(file: Any) -> list[Any]:
+    groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
+    return [
+        (group.num_rows, [group.column(at).compression for at in range(group.num_columns)])
+        for group in groups
+    ]
+
+
+MUTANTS: Final = [
+    Mutant("records", name, *change)
+    for name, change in {
+        "the last line without newline is dropped": (
+            "formats/text.py", 'yield line + 1, b"".join(parts), b""', "pass",
+        ),
+        "what a read ends in the middle of is lost": (
+            "formats/text.py", "parts.append(pieces[-1])", "parts.append(pieces[-1][:0])",
+        ),
+        "CRLF becomes LF": (
+            "formats/text.py",
+            'return texts[0].encode(self.encoding, errors="replace") + self.ending',
+            'return texts[0].rstrip("\\r").encode(self.encoding, errors="replace") + self.ending',
+        ),
+        "a form feed ends a line": (
+            "formats/text.py",
+            "pieces = data.split(separator)",
+            'pieces = data.replace(b"\\x0c", separator).split(separator)',
+        ),
+        "the byte order mark is lost": ("formats/text.py", "return self.mark", 'return b""'),
+        "the last UTF-16 line is dropped": (
+            "formats/text.py",
+            'yield Record(line + 1, [text], _Render(b"", out_encoding), owes=ending)',
+            "pass",
+        ),
+        "invalid bytes are dropped": (
+            "formats/text.py",
+            'text = raw.decode(options.encoding, errors="replace")',
+            'text = raw.decode(options.encoding, errors="ignore")',
+        ),
+        "a newline in a quoted cell is lost": (
+            "formats/csv.py", "self._open.append(raw[at:] + ending)", "self._open.append(raw[at:])",
+        ),
+        "quotes are not doubled": (
+            "formats/csv.py", "body.replace(b'\"', b'\"\"')", "body",
+        ),
+        "a cell that needs quotes now gets none": (
+            "formats/csv.py", "if quoted or any(", "if quoted and any(",
+        ),
+        "empty lines of CSV are dropped": (
+            "formats/csv.py",
+            "yield Record(row.line, [], _Same(row.ending), owes=row.owes)",
+            "pass",
+        ),
+        "other cells are written as their values": (
+            "formats/csv.py", "cells = self.row.cells.copy()",
+            "cells = [_value(each) for each in self.row.cells]",
+        ),
+        "the style of a JSON string is lost": (
+            "formats/jsonl.py", "encode_basestring_ascii if like.isascii() else encode_basestring",
+            "encode_basestring",
+        ),
+        "escaped slashes of JSON are lost": (
+            "formats/jsonl.py", r'''.replace(b"/", rb"\/") if rb"\/" in like else out''', "",
+        ),
+        "a null string becomes empty": (
+            "formats/parquet.py", "next(texts) if valid else None for",
+            'next(texts) if valid else "" for',
+        ),
+        "the new row groups have another size": (
+            "formats/parquet.py", "row_group_size=max(table.num_rows, 1)", "row_group_size=50",
+        ),
+        "inputs that are joined are glued": (
+            "batch.py", "if piece and sink.owed:", "if False:",
+        ),
+        "two records change places": (
+            "batch.py", "out.append(piece)", "out.insert(max(0, len(out) - 1), piece)",
+        ),
+        "the words of a record change places": (
+            "sanitizer.py", "pieces[1::2] = outputs[at : at + size]",
+            "pieces[1::2] = outputs[at : at + size][::-1]",
+        ),
+    }.items()
+]  # fmt: skip

@@ -1,57 +1,101 @@
-"""Memory, latency, and one seed in many configurations."""
+"""Memory and latency of endless input."""
+
+# ruff: noqa: SIM905
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import random
-import shutil
+import select
 import subprocess
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
-from scoreboard.base import DPSAN, Row, embedding_file, environment
+from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
 
 
-def streamed(quick: bool, folder: Path) -> Row:
-    """Generated text through a pipe; the peak of memory after a tenth and at the end."""
-    goal = (20 << 20) if quick else (10 << 30)
-    row = Row("GB streamed / growth of peak memory", "≥ 10 / < 2 %")
-    child = subprocess.Popen(
-        [*DPSAN, "rewrite", "-q", "-e", "8"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env=environment(folder),
-    )
-    assert child.stdin is not None
+def streamed(size: Size, folder: Path) -> Row:
+    """Generated text through a pipe: the peak of memory after a tenth and at the end.
+
+    First words that are nearly all different, millions of them; then many bytes.
+    """
+    row = Row("GB streamed / growth of peak memory after the first tenth", "≥ 10 / < 2 %")
+    (folder / "two.txt").write_text(TWO)
+    env = environment(folder)
+    laplace = "rewrite -q -e 1 -m laplace -E two.txt".split()
+    words = size.of(1_500_000, 4_000_000, 20_000_000)
+    _one(row, folder, env, laplace, _distinct(words), 0.4, "distinct words", size)
+    if size is not Size.MUTANT:
+        goal = size.of(0, 20 << 20, 10 << 30)
+        _one(row, folder, env, "rewrite -q -e 8".split(), _texts(goal), 0.1, "text", size)
+    return row
+
+
+def _distinct(count: int) -> Iterator[tuple[float, bytes]]:
+    """Lines of words that occur once, each with how much of all that is."""
+    step = 20_000
+    for first in range(0, count, step):
+        lines = (
+            " ".join(f"q{number}x" for number in range(at, at + 20))
+            for at in range(first, first + step, 20)
+        )
+        yield (first + step) / count, "".join(f"{line} here\n" for line in lines).encode()
+
+
+def _texts(goal: int) -> Iterator[tuple[float, bytes]]:
     generator = random.Random(6)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["the", "of", "and", "to", "in", "is", "that", "for", "it", "was", "hospital", "paris"]
     words += ["".join(generator.choices(letters, k=generator.randrange(4, 25))) for _ in range(999)]
     # Drawing every word of ten gigabytes would take the generator longer than the sanitizer.
     lines = [" ".join(generator.choices(words, k=generator.randrange(30))) for _ in range(20_000)]
-    sent, early = 0, 0
-    started = time.perf_counter()
+    sent = 0
     while sent < goal:
         block = "".join(
             f"{line} {sent + at}\n" for at, line in enumerate(generator.choices(lines, k=5000))
         ).encode()
+        sent += len(block)
+        yield sent / goal, block
+
+
+def _one(
+    row: Row,
+    folder: Path,
+    env: dict[str, str],
+    arguments: list[str],
+    blocks: Iterator[tuple[float, bytes]],
+    early_share: float,
+    what: str,
+    size: Size,
+) -> None:
+    """Feed a command.  In a short run the caches are not full after a tenth."""
+    share = size.of(early_share, max(early_share, 0.3), 0.1)
+    child = subprocess.Popen(
+        [*DPSAN, *arguments],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    assert child.stdin is not None
+    sent = early = late = 0
+    started = time.perf_counter()
+    for done, block in blocks:
         child.stdin.write(block)
         sent += len(block)
-        if not early and sent > goal * 0.4:
+        if not early and done >= share:
             early = _peak(child.pid)
-    late = _peak(child.pid)
+        late = _peak(child.pid) or late
     child.stdin.close()
     row.count("failures", child.wait() != 0)
     seconds = time.perf_counter() - started
-    row.tried = round(sent / 2**30, 3)
-    growth = 100 * (late - early) / early
-    row.bad["% growth"] = round(growth, 2)
-    row.count("growth over 2 %", growth >= 2)
-    row.note = f"peak {late >> 10} MiB, {sent / 2**20 / seconds:.2f} MiB/s"
-    return row
+    row.tried = round(row.tried + sent / 2**30, 3)
+    growth = 100 * (late - early) / max(early, 1)
+    row.bad[f"% growth, {what}"] = round(growth, 2)
+    row.count(f"growth over 2 %, {what}", growth >= size.of(3, 3, 2))
+    row.note += f"{what}: peak {late >> 10} MiB, {sent / 2**20 / seconds:.2f} MiB/s; "
 
 
 def _peak(process: int) -> int:
@@ -62,125 +106,131 @@ def _peak(process: int) -> int:
     return 0
 
 
-def latency(quick: bool, folder: Path) -> Row:
-    """Single lines, the input staying open: how long until each answer."""
+class _Conversation:
+    """A command that answers lines; time that others used the processor is not counted."""
+
+    def __init__(self, arguments: list[str], folder: Path, env: dict[str, str]) -> None:
+        self.child = subprocess.Popen(
+            [*DPSAN, *arguments],
+            cwd=folder,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def ask(self, line: bytes, timeout: float) -> tuple[float, bytes]:
+        """Seconds until the answer, and the answer; the timeout if there is none."""
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        waited, begun = self._waited(), time.perf_counter()
+        self.child.stdin.write(line)
+        self.child.stdin.flush()
+        out = b""
+        while not out.endswith(b"\n"):
+            left = timeout - (time.perf_counter() - begun)
+            if left <= 0 or not select.select([self.child.stdout], [], [], left)[0]:
+                return timeout, out
+            piece = os.read(self.child.stdout.fileno(), 1 << 16)
+            if not piece:
+                return timeout, out
+            out += piece
+        return time.perf_counter() - begun - (self._waited() - waited), out
+
+    def _waited(self) -> float:
+        """Seconds for which the child, or we, could have run and others did."""
+        total = 0
+        for process in (self.child.pid, os.getpid()):
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                try:
+                    total += int((thread / "schedstat").read_text().split()[1])
+                except (OSError, IndexError):
+                    continue
+        return total / 1e9
+
+    def ready(self) -> None:
+        """Until the child has started and waits for input, doing nothing."""
+        quiet, before = 0, -1
+        deadline = time.monotonic() + 60
+        while quiet < 8 and time.monotonic() < deadline:
+            time.sleep(0.1)
+            now = int(Path(f"/proc/{self.child.pid}/schedstat").read_text().split()[0])
+            quiet = quiet + 1 if now == before and now > 2e8 else 0
+            before = now
+
+    def end(self) -> int:
+        """Its status."""
+        assert self.child.stdin is not None
+        self.child.stdin.close()
+        try:
+            return self.child.wait(60)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            return self.child.wait()
+
+
+def latency(size: Size, folder: Path) -> Row:
+    """Single lines, the input staying open: how long until each answer, the first included."""
     row = Row("lines answered while the input stays open / later than 0.1 s", "≥ 1,000 / 0")
-    child = subprocess.Popen(
-        [*DPSAN, "rewrite", "-q", "-e", "8"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment(folder),
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    times = []
-    for number in range(201 if quick else 1001):
-        begun = time.perf_counter()
-        child.stdin.write(b"a line of text, here and there\n")
-        child.stdin.flush()
-        child.stdout.readline()
-        if number:  # the first waits for the start of the program
-            times.append(time.perf_counter() - begun)
-        time.sleep(0.001)
-    child.stdin.close()
-    row.count("failures", child.wait() != 0)
-    row.tried = len(times)
+    (folder / "two.txt").write_text(TWO)
+    env = environment(folder)
+    generator = random.Random(9)
+    words = "the hospital in paris was here and there zzqx 42 a.b@c.de don't well-known IBM".split()
+    times, firsts = [], []
+    commands = ["rewrite -q -e 8 -m laplace -E two.txt", "rewrite -q -e 8"]
+    for command in commands[: size.of(1, 2, 2)]:
+        talk = _Conversation(command.split(), folder, env)
+        talk.ready()
+        for number in range(size.of(40, 101, 1001)):
+            line = " ".join(generator.choices(words, k=generator.randrange(1, 12))) + f" {number}\n"
+            took, answer = talk.ask(line.encode(), 3)
+            (times if number else firsts).append(took)
+            row.count("not one line for one line", answer.count(b"\n") != 1)
+            if took >= 3:
+                break
+            time.sleep(0.001)
+        row.count("failures", talk.end() != 0)
+    row.tried = len(times) + len(firsts)
     row.bad["late"] = sum(each > 0.1 for each in times)
-    row.note = f"median {1e3 * sorted(times)[len(times) // 2]:.1f} ms"
+    row.bad["first line late"] = sum(each > 0.1 for each in firsts)
+    middle = sorted(times or [9])[len(times) // 2]
+    row.note = f"median {1e3 * middle:.1f} ms, first {1e3 * max(firsts):.0f} ms"
     return row
 
 
-def configurations(quick: bool, folder: Path) -> Row:
-    """One seed, many ways to run: one output per format, one sequence of texts for all."""
-    import faiss
-    from identity import Collected
-
-    from dpsan.batch import Plan, rewrite_stream
-    from dpsan.cache import Store
-    from dpsan.embeddings import file_digest
-    from dpsan.formats.base import ReadOptions
-    from dpsan.formats.source import FileSource
-    from dpsan.run import Run
-    from dpsan.runspec import RunSpec
-    from dpsan.sanitizer import Sanitizer, run_key
-    from dpsan.workers import Pool
-
-    row = Row(
-        "configurations with one seed (jobs × batch × threads × format × resume × cold cache)",
-        "≥ 100",
-    )
-    source = embedding_file(folder / "e.txt", 2000)
-    spec, digest = RunSpec(epsilon=4.0, embeddings=source), file_digest(source)
-    files = _one_text(folder)
-    hashes: dict[str, set[str]] = {}
-    plain: dict[bool, set[str]] = {False: set(), True: set()}
-
-    def note(name: str, data: bytes, *, second: bool = False) -> None:
-        # The second file of a run has a key of its own, so other words than the first.
-        hashes.setdefault(f"{name} {second}", set()).add(hashlib.sha256(data).hexdigest())
-        got = data.decode().splitlines()
-        if name == "a.jsonl":
-            got = [json.loads(each)["t"] for each in got]
-        elif name == "a.csv":
-            got = [each.strip('"') for each in got[1:]]
-        plain[second].add("\n".join(got))
-        row.tried += 1
-
-    def options(name: str) -> ReadOptions:
-        return ReadOptions(fields=() if name == "a.txt" else ("t",))
-
-    def run(sanitizer: Sanitizer, pool: Pool | None, batch: int, name: str) -> None:
-        sink = Collected()
-        descriptor = os.open(folder / name, os.O_RDONLY)
-        plan = Plan(options=options(name), batch=batch)
-        stream = FileSource(name, descriptor)
-        rewrite_stream(stream, sink, sanitizer, plan, run_key("seed"), workers=pool)
-        os.close(descriptor)
-        note(name, sink.data)
-        # Resumed: the second output of a finished run is taken away and made again.
-        out = folder / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        inputs = [folder / f"first-{name}", folder / name]
-        for resume in (False, True):
-            attempt = Run(sanitizer, plan, run_key("seed"), inputs, out, True, resume, pool)
-            row.count("not resumed", attempt.execute().skipped != int(resume))
-            note(name, (out / name).read_bytes(), second=True)
-            (out / name).unlink()
-
-    jobs = (1, 2, 4)
-    for count in jobs:
-        root = folder / f"cache-{count}"
-        for warm in (False, True):
-            # Cold: the workers, or in one process every configuration, begin without a cache.
-            several = Pool(spec, root, count, digest) if count > 1 else nullcontext()
-            with several as pool:
-                for threads in (1, 2):
-                    faiss.omp_set_num_threads(threads)
-                    for batch in (1, 7, 4096):
-                        if not warm and count == 1:
-                            shutil.rmtree(root, ignore_errors=True)
-                        sanitizer = Sanitizer.from_spec(spec, Store(root))
-                        for name in files:
-                            run(sanitizer, pool, batch, name)
-    kinds = [*hashes.values(), *plain.values()]
-    row.bad["different outputs"] = sum(len(each) - 1 for each in kinds)
-    row.note = f"{len(files)} formats, jobs up to {jobs[-1]}, threads 1 and 2, cold and warm"
-    return row
-
-
-def _one_text(folder: Path) -> list[str]:
-    """The same lines as text, JSONL and CSV, each twice."""
-    generator = random.Random(7)
-    texts = [
-        " ".join(f"w{generator.randrange(2500)}" for _ in range(generator.randrange(9)))
-        for _ in range(400)
+MUTANTS: Final = [
+    Mutant(row, name, *change)
+    for row, name, change in [
+        ("stream", "what words stand for is remembered for ever", (
+            "lookup.py", "if len(self) >= _CACHE_TOKENS:", "if False:",
+        )),
+        ("stream", "the input is kept", (
+            "formats/source.py", "        self._hash.update(data)\n        self.bytes_read",
+            "        self.__dict__.setdefault('kept', []).append(data)\n"
+            "        self._hash.update(data)\n        self.bytes_read",
+        )),
+        ("stream", "the output is kept", (
+            "files.py", "        self._hash.update(data)\n",
+            "        self.__dict__.setdefault('kept', []).append(data)\n"
+            "        self._hash.update(data)\n",
+        )),
+        ("stream", "all records are read first", (
+            "batch.py", "        for record in records:\n            if record is not None:\n"
+            "                batch.append", "        for record in list(records):\n"
+            "            if record is not None:\n                batch.append",
+        )),
+        ("latency", "the first draw is not made in time", (
+            "sanitizer.py", "if self._begin():", "if False:",
+        )),
+        ("latency", "output waits for more input", (
+            "batch.py", "urgent = record is None or plan.line_buffered", "urgent = False",
+        )),
+        ("latency", "input that pauses is not noticed", (
+            "formats/source.py", "return not select.select([self._descriptor], [], [], 0)[0]",
+            "return False",
+        )),
+        ("latency", "input is awaited for a moment", (
+            "formats/source.py", "select.select([self._descriptor], [], [], 0)",
+            "select.select([self._descriptor], [], [], 0.15)",
+        )),
     ]
-    files = {
-        "a.txt": "\n".join(texts) + "\n",
-        "a.jsonl": "".join(json.dumps({"t": text}) + "\n" for text in texts),
-        "a.csv": "t\n" + "".join(f'"{text}"\n' for text in texts),
-    }
-    for name, text in files.items():
-        (folder / name).write_text(text)
-        (folder / f"first-{name}").write_text(text)
-    return list(files)
+]  # fmt: skip

@@ -1,0 +1,213 @@
+"""Files of the cache that are damaged: every one of them, in every way."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from scoreboard.base import Mutant, Row, Size
+
+
+def corrupted_cache(size: Size, folder: Path) -> Row:
+    """A file of the cache is changed in some way: the load must say so, whatever it was asked for."""
+    from dpsan.cache import Entry, Store
+
+    row = Row(
+        "corrupted cache files tried (bit flip, truncation, growth, swap, version, empty, owner,"
+        " link, FIFO, mode, lying manifest)",
+        "≥ 5,000",
+    )
+    generator = random.Random(3)
+    numbers = np.random.default_rng(3)
+    notes: list[str] = []
+    root = folder / "corrupt"
+    store = Store(root, notes.append)
+    vectors = numbers.normal(size=(40, 9)).astype(np.float32)
+    entry = Entry(
+        arrays={"a": vectors, "b": np.arange(50), "c": vectors.copy()},
+        meta={"digest": "x"},
+        strings={"words": [f"w{number}" for number in range(60)]},
+    )
+    store.save("index", "key", entry)
+    store.save("index", "other", Entry(arrays={"a": vectors + 1}, meta={}))
+    home = next(path for path in root.rglob("manifest.json") if b'"key":"key"' in path.read_bytes())
+    home = home.parent
+    other = next(path for path in home.parent.iterdir() if path != home and path.is_dir())
+    good = {path: path.read_bytes() for path in sorted(home.iterdir())}
+    kinds = [*_KINDS] + (["owner", "owner of the folder"] if os.geteuid() == 0 else [])
+    for turn in range(size.of(400, 1500, 6000)):
+        kind = kinds[turn % len(kinds)]
+        path = generator.choice(sorted(good))
+        if kind in ("owner", "owner of the folder"):
+            os.chown(path if kind == "owner" else home, 12345, 12345)
+        elif not _KINDS[kind](path, generator, good, other):
+            continue
+        row.tried += 1
+        at = sorted(good).index(path)
+        only = [("a",), ("b",), ("c",), ("words",), None][at] if turn % 2 else None
+        only = None if kind == "lying shape" else only
+        found = store.load("index", "key", only)
+        row.count(f"undetected: {kind}", found is not None)
+        row.count("detected in silence", not notes)
+        row.count("check does not see it", all(problem is None for _, problem in store.check()))
+        notes.clear()
+        for each in (home, *home.iterdir()):
+            if each.is_symlink() or each.is_fifo():
+                each.unlink()
+        shutil.rmtree(home)
+        home.mkdir(mode=0o700)
+        for each, data in good.items():
+            each.touch(mode=0o600)
+            each.write_bytes(data)
+    whole = store.load("index", "key")
+    row.count("good entry refused", whole is None)
+    if whole is not None:
+        same = all(np.array_equal(whole.arrays[each], entry.arrays[each]) for each in entry.arrays)
+        row.count("good entry changed", not same or whole.strings != entry.strings)
+    return row
+
+
+_Good = dict[Path, bytes]
+
+
+def _flip(path: Path, generator: random.Random, good: _Good, _: Path) -> bool:
+    data = bytearray(good[path])
+    data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+    return bool(path.write_bytes(data))
+
+
+def _truncate(path: Path, generator: random.Random, good: _Good, _: Path) -> bool:
+    path.write_bytes(good[path][: generator.randrange(len(good[path]))])
+    return True
+
+
+def _grow(path: Path, generator: random.Random, good: _Good, _: Path) -> bool:
+    return bool(path.write_bytes(good[path] + bytes(generator.randrange(1, 99))))
+
+
+def _swap(path: Path, generator: random.Random, good: _Good, _: Path) -> bool:
+    others = sorted(each for each in good if good[each] != good[path])
+    return bool(path.write_bytes(good[generator.choice(others)]))
+
+
+def _foreign(path: Path, generator: random.Random, good: _Good, other: Path) -> bool:
+    """Manifest and files of another entry: all whole, in the wrong place."""
+    for each in other.iterdir():
+        (path.parent / each.name).write_bytes(each.read_bytes())
+    return True
+
+
+def _version(path: Path, generator: random.Random, good: _Good, _: Path) -> bool:
+    return _manifest(path.parent, lambda body: body.update(format=body["format"] + 1))
+
+
+def _shape(path: Path, generator: random.Random, good: _Good, _: Path) -> bool:
+    """A manifest with a digest of its own that says an array is larger than it is."""
+
+    def change(body: dict[str, list[dict[str, object]]]) -> None:
+        body["files"][0].update(shape=[10**9, 9], size=36 * 10**9)
+
+    return _manifest(path.parent, change)
+
+
+def _manifest(home: Path, change: Callable[..., None]) -> bool:
+    import hashlib
+
+    path = home / "manifest.json"
+    body = json.loads(path.read_bytes())["body"]
+    change(body)
+    raw = json.dumps(body, separators=(",", ":")).encode()
+    digest = hashlib.sha256(raw).hexdigest().encode()
+    return bool(path.write_bytes(b'{"sha256":"' + digest + b'","body":' + raw + b"}\n"))
+
+
+def _missing(path: Path, *_: object) -> bool:
+    path.unlink()
+    return True
+
+
+def _link(path: Path, generator: random.Random, good: _Good, other: Path) -> bool:
+    copy = other.parent / "elsewhere"
+    copy.write_bytes(good[path])
+    path.unlink()
+    path.symlink_to(copy)
+    return True
+
+
+def _fifo(path: Path, *_: object) -> bool:
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    return True
+
+
+def _mode(path: Path, *_: object) -> bool:
+    path.chmod(0o622)
+    return True
+
+
+def _empty(path: Path, *_: object) -> bool:
+    path.write_bytes(b"")
+    return True
+
+
+_KINDS: Final[dict[str, Callable[..., bool]]] = {
+    "flip": _flip,
+    "truncation": _truncate,
+    "flip again": _flip,
+    "growth": _grow,
+    "swap": _swap,
+    "another entry": _foreign,
+    "version": _version,
+    "lying shape": _shape,
+    "missing": _missing,
+    "link": _link,
+    "FIFO": _fifo,
+    "others may write": _mode,
+    "empty": _empty,
+}
+
+
+MUTANTS: Final = [
+    Mutant("cache", name, *change)
+    for name, change in {
+        "no SHA-256 of the arrays": (
+            "cache_entry.py", "!= file.sha256:", "!= file.sha256 and False:",
+        ),
+        "no SHA-256 of one array": (
+            "cache_entry.py", "!= file.sha256:", '!= file.sha256 and file.name != "c":',
+        ),
+        "no SHA-256 of the words": (
+            "cache_entry.py", "!= file.sha256:", '!= file.sha256 and file.role != "strings":',
+        ),
+        "no SHA-256 of the manifest": (
+            "cache_entry.py", "if frame != _frame(body):", "if False:",
+        ),
+        "the manifest of another entry": (
+            "cache_entry.py", "if directory_name(manifest.kind, manifest.key) != name:", "if False:",
+        ),
+        "any format version": (
+            "cache_entry.py", '_typed(content["format"], int) != FORMAT_VERSION', "False",
+        ),
+        "longer files than said": (
+            "cache_entry.py", "if size != file.size:", "if size < file.size:",
+        ),
+        "files of others": ("cache_files.py", "if status.st_uid != os.geteuid():", "if False:"),
+        "files that others may write": (
+            "cache_files.py", "if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):", "if False:",
+        ),
+        "links are followed": (
+            "cache_files.py", "_READ: Final = os.O_RDONLY | os.O_NOFOLLOW |",
+            "_READ: Final = os.O_RDONLY |",
+        ),
+        "damage is not told": ("cache.py", "            self._note(problem)", "            pass"),
+    }.items()
+]  # fmt: skip

@@ -1,0 +1,76 @@
+"""Concurrent first runs."""
+
+# ruff: noqa: SIM905
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from scoreboard import fork
+from scoreboard.base import Mutant, Row, Size, embedding_file, environment
+
+
+def first_runs(size: Size, folder: Path) -> Row:
+    """Eight processes start at once with an empty cache: all succeed alike, one builds."""
+    row = Row("rounds of 8 concurrent first runs, empty cache", "≥ 50")
+    fork.preload()
+    embedding_file(folder / "e.txt", size.of(1000, 3000, 3000))
+    text = b"w1 w2 w3\n" * 9
+    for number in range(size.of(1, 3, 50)):
+        own = folder / f"c{number}"
+        own.mkdir()
+        os.link(folder / "e.txt", own / "e.txt")
+        env = environment(own)
+        count = own / "count"
+        count.touch()
+
+        def counted(count: Path = count) -> None:
+            import dpsan.library as library
+
+            real = library.load
+
+            def load(*arguments: object, **more: object) -> object:
+                with count.open("a") as out:
+                    out.write("x")
+                return real(*arguments, **more)  # type: ignore[arg-type]
+
+            library.load = load  # type: ignore[assignment]
+
+        command = "rewrite -q -e 5 -m laplace -E e.txt --seed x".split()
+        children = [fork.Forked(command, own, env, counted, text) for _ in range(8)]
+        done = [child.wait(60) for child in children]
+        last = fork.run(command, own, env, counted, text)
+        row.tried += 1
+        row.count("failures", any(each.status for each in [*done, last]))
+        row.count("hung", any(each.hung for each in done))
+        row.count("different outputs", len({each.out for each in [*done, last]}) != 1)
+        row.count("not one build", count.read_text() != "x")
+        row.count("damaged entries", any(b"damaged" in each.err for each in [*done, last]))
+        left = [path for path in (own / "cache").rglob("*") if "tmp" in path.name]
+        row.count("temporary left", bool(left))
+    return row
+
+
+MUTANTS: Final = [
+    Mutant("first", name, *change)
+    for name, change in {
+        "no lock": ("cache.py", "lock.acquire(timeout=_WAIT_BEFORE_NOTE)", "pass"),
+        "who waited for the lock builds again": (
+            "cache.py", "entry = self.load(kind, key)\n", "entry = None\n",
+        ),
+        "nothing is stored": (
+            "cache.py", "self.save(kind, key, entry)\n                except", "pass\n"
+            "                except",
+        ),
+        "an entry is written under its final name": (
+            "cache.py", "files.move_into_place(shelf, temporary, name)",
+            "files.move_into_place(shelf, temporary, name + 'x')",
+        ),
+        "temporary folders stay": (
+            "cache_files.py", "    finally:\n        remove(dir_fd, name)\n",
+            "    finally:\n        os.mkdir(name + 'x', dir_fd=dir_fd)\n",
+        ),
+    }.items()
+]  # fmt: skip

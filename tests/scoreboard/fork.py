@@ -1,0 +1,162 @@
+"""The command line in a fork of this process: a process of its own, without the start of Python.
+
+What a fork cannot show (streams that are closed from the start, signals before ``main``,
+workers) is tried with real commands.
+"""
+
+# ruff: noqa: SIM115
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import os
+import select
+import signal
+import sys
+import tempfile
+import traceback
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+_NEEDED = (
+    "dpsan.cli.app dpsan.cli.rewrite dpsan.run dpsan.audit dpsan.sanitizer dpsan.report faiss"
+    " dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv dpsan.mechanisms scipy.special"
+    " filelock dpsan.accounting dpsan.unknown dpsan.cli.progress typer._adapters"
+    " pydantic.type_adapter pydantic.json_schema pydantic.plugin._loader typer._click.decorators"
+    " fractions zoneinfo"
+)
+
+
+def preload() -> None:
+    """Import once what every fork would import."""
+    for name in _NEEDED.split():
+        with contextlib.suppress(ModuleNotFoundError):  # a module that moved is imported later
+            import_module(name)
+    from dpsan.mechanisms import MECHANISMS
+
+    MECHANISMS["laplace"]
+    gc.freeze()  # no fork copies what is only collected
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a command; the status is negative for a signal, as in ``subprocess``."""
+
+    status: int
+    out: bytes
+    err: bytes
+    hung: bool = False
+
+    @property
+    def traced(self) -> bool:
+        """Whether a user was shown the insides of the program."""
+        return b"Traceback" in self.err or b"internal error" in self.err
+
+    @property
+    def clear(self) -> bool:
+        """Whether all that was said is lines by dpsan, at least one after a failure."""
+        lines = self.err.splitlines()
+        said = bool(lines) or self.status == 0
+        return said and not self.traced and all(line.startswith(b"dpsan: ") for line in lines)
+
+
+class Forked:
+    """One running command.
+
+    Args:
+        arguments: behind ``dpsan``.
+        folder: to run in.
+        env: the environment.
+        before: called in the new process first.
+        stdin: what it reads.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        env: dict[str, str],
+        before: Callable[[], None] | None = None,
+        stdin: bytes | int = b"",
+    ) -> None:
+        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        if isinstance(stdin, bytes):
+            held = tempfile.TemporaryFile()
+            held.write(stdin)
+            held.seek(0)
+            self._in = held
+            stdin = held.fileno()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if not self.pid:
+            _become(arguments, folder, env, before, (stdin, self._out.fileno(), self._err.fileno()))
+
+    def wait(self, timeout: float = 60) -> Done:
+        """What became of it; it is killed when it takes too long."""
+        handle = os.pidfd_open(self.pid)
+        hung = not select.select([handle], [], [], timeout)[0]
+        os.close(handle)
+        if hung:
+            os.kill(self.pid, signal.SIGKILL)
+        _, status = os.waitpid(self.pid, 0)
+        texts = []
+        for stream in (self._out, self._err):
+            stream.seek(0)
+            texts.append(stream.read())
+            stream.close()
+        return Done(os.waitstatus_to_exitcode(status), texts[0], texts[1], hung)
+
+
+def run(
+    arguments: Sequence[str],
+    folder: Path,
+    env: dict[str, str],
+    before: Callable[[], None] | None = None,
+    stdin: bytes | int = b"",
+) -> Done:
+    """Run a command to its end."""
+    return Forked(arguments, folder, env, before, stdin).wait()
+
+
+def _become(
+    arguments: Sequence[str],
+    folder: Path,
+    env: dict[str, str],
+    before: Callable[[], None] | None,
+    streams: tuple[int, int, int],
+) -> NoReturn:
+    try:
+        os.setsid()
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(env)
+        tempfile.tempdir = None
+        for number, descriptor in enumerate(streams):
+            os.dup2(descriptor, number)
+        os.closerange(3, 256)
+        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)))
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(io.FileIO(2, "w", closefd=False)), line_buffering=True
+        )
+        sys.argv = ["dpsan", *arguments]
+        # Workers that are spawned must not take the scoreboard for the main program.
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        if before:
+            before()
+        from dpsan.cli.guard import main
+
+        main()
+    except SystemExit as ended:
+        os._exit(ended.code if isinstance(ended.code, int) else 1)
+    except BaseException:  # noqa: BLE001 - as the interpreter would show it
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)

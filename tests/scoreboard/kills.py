@@ -1,0 +1,161 @@
+"""``kill -9`` while an index or outputs are written."""
+
+# ruff: noqa: SIM905
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from scoreboard import fork
+from scoreboard.base import Mutant, Row, Size, embedding_file, environment
+from scoreboard.jobs import Job, again, disturbed, judge, known
+from scoreboard.trap import Trap, calls, signalled
+
+_REWRITE: Final = "rewrite -q -e 5 -m laplace -E e.txt --seed s in.txt".split()
+
+
+def killed(size: Size, folder: Path) -> Row:
+    """Only kills that landed count; entries, their arrays and later outputs are compared."""
+    row = Row("kill -9 that landed in index and rewrite, at the n-th call and at random", "≥ 500")
+    fork.preload()
+    _index(row, size, folder / "index")
+    for number, job in enumerate([Job("txt", "O"), Job("csv", "o"), Job("txt", "i")]):
+        if size is Size.MUTANT and number:
+            continue
+        own = folder / f"rewrite{number}"
+        own.mkdir()
+        it = known(job, own, row)
+        for call in range(1, len(it.trace) + 1, size.of(1, 3, 1)):
+            work, done = disturbed(
+                it,
+                lambda work, n=call: Trap(work, n, signalled(signal.SIGKILL), after=True).install,
+            )
+            row.tried += done.status == -signal.SIGKILL
+            # A kill leaves temporaries, which are nobody's output; so does a copy of a name.
+            for path in [*work.rglob("*.tmp")]:
+                path.unlink()
+            if not judge(row, it, work, done):
+                again(row, it, work)
+            shutil.rmtree(work.parent)
+    return row
+
+
+def _index(row: Row, size: Size, folder: Path) -> None:
+    folder.mkdir()
+    source = embedding_file(folder / "e.txt", size.of(300, 2000, 4000))
+    (folder / "in.txt").write_text("w1 w2 w3\n" * 20)
+
+    def fresh(name: str) -> tuple[Path, dict[str, str]]:
+        own = folder / name
+        own.mkdir()
+        for each in (source, folder / "in.txt"):
+            os.link(each, own / each.name)
+        return own, environment(own)
+
+    own, env = fresh("truth")
+    log = folder / "log"
+    trap = Trap(own / "cache", log=log)
+    started = time.perf_counter()
+    done = fork.run(["index", "e.txt"], own, env, trap.install)
+    whole = time.perf_counter() - started
+    row.count("undisturbed index failed", done.status != 0)
+    truth = _entries(own)
+    told = fork.run(_REWRITE, own, env)
+    row.count("undisturbed run failed", told.status != 0)
+    trace = calls(log)
+    generator = random.Random(2)
+    planned: list[int | float] = [*range(1, len(trace) + 1, size.of(2, 2, 1))]
+    planned += [generator.uniform(0.02, 1.0) * whole for _ in range(size.of(2, 8, 500))]
+    for number, moment in enumerate(planned):
+        own, env = fresh(f"k{number}")
+        if isinstance(moment, int):
+            act = signalled(signal.SIGKILL)
+            trap = Trap(own / "cache", moment, act, after=moment % 4 > 1)
+            landed = fork.run(["index", "e.txt"], own, env, trap.install).status
+        else:
+            child = fork.Forked(["index", "e.txt"], own, env)
+            time.sleep(moment)
+            os.kill(child.pid, signal.SIGKILL)
+            landed = child.wait().status
+        if landed == -signal.SIGKILL:
+            row.tried += 1
+            _judge_index(row, own, env, truth, told.out)
+        shutil.rmtree(own)
+        if row.bad.get("next index failed or hung", 0) > size.of(0, 2, 2):
+            break  # each would take its time
+
+
+def _judge_index(
+    row: Row, own: Path, env: dict[str, str], truth: dict[str, bytes], told: bytes
+) -> None:
+    found = _entries(own, row)
+    row.count("valid but wrong", any(truth.get(name) != data for name, data in found.items()))
+    child = fork.Forked(["index", "e.txt"], own, env)
+    done = child.wait(20)
+    row.count("next index failed or hung", done.status != 0)
+    if done.hung:
+        return
+    row.count("a kill damaged an entry under its final name", b"damaged" in done.err)
+    row.count("next index has other entries", _entries(own) != truth)
+    out = fork.run(_REWRITE, own, env)
+    row.count("next run failed or differs", out.status != 0 or out.out != told)
+    row.count("files open to others", any(_open(path) for path in (own / "cache").rglob("*")))
+
+
+def _open(path: Path) -> bool:
+    return path.lstat().st_mode & 0o077 != 0
+
+
+def _entries(own: Path, row: Row | None = None) -> dict[str, bytes]:
+    """Every array and list of every entry that a load would hand out."""
+    from dpsan.cache import Store
+
+    out: dict[str, bytes] = {}
+    store = Store(own / "cache")
+    for info, problem in store.check():
+        if problem and row is not None:
+            row.count("a kill damaged an entry under its final name", True)
+        entry = store.load(info.kind, info.key) if info.ok else None
+        if entry is not None:
+            for name, array in entry.arrays.items():
+                out[f"{info.name} {name}"] = np.asarray(array).tobytes()
+            for name, strings in entry.strings.items():
+                out[f"{info.name} {name}"] = "\n".join(strings).encode()
+    return out
+
+
+MUTANTS: Final = [
+    Mutant("kill", name, *change)
+    for name, change in {
+        "an entry gets its name before it is written": (
+            "cache.py",
+            "write_entry(fd, kind, key, entry)\n                files.move_into_place(shelf,"
+            " temporary, name)",
+            "files.move_into_place(shelf, temporary, name)\n                write_entry(fd, kind,"
+            " key, entry)",
+        ),
+        "a lock that outlives its process": (
+            "cache.py", "from filelock import FileLock, Timeout",
+            "from filelock import SoftFileLock as FileLock, Timeout",
+        ),
+        "outputs are written under their final names": (
+            "files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
+        ),
+        "outputs get their names before they are whole": (
+            "files.py", "self.finish()\n            os.fchmod(self.descriptor, self._mode)",
+            "os.link(self._temporary, self.target); self.target.unlink() if False else None;"
+            " self.finish()\n            os.fchmod(self.descriptor, self._mode)",
+        ),
+        "files of the cache are open to others": (
+            "cache_files.py", "os.fchmod(fd, 0o600)", "os.fchmod(fd, 0o644)",
+        ),
+    }.items()
+]  # fmt: skip

@@ -1,0 +1,129 @@
+"""Runs each row on programs that are broken on purpose: ``tests/reliability.py --mutants``.
+
+A copy of the program, one text replaced, the row in a process of its own: it must turn red, by a
+kind of bad outcome that it does not report of the program as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from scoreboard.base import PROGRAM_VARIABLE, ROOT, Mutant, Row, Size
+
+_SECONDS: Final = {Size.MUTANT: 300, Size.QUICK: 3600, Size.FULL: 12 * 3600}
+_SCRIPT: Final = ROOT / "tests" / "reliability.py"
+
+
+class MutantError(Exception):
+    """A mutant that says nothing: stale, or no program any more."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a row on one program."""
+
+    row: str
+    mutant: str
+    """Its name; empty for the program as it is."""
+    caught_by: tuple[str, ...]
+    problem: str
+    """Why it counts as a failure, or ``""``."""
+    seconds: float
+
+
+def copied(mutant: Mutant | None, folder: Path) -> Path:
+    """A folder with the program, mutated.  Raises MutantError."""
+    program = folder / "program"
+    shutil.copytree(ROOT / "dpsan", program / "dpsan")  # with what is compiled: it saves minutes
+    (program / "vocab").symlink_to(ROOT / "vocab")  # not of the program, but beside it
+    if mutant is not None:
+        path = program / "dpsan" / mutant.file
+        if not path.exists():
+            raise MutantError(f"STALE: no file dpsan/{mutant.file}")
+        text = path.read_text()
+        if (found := text.count(mutant.old)) != 1:
+            raise MutantError(f"STALE: dpsan/{mutant.file} holds its text {found} times")
+        path.write_text(text.replace(mutant.old, mutant.new))
+        for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            compiled.unlink()
+        module = "dpsan." + mutant.file.removesuffix(".py").replace("/", ".")
+        code = f"import {module.removesuffix('.__init__')} as it; print(it.__file__)"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=program,
+            env=_environment(program),
+            capture_output=True,
+            text=True,
+        )
+        if done.stdout.strip() != str(path):
+            raise MutantError(f"INVALID: cannot be imported: {done.stderr[-200:]}")
+    return program
+
+
+def _environment(program: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        PROGRAM_VARIABLE: str(program),
+        "PYTHONPATH": str(program),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def measured(name: str, size: Size, program: Path) -> Row:
+    """A row in a process of its own.  Raises MutantError: it died or did not end."""
+    command = [sys.executable, str(_SCRIPT), "--child", name, "--size", size.name]
+    with tempfile.TemporaryDirectory(prefix=f"dpsan-reliability-{name}-") as folder:
+        try:
+            done = subprocess.run(
+                [*command, "--folder", folder],
+                cwd=folder,  # python -m finds what stands here before it looks elsewhere
+                env=_environment(program),
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS[size],
+            )
+        except subprocess.TimeoutExpired:
+            raise MutantError("THE ROW DID NOT END") from None
+    if done.returncode:
+        raise MutantError(f"THE ROW DIED: {done.stderr[-2000:]}")
+    return Row(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def verdicts(mutants: list[Mutant], rows: list[str]) -> Iterator[Verdict]:
+    """The program as it is, then every mutant, two at a time."""
+
+    def one(row: str, mutant: Mutant | None, known: frozenset[str]) -> tuple[Verdict, list[str]]:
+        name, started, red = mutant.name if mutant else "", time.perf_counter(), []
+        with tempfile.TemporaryDirectory(prefix="dpsan-mutant-") as folder:
+            try:
+                red = measured(row, Size.MUTANT, copied(mutant, Path(folder))).red
+                problem = ""
+            except MutantError as error:
+                problem = str(error)
+        caught = tuple(kind for kind in red if kind not in known)
+        if not problem and bool(caught) != bool(mutant):
+            problem = "SURVIVED" if mutant else "RED WITHOUT A MUTANT"
+        return Verdict(row, name, caught, problem, time.perf_counter() - started), red
+
+    with ThreadPoolExecutor(2) as pool:
+        controls = dict(
+            zip(rows, pool.map(lambda row: one(row, None, frozenset()), rows), strict=True)
+        )
+        for verdict, _ in controls.values():
+            yield verdict
+        for verdict, _ in pool.map(
+            lambda each: one(each.row, each, frozenset(controls[each.row][1])), mutants
+        ):
+            yield verdict

@@ -1,0 +1,258 @@
+"""One seed, many ways to run: one output."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import random
+import shutil
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from scoreboard.base import Mutant, Row, Size, embedding_file, required, tree
+
+_FORMATS: Final = ("txt", "jsonl", "csv", "parquet", "txt.gz")
+
+
+def configurations(size: Size, folder: Path) -> Row:
+    """Jobs, batches, threads, formats, pieces of a cluster, resumed runs, cold and warm caches."""
+    from dpsan.cache import Store
+    from dpsan.embeddings import file_digest
+    from dpsan.errors import DpsanError
+    from dpsan.mechanisms import MECHANISMS
+    from dpsan.runspec import RunSpec
+    from dpsan.sanitizer import Sanitizer
+    from dpsan.workers import Pool
+
+    row = Row(
+        "configurations with one seed (mechanism × jobs × batch × threads × format × gz × cluster"
+        " pieces × resume × cold cache)",
+        "≥ 100",
+    )
+    source = embedding_file(folder / "e.txt", size.of(200, 400, 1000), 8)
+    digest = file_digest(source)
+    inputs = _inputs(folder / "in", size.of(60, 100, 400))
+    names = size.of(["laplace", "exponential"], [*MECHANISMS], [*MECHANISMS])
+    count = 0
+    left_out = []
+    for name in names:
+        spec = RunSpec(
+            epsilon=4.0,
+            mechanism=name,
+            parameters=required(name),
+            embeddings=source,
+            allow_unproved=True,
+        )
+        try:
+            sanitizer = Sanitizer.from_spec(spec, Store(folder / "cache"))
+        except DpsanError:  # this epsilon, or this vocabulary, is outside its domain
+            left_out.append(name)
+            continue
+        count += 1
+        it = _Compared(row, name, folder / name, inputs)
+        it.run("one", sanitizer)
+        for batch, threads in itertools.product((1, 7, 4096), (1, 2)):
+            it.run(f"batch {batch}", sanitizer, batch=batch, threads=threads)
+        cold = Sanitizer.from_spec(spec, Store(folder / f"cold-{name}"))
+        it.run("cold", cold, resume=True)
+        for pieces in (64, 1000):
+            it.cluster(sanitizer, Store(folder / "cache").root, pieces)
+        several = (2, 4) if size is Size.FULL else (2,)
+        heavy = name in ("laplace", "exponential", "knn-response") or size is Size.FULL
+        for jobs in several if heavy and not (size is Size.MUTANT and name != "laplace") else ():
+            with Pool(spec, folder / f"pool-{jobs}", jobs, digest) as pool:
+                it.run(f"jobs {jobs}", sanitizer, batch=7, pool=pool, resume=True)
+    row.note = f"{count} mechanisms, {len(_FORMATS)} formats; left out: {', '.join(left_out) or 'none'}; Ray: see tests/test_cluster.py"
+    return row
+
+
+def _inputs(folder: Path, lines: int) -> list[Path]:
+    """The same lines in every format, each file twice: the second has a key of its own."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    generator = random.Random(7)
+    folder.mkdir()
+    texts = [
+        " ".join(f"w{generator.randrange(500)}" for _ in range(generator.randrange(9)))
+        for _ in range(lines)
+    ]
+    texts[lines // 2] = " ".join(f"w{number % 300}" for number in range(700))  # more than a block
+    bodies = {
+        "txt": "\n".join(texts) + "\n",
+        "jsonl": "".join(json.dumps({"t": text}) + "\n" for text in texts),
+        "csv": "t\n" + "".join(f'"{text}"\n' for text in texts),
+    }
+    out = []
+    for turn, ending in itertools.product((1, 2), _FORMATS):
+        path = folder / f"{turn}.{ending}"
+        if ending == "parquet":
+            pq.write_table(pa.table({"t": texts}), path, row_group_size=23)
+        elif ending == "txt.gz":
+            path.write_bytes(gzip.compress(bodies["txt"].encode(), mtime=0))
+        else:
+            path.write_text(bodies[ending])
+        out.append(path)
+    return out
+
+
+def _texts(name: str, data: bytes) -> list[str]:
+    """The texts of an output, whatever its format."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if name.endswith("parquet"):
+        texts: list[str] = pq.read_table(pa.BufferReader(data)).column("t").to_pylist()
+        return texts
+    lines = (gzip.decompress(data) if name.endswith("gz") else data).decode().splitlines()
+    if name.endswith("jsonl"):
+        return [json.loads(each)["t"] for each in lines]
+    return [each.strip('"') for each in lines[1:]] if name.endswith("csv") else lines
+
+
+class _Compared:
+    """Runs of one mechanism, all compared with the first."""
+
+    def __init__(self, row: Row, name: str, folder: Path, inputs: list[Path]) -> None:
+        self.row, self.name, self.folder, self.inputs = row, name, folder, inputs
+        self.first: dict[str, bytes] = {}
+
+    def _plan(self, name: str, batch: int) -> Any:
+        from dpsan.batch import Plan
+        from dpsan.formats.base import ReadOptions
+
+        return Plan(options=ReadOptions(fields=() if ".txt" in name else ("t",)), batch=batch)
+
+    def run(
+        self,
+        what: str,
+        sanitizer: Any,
+        *,
+        batch: int = 1 << 14,
+        threads: int = 1,
+        pool: Any = None,
+        resume: bool = False,
+    ) -> None:
+        """All inputs of a format in one run; then the second output again, resumed."""
+        import faiss
+
+        from dpsan.run import Run
+        from dpsan.sanitizer import run_key
+
+        faiss.omp_set_num_threads(threads)
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        for ending in _FORMATS:
+            inputs = [each for each in self.inputs if each.name[2:] == ending]
+            for again in (False, True)[: 1 + resume]:
+                plan = self._plan(f".{ending}", batch)
+                run = Run(sanitizer, plan, run_key("s"), inputs, out, True, again, pool)
+                result = run.execute()
+                self.row.count("failed", bool(result.failed))
+                self.row.count("not resumed", result.skipped != int(again))
+                if resume and not again:
+                    (out / inputs[1].name).unlink()
+        faiss.omp_set_num_threads(1)
+        self._compare(what, tree(out))
+
+    def cluster(self, sanitizer: Any, cache: Path, size: int) -> None:
+        """Cut into pieces, the last one first, each done twice: as on a cluster with deaths."""
+        from dpsan.cluster import ClusterRun
+        from dpsan.sanitizer import run_key
+
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        for ending in _FORMATS:
+            inputs = [each for each in self.inputs if each.name[2:] == ending]
+            plan = self._plan(f".{ending}", 7)
+            run = ClusterRun(
+                sanitizer, plan, run_key("s"), inputs, out, _engine, cache, piece_bytes=size
+            )
+            self.row.count("failed", bool(run.execute().failed))
+        self._compare(f"pieces of {size} bytes", tree(out))
+
+    def _compare(self, what: str, files: dict[str, bytes]) -> None:
+        files = {Path(name).name: data for name, data in files.items()}
+        if not self.first:
+            self.first = files
+            for turn in "12":
+                texts = [_texts(n, d) for n, d in files.items() if n.startswith(turn)]
+                self.row.count("formats differ", any(each != texts[0] for each in texts))
+            second = files["2.txt"]
+            self.row.count("two files with the same words", files["1.txt"] == second)
+        kind = what.rstrip("0123456789 ") if what[0] != "p" else "pieces"
+        self.row.count(f"different outputs: {kind}", files != self.first)
+        self.row.tried += len(files)
+
+
+class _Here:
+    """An engine without a cluster."""
+
+    workers = 2
+
+    def count(self, job: Any, todo: Any) -> Any:
+        from dpsan.cluster import work
+
+        for each in reversed(todo):
+            yield {"piece": each.number, **work.guarded(partial(work.count, job, each))}
+
+    def rewrite(self, job: Any, todo: Any) -> Any:
+        from dpsan.cluster import work
+
+        sanitizer = work.prepared(job)
+        for each in reversed(todo):
+            work.guarded(partial(work.rewrite, job, sanitizer, each))
+            done = work.guarded(partial(work.rewrite, job, sanitizer, each))
+            yield {"piece": each.number, **done}
+
+
+def _engine(_: ExitStack) -> _Here:
+    return _Here()
+
+
+MUTANTS: Final = [
+    Mutant("seed", name, *change)
+    for name, change in {
+        "the key depends on the batch": (
+            "batch.py", "self._cells += sum(", "self._cells = sum(",
+        ),
+        "the key depends on the process": (
+            "rng.py", 'hashlib.shake_256(b"dpsan stream 1\\0" + self.key)',
+            'hashlib.shake_256(b"dpsan stream 1\\0" + self.key + b"%d" % __import__("os").getppid())',
+        ),
+        "every file has the same key": (
+            "batch.py", 'rng.derive_key(key, "file", file - 1, "copy", copy)',
+            'rng.derive_key(key, "file", 0, "copy", copy)',
+        ),
+        "a resumed run counts files anew": (
+            "run.py", "                    file=file,\n                    audit=self.audit,\n"
+            "                    progress=self.progress,\n                    budget=self.budget,\n"
+            "                )\n            except",
+            "                    file=file - result.skipped,\n                    audit=self.audit,\n"
+            "                    progress=self.progress,\n                    budget=self.budget,\n"
+            "                )\n            except",
+        ),
+        "the numbers of a stream depend on how many there are": (
+            "rng.py", "parts.append(state.digest(8 * width * words))",
+            "state.update(b'%d' % len(self.blocks)); parts.append(state.digest(8 * width * words))",
+        ),
+        "draws depend on the draws before": (
+            "mechanisms/samplers.py", "points += self.noise(streams, self.space.d)",
+            "self.n = getattr(self, 'n', 0) + 1; points += self.noise(streams, self.space.d)"
+            " * (1 + self.n % 3)",
+        ),
+        "a long record is one block": (
+            "rng.py", "blocks += [(record, block, BLOCK) for block in range(full)]",
+            "blocks += [(record, 0, BLOCK) for block in range(full)] if len(records) < 9 else"
+            " [(record, block, BLOCK) for block in range(full)]",
+        ),
+        "pieces of a cluster count texts anew": (
+            "cluster/work.py", "first=piece.first_text,", "first=0,",
+        ),
+    }.items()
+]  # fmt: skip

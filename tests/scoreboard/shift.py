@@ -1,0 +1,87 @@
+"""A sanitizer whose draws are known: every word of the vocabulary becomes the next one.
+
+So every record changes, all of its bytes can be foretold, and whatever is lost, moved or quoted
+wrongly shows.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+
+PLAIN: Final = ["here", "there", "paris", "rome", "oslo", "bonn", "lima"]
+AWKWARD: Final = ['o"clock', "a,b", "x/y", "naïve", "back\\slash", "semi;colon", "tab\tword"]
+"""Words that need quotes or escapes where they come out."""
+WORDS: Final = [word for pair in zip(PLAIN, AWKWARD, strict=True) for word in pair]
+NEXT: Final = dict(zip(WORDS, [*WORDS[1:], WORDS[0]], strict=True))
+
+_SPACES: Final = [" ", " ", "  ", "\t", "\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\xa0", "\r "]
+_MARKS: Final = [*',.!?;:()[]{}"\\/…—«»€+=', "''", '""', "\ufffd"]
+_OTHERS: Final = [
+    "zzqx", "42", "1.10", "e\u0301te\u0301", "\u1112\u1161\u11ab", "한", "👩‍👩‍👧", "שלום", "\ue000",
+    "a\u0301\u0302\u0303\u0304", "日本", "ﬁ",
+]  # fmt: skip
+_INVALID: Final = [b"\xff", b"\xc3", b"\xe2\x82", b"\x80\x81", b"\xed\xa0\x80", b"\xf0\x9f"]
+_INVISIBLE: Final = ["\u200b", "\u202e", "\u2066", "\x01", "\x1b", "\x7f", "\u2060", "\U000e0001"]
+
+
+def shifting() -> Any:
+    """The sanitizer; words that it does not know pass."""
+    from dpsan.embeddings.base import Embeddings
+    from dpsan.mechanisms.base import Sampler
+    from dpsan.sanitizer import Sanitizer
+
+    class Shift(Sampler):
+        def sample(self, ids: Any, streams: Any) -> Any:
+            assert len(streams) == len(ids)
+            return (np.asarray(ids) + 1) % len(WORDS)
+
+    angles = np.arange(len(WORDS)) * 0.4
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    sanitizer = Sanitizer(
+        "laplace",
+        epsilon=1.0,
+        embeddings=Embeddings(WORDS, vectors, "shift", "shift"),
+        unknown="keep",
+        case="vocabulary",
+    )
+    sanitizer._sampler = Shift()
+    return sanitizer
+
+
+def text(generator: Random, *, lines: bool, invalid: bool, invisible: bool) -> tuple[bytes, str]:
+    """A text and what must become of it.
+
+    Args:
+        lines: may hold newlines.
+        invalid: may hold bytes that are no UTF-8.
+        invisible: may hold control and format characters outside words, which are dropped.
+    """
+    raw, expected = [], []
+
+    def add(piece: str | bytes, becomes: str) -> None:
+        raw.append(piece if isinstance(piece, bytes) else piece.encode())
+        expected.append(becomes)
+
+    spaces = [*_SPACES, "\n", "\r\n"] if lines else _SPACES
+    for _ in range(generator.choice([0, 1, 1, 2, 3, 5])):
+        chance = generator.random()
+        if chance < 0.6:
+            word = generator.choice(PLAIN)
+            add(word, NEXT[word])
+        elif chance < 0.8:
+            word = generator.choice(_OTHERS)
+            add(word, word)
+        elif invalid and chance < 0.9:
+            piece = b" " + generator.choice(_INVALID)
+            add(piece, piece.decode("utf-8", "replace"))
+        elif invisible:
+            add(" " + generator.choice(_INVISIBLE), " ")
+        marks = "".join(generator.choices(_MARKS, k=generator.choice([0, 0, 1, 2])))
+        gap = marks + generator.choice(spaces) + generator.choice(["", "", *_MARKS])
+        if gap.endswith(("'", ".", ",", "/")):
+            gap += " "
+        add(gap, gap)
+    return b"".join(raw), "".join(expected)

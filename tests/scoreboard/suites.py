@@ -1,0 +1,223 @@
+"""Tables in the manner of public test suites: JSON, CSV, compression, every code point."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import gzip
+import unicodedata
+from pathlib import Path
+from typing import Any, Final
+
+from scoreboard.base import Mutant, Row, Size
+from scoreboard.shift import shifting
+
+# In the manner of JSONTestSuite: what a parser must accept, and must refuse.
+_ACCEPTED: Final = [
+    rb'{"t":"here"}', rb'{"t":"\u0068ere"}', rb' { "t" : "here" } ', b'\t{"t":"here"}\r',
+    rb'{"t":"","a":[]}', rb'{"t":null}', rb'{"t":"here","t":"there"}', rb'{"a":1e5,"t":"here"}',
+    rb'{"a":-0,"b":-0.0,"c":0e1,"d":1E+2,"e":123456789012345678901234567890,"t":"x"}',
+    rb'{"a":[[[[[[]]]]]],"t":"here"}', rb'{"a":{"":{"":0}},"t":"here"}', rb'{"\u0074":"here"}',
+    rb'{"t":"\"\\\/\b\f\n\r\t"}', rb'{"t":"\ud83d\ude00"}', rb'{"t":"\ud800"}', rb'{"t":"\udc00\ud800"}',
+    rb'{"t":"\u00e9"}', '{"t":"é😀"}'.encode(), rb'{"t":"here","a":true,"b":false,"c":null}',
+    rb'{"a":"\u0022]}{[,:","t":"here"}', b'{"t":"' + b"here " * 9999 + b'"}', b"", b" ",
+    b'{"a":' + b"[" * 9999 + b"]" * 9999 + b',"t":"here"}', rb'{"":"here","t":"x"}',
+    rb'{"a":[{"t":"here"}],"t":"there"}', '{"t":"\u2028\u2029"}'.encode(), rb'{"a":0.1e-7,"t":"here"}',
+]  # fmt: skip
+_REFUSED: Final = [
+    b"[1,]", b'{"t":"here",}', b'{"t":"here"', b'{"t" "here"}', b'{"t":}', b"{t:1}", b"{'t':'here'}",
+    b'{"t":"here"}}', b'{"t":"here"} x', b'{"t":"here"}{"t":"here"}', b'{"t":"\\x"}', b'{"t":"\\u12"}',
+    b'{"t":"a\tb"}', b'{"a":01,"t":"x"}', b'{"a":+1,"t":"x"}', b'{"a":.1,"t":"x"}', b'{"a":1.,"t":"x"}',
+    b'{"a":1e,"t":"x"}', b'{"a":0x1,"t":"x"}', b'{"a":nul,"t":"x"}', b'{"a":True,"t":"x"}',
+    b'{"a":[1 2],"t":"x"}', b'{"a":[,1],"t":"x"}', b'{"a":[1,,2],"t":"x"}', b'{"a":[1}],"t":"x"}',
+    b'{"a":{]},"t":"x"}', b'{,"t":"x"}', b'{"t":"x",,"a":1}', b'{"t"::"x"}', b'{"t":"x" "a":1}', b'"',
+    b'{"t":"\\', b'{"t":"\\"}', b"\xff", b'{"t":"x"}/**/', b'{"t":"x"}#', b"[", b"]", b"{", b"*",
+    b'{"t":"x"]', b'{"a":[[1]},"t":"x"}', b'{"a":- 1,"t":"x"}', b'{"a":1_0,"t":"x"}', b'{"a":[' + b"[" * 9999 + b',"t":"x"}',
+]  # fmt: skip
+
+# In the manner of csv-spectrum: the file and what must come out; here -> o"clock, there -> a,b.
+_CSV: Final[list[tuple[bytes, bytes]]] = [
+    (b"t,n\nhere,1\n", b't,n\n"o""clock",1\n'),
+    (b't,n\n"here",1\n', b't,n\n"o""clock",1\n'),
+    (b't,n\n"here, there",1\n', b't,n\n"o""clock, a,b",1\n'),
+    (b't,n\n"here ""x"" there",1\n', b't,n\n"o""clock ""x"" a,b",1\n'),
+    (b't,n\n"here\nthere",1\n', b't,n\n"o""clock\na,b",1\n'),
+    (b't,n\r\n"here\r\nthere",1\r\n', b't,n\r\n"o""clock\r\na,b",1\r\n'),
+    (b"t,n\n,1\n", b"t,n\n,1\n"),
+    (b't,n\n"",1\n', b't,n\n"",1\n'),
+    (b"n,t\n1,there", b'n,t\n1,"a,b"'),
+    (b"n,t\r1,there\n", b""),
+    (b't,n\n" here ",1\n', b't,n\n" o""clock ",1\n'),
+    (b't,n\nx "here",1\n', b't,n\n"x ""o""clock""",1\n'),
+    (b"t,n\n\nhere,1\n\n", b't,n\n\n"o""clock",1\n\n'),
+    (b'"t","n"\nhere,"{""a"": ""b""}"\n', b'"t","n"\n"o""clock","{""a"": ""b""}"\n'),
+    (b"\xef\xbb\xbft,n\nhere,1\n", b'\xef\xbb\xbft,n\n"o""clock",1\n'),
+    (b"\xef\xbb\xbf\"t\",n\nhere,1\n", b'\xef\xbb\xbf"t",n\n"o""clock",1\n'),
+    ("t,ñ\nhere,日本\n".encode(), 't,ñ\n"o""clock",日本\n'.encode()),
+    (b"t,n\nhere\n", b""),
+    (b"t,n\nhere,1,2\n", b""),
+    (b't,n\n"here"x,1\n', b""),
+    (b'n,t\n1,"here"x\n', b""),
+    (b't,n\n"here,1\n', b""),
+    (b"t\nhere\nthere\n", b't\n"o""clock"\n"a,b"\n'),
+    (b"t,n\n" + b'"' + b"\n" * 999 + b'",1\n', b"t,n\n" + b'"' + b"\n" * 999 + b'",1\n'),
+]  # fmt: skip
+
+
+def public_suites(size: Size, folder: Path) -> Row:
+    """What other people's parsers are tried with; and each code point alone and between words."""
+    row = Row(
+        "cases in the manner of public suites (JSON, CSV, gzip members) and all code points / lost,"
+        " passed or wrongly accepted",
+        "≥ 1,112,064 / 0",
+    )
+    same = shifting()
+    _json(row, same)
+    for data, expected in _CSV:
+        out = _through(same, data, "csv", fields=("t",))
+        row.tried += 1
+        row.count("CSV: wrong, or accepted and refused", out != (expected or None))
+    _gzip(row, folder, same)
+    _code_points(row, size)
+    return row
+
+
+def _through(sanitizer: Any, data: bytes, kind: str, **options: Any) -> bytes | None:
+    """What comes out; None for an error of the input."""
+    from identity import through
+
+    from dpsan.errors import InputError
+
+    try:
+        out: bytes = through(sanitizer, data, kind, **options)[0]
+    except InputError:
+        return None
+    return out
+
+
+def _json(row: Row, same: Any) -> None:
+    import json
+
+    for line in _ACCEPTED:
+        out = _through(same, line + b"\n", "jsonl", fields=("t?",))
+        row.tried += 1
+        row.count("JSON: refused though right", out is None)
+        if len(line) > 9999:  # too deep for the parser of the reference
+            row.count(
+                "JSON: changed", out is None or out.replace(b'o\\"clock', b"here") != line + b"\n"
+            )
+        elif out and line.strip():
+            was, now = json.loads(line), json.loads(out)
+            others = {k: v for k, v in was.items() if k != "t"}
+            row.count("JSON: changed", {k: v for k, v in now.items() if k != "t"} != others)
+            known = any(word in str(was["t"]) for word in ("here", "there"))
+            row.count("JSON: not rewritten", (was["t"] == now["t"]) == known)
+        elif out is not None:
+            row.count("JSON: changed", out != line + b"\n")
+    for line in _REFUSED:
+        good = b'{"t":"here"}\n'
+        out = _through(same, good + line + b"\n", "jsonl", fields=("t?",))
+        row.tried += 1
+        row.count("JSON: accepted though wrong", out is not None)
+
+
+def _gzip(row: Row, folder: Path, same: Any) -> None:
+    """Several members, an empty one, padding, and damage, as gzip's own suite has them."""
+    from identity import through_file
+
+    from dpsan.errors import DpsanError
+
+    one, two = gzip.compress(b"here\n"), gzip.compress(b"there")
+    wanted = b'o"clock\na,b'
+    cases = {
+        "members": (one + two, wanted),
+        "an empty member": (one + gzip.compress(b"") + two, wanted),
+        "padding": (one + two + bytes(99), wanted),
+        "cut": ((one + two)[:-3], None),
+        "a wrong sum": (one + two[:-8] + bytes(8), None),
+        "rubbish behind": (one + two + b"rubbish", None),
+        "no gzip": (b"here\n", None),
+    }
+    for name, (data, expected) in cases.items():
+        path = folder / "a.txt.gz"
+        path.write_bytes(data)
+        try:
+            out: bytes | None = through_file(same, path)[0]
+        except DpsanError:
+            out = None
+        row.tried += 1
+        row.count(f"gzip: {name}", out != expected)
+
+
+def _code_points(row: Row, size: Size) -> None:
+    """Letters, marks, digits, emoji, private and unassigned ones never pass; nothing vanishes."""
+    import regex
+    from identity import marker, through
+
+    unknown = marker()
+    step = size.of(16, 8, 1)
+    points = [
+        *range(0x20, 0x3000, size.of(1, 1, 1)),
+        *range(0x3000, 0x110000, step),
+    ]
+    points = [each for each in points if not 0xD800 <= each < 0xE000]
+    lines = [f"( {chr(each)} )" for each in points]
+    out = through(unknown, ("\n".join(lines) + "\n").encode(), "text")[0].decode()
+    found = out.split("\n")[:-1]
+    row.count("code points: lines lost or added", len(found) != len(lines))
+    row.tried += len(points)
+    for each, line in zip(points, found, strict=False):
+        kind = unicodedata.category(chr(each))
+        inside = line[2:-2] if line[:2] == "( " and line[-2:] == " )" else "?"
+        if kind == "Cn" and not regex.match(r"\p{Cn}", chr(each)):
+            continue  # assigned since this Python was made
+        if kind[0] in "LMN" or kind in ("Co", "Cn"):
+            row.count("code points: a letter, mark, digit or private one passed", inside != "<unk>")
+        elif kind == "Cf" or (kind == "Cc" and not chr(each).isspace()):
+            # Dropped, or the word that it would spell (tags).
+            row.count("code points: an invisible one passed", inside not in ("", "<unk>"))
+        elif kind[0] in "PZ":
+            row.count("code points: punctuation or space changed", inside != chr(each))
+        elif kind[0] == "S":
+            row.count("code points: a symbol vanished", inside not in (chr(each), "<unk>"))
+
+
+MUTANTS: Final = [
+    Mutant("suites", name, *change)
+    for name, change in {
+        "JSON numbers may begin with 0": (
+            "formats/jsonl.py", "(?:0|[1-9][0-9]*+)", "(?:[0-9]++)",
+        ),
+        "control characters in JSON strings": (
+            "formats/jsonl.py", r'''_STRING: Final = rb'"[^"\\\x00-\x1f]*+''',
+            r'''_STRING: Final = rb'"[^"\\]*+''',
+        ),
+        "text behind a JSON record": (
+            "formats/jsonl.py", "if _END.match(raw, at) is None:", "if False:",
+        ),
+        "brackets of JSON that do not match": (
+            "formats/jsonl.py", "if after[1] != _CLOSING[open_[-1]]:", "if False:",
+        ),
+        "escapes of JSON are not decoded": (
+            "formats/jsonl.py", 'if "\\\\" not in text:', "if True:",
+        ),
+        "rows of any length": ("formats/csv.py", "if len(row.cells) != width:", "if False:"),
+        "an open quote at the end": ("formats/csv.py", "        if self._open:\n            raise",
+            "        if False:\n            raise"),
+        "text behind a closing quote": (
+            "formats/csv.py", 'if raw[end:] not in (b"", b"\\r"):', "if False:",
+        ),
+        "only the first member of gzip": (
+            "formats/source.py", 'data = data.lstrip(b"\\0")', 'data = b""',
+        ),
+        "compressed data that end too early": (
+            "formats/source.py", "if self._started and not self._member.eof:", "if False:",
+        ),
+        "marks are punctuation": (
+            "text.py", r"[\p{L}\p{M}\p{N}\p{Co}", r"[\p{L}\p{N}\p{Co}",
+        ),
+        "private and unassigned characters pass": (
+            "text.py", r"\p{Co}\p{Cn}\p{Cs}\U000E0000", r"\p{Cs}\U000E0000",
+        ),
+    }.items()
+]  # fmt: skip

@@ -1,0 +1,155 @@
+"""At the n-th call of the operating system something happens: a fault, a signal, a kill.
+
+Counted are the calls that Python makes through :mod:`os` and that concern files below one folder.
+"""
+
+# ruff: noqa: SIM905
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CALLS = (
+    "open read readv pread write fsync fdatasync fchmod rename replace link mkdir truncate"
+    " ftruncate sync"
+).split()
+
+_READ_LINK, _WRITE, _OPEN = os.readlink, os.write, os.open
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call, in order: its name, the file and, where it names two, the new name."""
+
+    name: str
+    path: str
+    new: str = ""
+
+
+@dataclass
+class Trap:
+    """Installed in the process where the calls are made.
+
+    Args:
+        below: the folder.
+        number: which call, from 1; 0 for none.
+        act: what happens; called in place of the call.
+        log: a file that gets one row for each call.
+        after: do it when the call has been made.
+        sticky: and at every call of the same name from then on.
+        only: names of calls; default all.
+    """
+
+    below: Path
+    number: int = 0
+    act: Callable[[], None] | None = None
+    log: Path | None = None
+    after: bool = False
+    sticky: bool = False
+    only: tuple[str, ...] = ()
+
+    def install(self) -> None:
+        """From now on."""
+        self._count, self._sprung = 0, ""
+        self._inside = str(self.below.resolve()) + "/"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._out = None if self.log is None else _OPEN(self.log, flags, 0o600)
+        for name in self.only or CALLS:
+            setattr(os, name, self._wrapped(name, getattr(os, name)))
+
+    def _wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **more: Any) -> Any:
+            path = _path(arguments[0], more.get("dir_fd", more.get("src_dir_fd")), arguments[0:1])
+            if not f"{path}/".startswith(self._inside) and name != "sync":
+                return real(*arguments, **more)
+            self._count += 1
+            if self._out is not None:
+                new = ""
+                if name in ("rename", "replace", "link"):
+                    new = _path(arguments[1], more.get("dst_dir_fd"), arguments[1:2])
+                _WRITE(self._out, json.dumps([name, path, new]).encode() + b"\n")
+            now = self._count == self.number or (self.sticky and self._sprung == name)
+            if now and self.act is not None:
+                self._sprung = name
+                try:
+                    if self.after:
+                        return real(*arguments, **more)
+                finally:
+                    self.act()
+            return real(*arguments, **more)
+
+        return call
+
+
+def _path(where: Any, directory: int | None, given: tuple[Any, ...]) -> str:
+    if not given:
+        return ""
+    if isinstance(where, int):
+        try:
+            return _READ_LINK(f"/proc/self/fd/{where}")
+        except OSError:
+            return ""
+    base = "" if directory is None else _READ_LINK(f"/proc/self/fd/{directory}")
+    return os.path.abspath(os.path.join(base, os.fsdecode(where)))
+
+
+def calls(log: Path) -> list[Call]:
+    """What a log holds."""
+    return [Call(*json.loads(line)) for line in log.read_bytes().splitlines()]
+
+
+def fails(code: int) -> Callable[[], None]:
+    """A call that fails."""
+
+    def act() -> None:
+        raise OSError(code, os.strerror(code))
+
+    return act
+
+
+def signalled(*numbers: int) -> Callable[[], None]:
+    """The process gets signals, one right behind the other."""
+
+    def act() -> None:
+        # Blocked until all are there: they arrive together.
+        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+        for number in numbers:
+            os.kill(os.getpid(), number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
+
+    return act
+
+
+def undurable(trace: list[Call], target: str) -> str:
+    """Why a power cut could leave a part of a file under its final name, or ``""``."""
+    moved = [
+        at
+        for at, call in enumerate(trace)
+        if call.name in ("rename", "replace", "link") and call.new == target
+    ]
+    if not moved:
+        return "never given its final name"
+    source, final = trace[moved[-1]].path, moved[-1]
+    synced = [
+        at
+        for at, call in enumerate(trace)
+        if call.name == "sync" or (call.name in ("fsync", "fdatasync") and call.path == source)
+    ]
+    written = [
+        at for at, c in enumerate(trace) if c.name in ("write", "fchmod") and c.path == source
+    ]
+    if not any(max(written, default=-1) < at < final for at in synced):
+        return "not synced before it got its final name"
+    folder = os.path.dirname(target)
+    if not any(
+        c.name == "sync" or (c.name in ("fsync", "fdatasync") and c.path == folder)
+        for c in trace[final:]
+    ):
+        return "its name is not synced"
+    return ""
