@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpsan.embeddings import load as load_embeddings
     from dpsan.embeddings.base import Embeddings
     from dpsan.mechanisms import mechanisms
-    from dpsan.sanitizer import Sanitizer
+    from dpsan.sanitize.sanitizer import Sanitizer
 
 __all__ = ["Embeddings", "Sanitizer", "__version__", "load_embeddings", "mechanisms"]
 
@@ -21,7 +21,7 @@ __version__: Final = "0.1.0"
 
 _HOMES: Final = {
     "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
-    "Sanitizer": ("dpsan.sanitizer", "Sanitizer"),
+    "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
     "load_embeddings": ("dpsan.embeddings", "load"),
 }
 

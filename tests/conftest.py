@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import SHARED, make_embeddings
 
-from dpsan.cache import Store
 from dpsan.embeddings.base import Embeddings
-from dpsan.space import MetricSpace
+from dpsan.embeddings.cache.store import Store
+from dpsan.space.metric_space import MetricSpace
 
 # No test is timed: a loaded machine is not a defect.
 settings.register_profile("dpsan", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -53,7 +53,7 @@ def space(embeddings: Embeddings) -> MetricSpace:
 @pytest.fixture(scope="session")
 def glove(shared: Path, store: Store) -> tuple[Embeddings, MetricSpace]:
     """GloVe 840B, 9,910 words in 300 dimensions."""
-    from dpsan.library import open_space
+    from dpsan.space.library import open_space
 
     return open_space(shared / "embeddings" / "glove840B_300d_10k_int8.w2v.txt.gz", None, store)
 

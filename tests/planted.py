@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from dpsan import rng
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.base import PointSampler, RowSampler, Sampler
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.sanitizer import Sanitizer
+from dpsan.privacy import randomness
+from dpsan.sanitize.sanitizer import Sanitizer
 
 DRAWS = 60_000
 """Draws at which every planted defect below is found in at least 99 of 100 runs (-m slow)."""
@@ -38,7 +38,7 @@ class OneSeed(Sampler):
         self.inner = inner
 
     def sample(self, ids, streams):
-        same = rng.streams_for(b"s" * 32, [0] * len(ids), [1] * len(ids))
+        same = randomness.streams_for(b"s" * 32, [0] * len(ids), [1] * len(ids))
         return self.inner.sample(ids, same)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsan import rng
 from dpsan.embeddings.base import Embeddings
+from dpsan.privacy import randomness
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -52,11 +52,11 @@ def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:
     return Embeddings(words, vectors, "made-up", f"made-up-{n}-{d}-{seed}", counts)
 
 
-def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> rng.Streams:
+def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Streams:
     """Streams of m words, ten to a record."""
     full, rest = divmod(m, 10)
     words = [10] * full + ([rest] if rest else [])
-    return rng.streams_for(key, range(first, first + len(words)), words)
+    return randomness.streams_for(key, range(first, first + len(words)), words)
 
 
 def fits(observed: np.ndarray, law: np.ndarray) -> bool:

@@ -16,9 +16,9 @@ import typer
 from support import skip_without_extra
 
 from dpsan.cli.app import app
-from dpsan.description import parameter_rows
-from dpsan.description import sections as docstring_sections
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.description import parameter_rows
+from dpsan.mechanisms.description import sections as docstring_sections
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -144,7 +144,7 @@ def test_every_option_has_help(command):
 
 def test_man_page_lists_what_passes():
     """Every code point is a word, is listed as passing, or is dropped: there is no fourth kind."""
-    from dpsan.text import TOKENIZERS, Kind
+    from dpsan.text.tokens import TOKENIZERS, Kind
 
     listed = MAN.read_text().split(".SH WHAT PASSES\n")[1].split(".PP\n")[0]
     ranges = [

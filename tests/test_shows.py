@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from dpsan import rng
 from dpsan.mechanisms import MECHANISMS
-from dpsan.sanitizer import Sanitizer
-from dpsan.text import TOKENIZERS
+from dpsan.privacy import randomness
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.tokens import TOKENIZERS
 
 
 def gaps(text):
@@ -36,7 +36,7 @@ def test_structure_of_real_text_is_kept(shared, store):
         cache=store,
     )
     lines = text.split("\n")
-    result = sanitizer.sanitize(lines, rng.new_key(), audit=True)
+    result = sanitizer.sanitize(lines, randomness.new_key(), audit=True)
     assert len(result.lines) == len(lines)
     by_record = {}
     for record in result.records:

@@ -13,7 +13,7 @@ import pytest
 
 from dpsan import Embeddings, load_embeddings
 from dpsan.embeddings.bundled import load_bundled
-from dpsan.text import lookup_keys
+from dpsan.text.tokens import lookup_keys
 
 ROOT = Path(__file__).resolve().parent.parent
 VOCAB = ROOT / "vocab"

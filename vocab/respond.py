@@ -22,7 +22,7 @@ sys.path[:0] = [str(_HERE.parent)]  # dpsan of this source tree
 
 from dpsan.embeddings.bundled import load_bundled  # noqa: E402
 from dpsan.mechanisms.sampling.public_base import GRID, base_table, table_name  # noqa: E402
-from dpsan.space import MetricSpace  # noqa: E402
+from dpsan.space.metric_space import MetricSpace  # noqa: E402
 
 
 def record(folder: Path) -> None:

@@ -16,7 +16,7 @@ from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from dpsan.bench import Benchmark
+    from dpsan.analysis.bench import Benchmark
 
 __all__ = ["bench"]
 
@@ -110,14 +110,14 @@ def bench(
 
     import tempfile
 
-    from dpsan.bench import bench as measure
-    from dpsan.bench import vocabulary
-    from dpsan.bench.child import Task
-    from dpsan.bench.workload import repeated_text, words_of, zipf_text
+    from dpsan.analysis.bench import bench as measure
+    from dpsan.analysis.bench import vocabulary
+    from dpsan.analysis.bench.child import Task
+    from dpsan.analysis.bench.workload import repeated_text, words_of, zipf_text
     from dpsan.cli.progress import count_progress
-    from dpsan.guarantee import Status
     from dpsan.mechanisms import MECHANISMS
-    from dpsan.runspec import RunSpec
+    from dpsan.privacy.guarantee import Status
+    from dpsan.sanitize.request import RunSpec
 
     for name in mechanism or ():
         if name not in MECHANISMS:
@@ -162,7 +162,7 @@ def _print(found: Benchmark, task: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from dpsan.bench import machine
+    from dpsan.analysis.bench import machine
 
     about = machine()
     bare = "numpy, faiss and a hash of the file" if task.spec.embeddings else "numpy and faiss"
@@ -200,7 +200,7 @@ def _print_json(found: Benchmark, task: Any) -> None:
 
     import orjson
 
-    from dpsan.bench import machine
+    from dpsan.analysis.bench import machine
 
     value = {
         "machine": machine(),

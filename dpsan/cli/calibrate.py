@@ -15,7 +15,7 @@ from dpsan.cli.guard import say
 from dpsan.errors import UsageError, printable, unknown_name
 
 if TYPE_CHECKING:
-    from dpsan.calibrate import Calibration
+    from dpsan.outcomes.calibrate import Calibration
 
 __all__ = ["calibrate"]
 
@@ -107,13 +107,13 @@ def calibrate(
 
     read_embeddings(check_files(reads={}), embeddings)
 
-    from dpsan.cache import Store
-    from dpsan.calibrate import Aim, Draft, Target
-    from dpsan.calibrate import calibrate as find
-    from dpsan.calibrate import maximize as choose
     from dpsan.cli.progress import search_progress
-    from dpsan.library import open_space
+    from dpsan.embeddings.cache.store import Store
     from dpsan.mechanisms import MECHANISMS
+    from dpsan.outcomes.calibrate import Aim, Draft, Target
+    from dpsan.outcomes.calibrate import calibrate as find
+    from dpsan.outcomes.calibrate import maximize as choose
+    from dpsan.space.library import open_space
 
     for name, value in given.items():
         Target(name).check(value)

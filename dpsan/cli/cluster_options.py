@@ -14,7 +14,7 @@ from dpsan.cli.options import one_of
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
-    from dpsan.run import Result, Run
+    from dpsan.run.run import Result, Run
 
 __all__ = ["Address", "EngineName", "check", "execute"]
 
@@ -70,7 +70,7 @@ def check(
         raise UsageError("--budget cannot be kept by --engine ray", "pieces are rewritten at once")
     if line_buffered:
         raise UsageError("--line-buffered is not for --engine ray")
-    from dpsan.cluster.engine import require_ray  # numpy comes with it
+    from dpsan.run.ray.engine import require_ray  # numpy comes with it
 
     require_ray()
 
@@ -86,8 +86,8 @@ def execute(
     """The same run, on a cluster.  Raises DpsanError."""
     from functools import partial
 
-    from dpsan.cluster.engine import start
-    from dpsan.cluster.run import ClusterRun
+    from dpsan.run.ray.engine import start
+    from dpsan.run.ray.run import ClusterRun
 
     return ClusterRun(
         run.sanitizer,

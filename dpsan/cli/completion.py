@@ -32,14 +32,14 @@ def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
 
 def study_names(incomplete: str) -> list[tuple[str, str]]:
     """Studies with their summaries."""
-    from dpsan.study import STUDIES
+    from dpsan.analysis.study import STUDIES
 
     return [(name, entry.summary) for name, entry in STUDIES.items() if name.startswith(incomplete)]
 
 
 def embedding_files(incomplete: str) -> list[str]:
     """Files whose index is cached, in the directory that is typed."""
-    from dpsan.cache import Store
+    from dpsan.embeddings.cache.store import Store
 
     folder, _, start = incomplete.rpartition("/")
     place = Path(f"{folder}/" if "/" in incomplete else ".")

@@ -156,16 +156,16 @@ def evaluate(
     )
     read_embeddings(uses, embeddings)
 
-    from dpsan.cache import Store
+    from dpsan.analysis.evaluate import Question, check
+    from dpsan.analysis.evaluate import evaluate as judge
+    from dpsan.analysis.evaluate.pairs import Inputs
+    from dpsan.analysis.evaluate.setting import read_setting
     from dpsan.cli.progress import share_progress
-    from dpsan.evaluate import Question, check
-    from dpsan.evaluate import evaluate as judge
-    from dpsan.evaluate.pairs import Inputs
-    from dpsan.evaluate.setting import read_setting
+    from dpsan.embeddings.cache.store import Store
     from dpsan.formats.base import ReadOptions
-    from dpsan.library import open_space
     from dpsan.mechanisms import MECHANISMS
-    from dpsan.text import TOKENIZERS
+    from dpsan.space.library import open_space
+    from dpsan.text.tokens import TOKENIZERS
 
     setting = None if audit is None else read_setting(audit)
     if setting is not None:
@@ -193,7 +193,7 @@ def evaluate(
     )
     check(question, scores=not no_scores)
     if html is not None:
-        from dpsan.files import AtomicFile
+        from dpsan.formats.atomic_files import AtomicFile
 
         # Created and thrown away: tells whether it can be written.
         AtomicFile(html, force=force).discard()
@@ -207,7 +207,7 @@ def evaluate(
         progress = bar or (lambda _: None)
         found = judge(question, words, space, scores=not no_scores, progress=progress)
     if html is not None:
-        from dpsan.evaluate.page import page
+        from dpsan.analysis.evaluate.page import page
 
         sink = AtomicFile(html, force=force)
         try:

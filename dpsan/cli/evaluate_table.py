@@ -11,11 +11,11 @@ import typer
 
 from dpsan.cli.guard import say
 from dpsan.errors import printable
-from dpsan.numerals import number
+from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.evaluate import Evaluation
-    from dpsan.evaluate.share import Share
+    from dpsan.analysis.evaluate import Evaluation
+    from dpsan.outcomes.intervals import Share
 
 __all__ = ["print_table"]
 

@@ -16,7 +16,7 @@ from dpsan.cli.guard import say
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
-    from dpsan.explain import Explanation
+    from dpsan.analysis.explain import Explanation
 
 __all__ = ["explain"]
 
@@ -96,11 +96,11 @@ def explain(
     uses = check_files(reads={}, writes={"--plot": plot}, stdin="-" in (words or ()))
     read_embeddings(uses, embeddings)
 
-    from dpsan.cache import Store
+    from dpsan.analysis.explain import explain as find
+    from dpsan.analysis.explain.match import Vocabulary, candidates, parse_at, prepare
+    from dpsan.analysis.explain.words import read
     from dpsan.cli.progress import search_progress, share_progress
-    from dpsan.explain import explain as find
-    from dpsan.explain.match import Vocabulary, candidates, parse_at, prepare
-    from dpsan.explain.words import read
+    from dpsan.embeddings.cache.store import Store
 
     wanted = None if at is None else parse_at(at)
     chosen = candidates(mechanism or [options.DEFAULT_MECHANISM], options.parameters(param))
@@ -113,7 +113,7 @@ def explain(
     if unknown:
         texts.append(("--unknown", "⊥"))
     if plot is not None:
-        from dpsan.plot_explain import check
+        from dpsan.analysis.plot_explain import check
 
         check(plot, len(texts), force=force)
     vocabulary = Vocabulary.open(embeddings, vocab_size, Store(note=None if quiet else say))
@@ -136,13 +136,13 @@ def explain(
                 )
             )
     if plot is not None and texts:
-        from dpsan.plot_explain import plot as draw
+        from dpsan.analysis.plot_explain import plot as draw
 
         draw(found, plot, force=force)
     if as_json:
         import orjson
 
-        from dpsan.explain.rows import rows
+        from dpsan.analysis.explain.rows import rows
 
         values = rows(found, vocabulary.embeddings, seed)
         typer.echo(orjson.dumps(values, option=orjson.OPT_INDENT_2).decode())

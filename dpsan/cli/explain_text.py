@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from dpsan.errors import printable
-from dpsan.numerals import number
+from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.explain import Estimate, Explanation, Posterior
+    from dpsan.analysis.explain import Estimate, Explanation, Posterior
 
 __all__ = ["show"]
 

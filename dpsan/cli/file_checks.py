@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpsan.same_files import FileUses, Use
+from dpsan.run.same_files import FileUses, Use
 
 __all__ = ["check_files", "known_files", "read_embeddings"]
 

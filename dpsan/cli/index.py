@@ -11,10 +11,10 @@ from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, failure, printable
-from dpsan.numerals import number
+from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.cache import Store
+    from dpsan.embeddings.cache.store import Store
 
 __all__ = ["index"]
 
@@ -45,7 +45,7 @@ def index(
     """
     if sum((list_, check, clear)) > 1 or (files and (list_ or check or clear)):
         raise UsageError("--list, --check and --clear stand alone")
-    from dpsan.cache import Store
+    from dpsan.embeddings.cache.store import Store
 
     store = Store(note=None if quiet else say)
     if list_ or check:
@@ -70,7 +70,7 @@ def _build(
     for path in paths:
         read_embeddings(uses, path)
 
-    from dpsan.library import describe
+    from dpsan.space.library import describe
 
     reports: list[dict[str, Any]] = []
     failed = 0

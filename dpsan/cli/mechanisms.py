@@ -13,11 +13,11 @@ from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.guard import say
 from dpsan.errors import UsageError, unknown_name
-from dpsan.numerals import number
+from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.mechanisms.base import Mechanism
-    from dpsan.space import MetricSpace
+    from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["mechanisms", "table"]
 
@@ -50,7 +50,7 @@ def mechanisms(
         return
     if name not in MECHANISMS:
         raise unknown_name("mechanism", name, MECHANISMS)
-    from dpsan.description import numbers
+    from dpsan.mechanisms.description import numbers
 
     found = None
     if epsilon is not None:
@@ -71,9 +71,9 @@ def _prepare(
 ) -> tuple[Mechanism, MetricSpace]:
     read_embeddings(check_files(reads={}), embeddings)
 
-    from dpsan.cache import Store
-    from dpsan.library import open_space
+    from dpsan.embeddings.cache.store import Store
     from dpsan.mechanisms import MECHANISMS
+    from dpsan.space.library import open_space
 
     mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
     words, space = open_space(embeddings, vocab_size, Store(note=say))
@@ -121,8 +121,8 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _without_numbers(name: str) -> dict[str, Any]:
-    from dpsan.description import parameter_rows
     from dpsan.mechanisms import MECHANISMS
+    from dpsan.mechanisms.description import parameter_rows
 
     kind = MECHANISMS[name]
     return {
@@ -142,8 +142,8 @@ def _without_numbers(name: str) -> dict[str, Any]:
 
 
 def _explain(name: str, found: dict[str, Any] | None) -> None:
-    from dpsan.description import bibtex, parameter_rows, sections
     from dpsan.mechanisms import MECHANISMS
+    from dpsan.mechanisms.description import bibtex, parameter_rows, sections
 
     kind = MECHANISMS[name]
     parts = sections(name)

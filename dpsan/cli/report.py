@@ -11,10 +11,10 @@ from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
 from dpsan.cli.guard import say
 from dpsan.errors import failure, printable
-from dpsan.numerals import counted, number, percent
+from dpsan.text.numerals import counted, number, percent
 
 if TYPE_CHECKING:
-    from dpsan.report import Report
+    from dpsan.analysis.report import Report
 
 __all__ = ["report"]
 
@@ -33,7 +33,7 @@ def report(
     dpsan report audit.jsonl
     """
     check_files(reads={"AUDIT": audits}, writes={"--html": html})
-    from dpsan.report import read_audit
+    from dpsan.analysis.report import read_audit
 
     reports: list[Report] = []
     failed = 0
@@ -44,8 +44,8 @@ def report(
             failed += 1
             say(failure(path, error))
     if html is not None and reports:
-        from dpsan.files import AtomicFile
-        from dpsan.report.page import page
+        from dpsan.analysis.report.page import page
+        from dpsan.formats.atomic_files import AtomicFile
 
         sink = AtomicFile(html, force=force)
         try:
@@ -67,7 +67,7 @@ def report(
 
 
 def _print(report: Report) -> None:
-    from dpsan.report import ACTIONS  # numpy comes with it
+    from dpsan.analysis.report import ACTIONS  # numpy comes with it
 
     told = report.as_json()
     unit = f" ({told['epsilon_unit']})" if told["epsilon_unit"] else ""

@@ -23,13 +23,13 @@ from dpsan.cli.rewrite_checks import (
 )
 from dpsan.cli.signals import Interrupted
 from dpsan.errors import UsageError
-from dpsan.numerals import counted, number
+from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
-    from dpsan.cache import Store
-    from dpsan.run import Result
-    from dpsan.sanitizer import Sanitizer
-    from dpsan.workers import Pool
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.run.run import Result
+    from dpsan.run.workers import Pool
+    from dpsan.sanitize.sanitizer import Sanitizer
 
 __all__ = ["rewrite"]
 
@@ -250,22 +250,22 @@ def rewrite(
     if seed is not None:
         say("NOT PRIVATE: --seed makes the random numbers public")
 
-    from dpsan.cache import Store
-    from dpsan.library import Opening
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.space.library import Opening
 
     read_embeddings(uses, embeddings)
     store = Store(note=None if quiet else say)
     opening = Opening(embeddings, vocab_size, store)  # reads while the rest is imported
 
-    from dpsan.accounting import Budget
-    from dpsan.audit import AuditWriter
-    from dpsan.batch import Inplace, Plan
     from dpsan.cli.progress import byte_progress, search_progress
     from dpsan.formats.base import ReadOptions
-    from dpsan.run import Run
-    from dpsan.runspec import RunSpec
-    from dpsan.sanitizer import Sanitizer, run_key
-    from dpsan.unknown import UnknownPolicy, read_word_list
+    from dpsan.run.audit import AuditWriter
+    from dpsan.run.run import Run
+    from dpsan.run.stream import Inplace, Plan
+    from dpsan.sanitize.accountant import Budget
+    from dpsan.sanitize.request import RunSpec
+    from dpsan.sanitize.sanitizer import Sanitizer, run_key
+    from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
 
     spec = RunSpec(
         epsilon=value,
@@ -344,7 +344,7 @@ def rewrite(
 
 
 def _pool(sanitizer: Sanitizer, store: Store, jobs: int) -> Pool:
-    from dpsan.workers import Pool  # heavy import
+    from dpsan.run.workers import Pool  # heavy import
 
     return Pool(sanitizer.spec, store.root, jobs, sanitizer.embeddings.digest)
 
@@ -352,7 +352,7 @@ def _pool(sanitizer: Sanitizer, store: Store, jobs: int) -> Pool:
 def _conclude(
     result: Result, sanitizer: Sanitizer, inputs: int, copies: int, quiet: bool, verbose: bool
 ) -> int:
-    from dpsan.statement import Statement
+    from dpsan.sanitize.statement import Statement
 
     if not quiet:
         if inputs > 1:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from dpsan.cli.file_checks import known_files
 from dpsan.cli.guard import say
 from dpsan.errors import OutputError, UsageError
-from dpsan.numerals import number
-from dpsan.placing import stream_number
-from dpsan.same_files import FileUses, Use
-from dpsan.targets import plan_outputs
+from dpsan.formats.placing import stream_number
+from dpsan.run.paths import plan_outputs
+from dpsan.run.same_files import FileUses, Use
+from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.run import Result
+    from dpsan.run.run import Result
 
 __all__ = ["check_fields", "check_outputs", "file_uses", "states", "stopped", "table"]
 
@@ -58,7 +58,7 @@ def states(inputs: list[Path], output_dir: Path | None, in_place: bool) -> State
     Raises:
         UsageError: two inputs would have the same output.
     """
-    from dpsan.targets import plan_outputs
+    from dpsan.run.paths import plan_outputs
 
     if in_place:
         return {path: _state(path) for path in inputs}

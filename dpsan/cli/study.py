@@ -18,10 +18,10 @@ from dpsan.cli.study_output import print_json, print_list, print_table
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
+    from dpsan.analysis.study.base import Result
     from dpsan.embeddings.base import Embeddings
-    from dpsan.files import AtomicFile
-    from dpsan.space import MetricSpace
-    from dpsan.study.base import Result
+    from dpsan.formats.atomic_files import AtomicFile
+    from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["study"]
 
@@ -94,8 +94,8 @@ def study(
 
     dpsan study variance -e 1,10 --csv
     """
-    from dpsan.study import STUDIES, find
-    from dpsan.study import study as make
+    from dpsan.analysis.study import STUDIES, find
+    from dpsan.analysis.study import study as make
 
     if name is None:
         given = (mechanism, epsilon, param, embeddings, words, draws, plot)
@@ -113,9 +113,9 @@ def study(
             raise UsageError(f"study {name} takes no --{option}")
     read_embeddings(check_files(reads={}, writes={"--plot": plot}), embeddings)
 
+    from dpsan.analysis.study.record import as_csv as csv_text
+    from dpsan.analysis.study.request import drafts, numbers
     from dpsan.cli.progress import share_progress
-    from dpsan.study.record import as_csv as csv_text
-    from dpsan.study.request import drafts, numbers
 
     values = options.parameters(param)
     epsilons = numbers(epsilon or (), "--epsilon")
@@ -137,7 +137,7 @@ def study(
                 progress=progress,
             )
         if picture is not None and plot is not None:
-            from dpsan.plot import draw, kind_of
+            from dpsan.analysis.plot import draw, kind_of
 
             title = f"{result.name}: {result.source}"
             caption = _caption(result, vocabulary)
@@ -160,8 +160,8 @@ def _open(
     """The vocabulary where the study needs one or one was asked for."""
     if need != "required" and path is None and vocab_size is None:
         return None, None
-    from dpsan.cache import Store
-    from dpsan.library import open_space
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.space.library import open_space
 
     return open_space(path, vocab_size, Store(note=None if quiet else say))
 
@@ -172,8 +172,8 @@ def _picture(path: Path | None, *, force: bool) -> Iterator[AtomicFile | None]:
     if path is None:
         yield None
         return
-    from dpsan.files import AtomicFile
-    from dpsan.plot import kind_of
+    from dpsan.analysis.plot import kind_of
+    from dpsan.formats.atomic_files import AtomicFile
 
     kind_of(path)
     sink = AtomicFile(path, force=force)

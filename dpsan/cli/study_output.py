@@ -14,8 +14,8 @@ from dpsan.cli.guard import say
 from dpsan.errors import printable
 
 if TYPE_CHECKING:
+    from dpsan.analysis.study.base import Result
     from dpsan.embeddings.base import Embeddings
-    from dpsan.study.base import Result
 
 __all__ = ["fitting", "print_json", "print_list", "print_table"]
 
@@ -25,7 +25,7 @@ def print_list() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from dpsan.study import STUDIES
+    from dpsan.analysis.study import STUDIES
 
     table = Table(box=None, pad_edge=False, expand=False)
     table.add_column("name", no_wrap=True)
@@ -112,7 +112,7 @@ def print_json(result: Result, vocabulary: Embeddings | None, seed: str, command
     """The whole record, with what is needed to repeat it."""
     import orjson
 
-    from dpsan.study.record import as_dict
+    from dpsan.analysis.study.record import as_dict
 
     value = as_dict(result, vocabulary, seed, command)
     option = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS

@@ -12,8 +12,8 @@ from dpsan.cli.guard import say
 from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from dpsan.exposure import Exposure
-    from dpsan.verify import Verification
+    from dpsan.analysis.verify.configuration import Exposure
+    from dpsan.analysis.verify.verdict import Verification
 
 __all__ = ["verify"]
 
@@ -54,12 +54,12 @@ def verify(
         raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {confidence:g})")
     read_embeddings(check_files(reads={"--keep": keep}), embeddings)
 
-    from dpsan.cache import Store
+    from dpsan.analysis.verify.verdict import verify as check
     from dpsan.cli.progress import count_progress
-    from dpsan.runspec import RunSpec
-    from dpsan.sanitizer import Sanitizer
-    from dpsan.unknown import UnknownPolicy, read_word_list
-    from dpsan.verify import verify as check
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.sanitize.request import RunSpec
+    from dpsan.sanitize.sanitizer import Sanitizer
+    from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
 
     spec = RunSpec(
         epsilon=value,

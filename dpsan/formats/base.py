@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
-from dpsan.long_text import Text
+from dpsan.text.long_text import Text
 
 __all__ = ["Format", "Part", "ReadOptions", "Record", "Source"]
 

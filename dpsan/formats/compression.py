@@ -10,7 +10,7 @@ import zlib
 from typing import Any
 
 from dpsan.errors import ExtraMissingError
-from dpsan.files import Packer
+from dpsan.formats.atomic_files import Packer
 
 __all__ = ["packer_for"]
 

@@ -21,7 +21,7 @@ from typing import ClassVar, Final, NamedTuple
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
-from dpsan.long_text import Text
+from dpsan.text.long_text import Text
 
 __all__ = ["CsvFormat", "TsvFormat"]
 

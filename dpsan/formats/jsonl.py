@@ -24,7 +24,7 @@ from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import Field, parse_field
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
-from dpsan.long_text import Text
+from dpsan.text.long_text import Text
 
 __all__ = ["JsonlFormat"]
 

@@ -23,7 +23,7 @@ from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.parquet_output import Output, check_range
 from dpsan.formats.text import decode, too_long
-from dpsan.long_text import Text
+from dpsan.text.long_text import Text
 
 __all__ = ["ParquetFormat", "RowGroup", "chosen_columns", "chosen_paths", "opened", "read_group"]
 

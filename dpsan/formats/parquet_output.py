@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from dpsan.errors import InputError
 from dpsan.formats.base import Source
-from dpsan.long_text import Text
+from dpsan.text.long_text import Text
 
 __all__ = ["Output", "check_range", "layout"]
 

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.documents import binary, refuse_document
-from dpsan.long_text import LONG, LongText, Text
+from dpsan.text.long_text import LONG, LongText, Text
 
 __all__ = [
     "TextFormat",

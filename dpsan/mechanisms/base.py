@@ -1,6 +1,6 @@
 """What a mechanism is: frozen parameters, a guarantee, and a sampler of row numbers.
 
-The stock samplers of :mod:`dpsan.mechanisms.samplers` are offered here too.
+The stock samplers of :mod:`dpsan.mechanisms.sampling.samplers` are offered here too.
 
 Knows arrays and guarantees.  Must not know strings, files or command lines.
 """
@@ -13,10 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from dpsan.certificate import Certificate
 from dpsan.errors import Hint, UsageError, check_positive, unknown_name
-from dpsan.guarantee import Guarantee, Status
-from dpsan.mechanisms.samplers import (
+from dpsan.mechanisms.sampling.samplers import (
     SCORE_CAP,
     WEIGHT_ERROR,
     PointSampler,
@@ -24,7 +22,9 @@ from dpsan.mechanisms.samplers import (
     Sampler,
     nearest,
 )
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = [
     "SCORE_CAP",

@@ -27,11 +27,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
-from dpsan.noise import independent_laplace
-from dpsan.sensitivity import clipped, l1_diameter
-from dpsan.space import MetricSpace
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import independent_laplace
+from dpsan.space.diameters import clipped, l1_diameter
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["ClippedLaplace", "clip_parameter"]
 

@@ -31,12 +31,12 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import Certificate, support_certificate
 from dpsan.errors import Hint, UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler, parameter
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import Certificate, support_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["CusText", "GroupSampler", "groups"]
 

@@ -25,11 +25,11 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import Certificate, exp_certificate
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism
-from dpsan.mechanisms.blocks import DistanceSampler
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.privacy.certificate import Certificate, exp_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["COARSE", "DistanceScores", "Exponential", "coarse", "distance_guarantee"]
 

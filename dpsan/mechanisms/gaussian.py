@@ -26,14 +26,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from dpsan.analytic import gaussian_delta, gaussian_epsilon, gaussian_mu
-from dpsan.certificate import Certificate
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
 from dpsan.mechanisms.clipped_laplace import clip_parameter
-from dpsan.noise import gaussian
-from dpsan.sensitivity import clipped, l2_diameter
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import gaussian
+from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, gaussian_mu
+from dpsan.space.diameters import clipped, l2_diameter
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["AnalyticGaussian", "delta_parameter", "noise_certificate"]
 

@@ -32,12 +32,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import Certificate, exp_certificate
 from dpsan.errors import Hint, UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, RowSampler, parameter
-from dpsan.mechanisms.sparse_rows import NearRows, SparseRowSampler
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
+from dpsan.privacy.certificate import Certificate, exp_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Geodesic", "PathLengths", "neighbor_graph"]
 

@@ -36,12 +36,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import Certificate, log_ratio, set_certificate
 from dpsan.errors import UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler, parameter
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import Certificate, log_ratio, set_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = [
     "KnnResponse",

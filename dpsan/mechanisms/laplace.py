@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from dpsan.analytic import radial_std
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler
-from dpsan.noise import multivariate_laplace
-from dpsan.space import MetricSpace
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import multivariate_laplace
+from dpsan.privacy.noise_formulas import radial_std
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Laplace"]
 

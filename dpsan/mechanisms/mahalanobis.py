@@ -28,13 +28,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analytic import radial_std
 from dpsan.errors import UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
-from dpsan.noise import elliptical_laplace
-from dpsan.sensitivity import largest_norm
-from dpsan.space import Arrays, MetricSpace, diameter_bound
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import elliptical_laplace
+from dpsan.privacy.noise_formulas import radial_std
+from dpsan.space.diameters import largest_norm
+from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
 __all__ = ["Mahalanobis"]
 

@@ -41,15 +41,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import Certificate
-from dpsan.counts import load_counts
+from dpsan.embeddings.word_counts import load_counts
 from dpsan.errors import UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, parameter
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.public_base import nearest_epsilon, solved_base
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["OptimalResponse"]
 

@@ -30,14 +30,14 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analytic import radial_std
 from dpsan.errors import UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
-from dpsan.noise import multivariate_laplace
-from dpsan.rng import seeded_key, streams_for
-from dpsan.sensitivity import largest_norm, largest_stretch
-from dpsan.space import Arrays, MetricSpace, centroid_of
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import multivariate_laplace
+from dpsan.privacy.noise_formulas import radial_std
+from dpsan.privacy.randomness import seeded_key, streams_for
+from dpsan.space.diameters import largest_norm, largest_stretch
+from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
 
 __all__ = ["ProjectedLaplace", "projection"]
 

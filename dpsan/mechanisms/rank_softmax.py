@@ -29,13 +29,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analytic import radial_std
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, nearest, parameter
-from dpsan.mechanisms.pivot_ranks import PivotRanks
-from dpsan.noise import multivariate_laplace
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.pivot_ranks import PivotRanks
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import multivariate_laplace
+from dpsan.privacy.noise_formulas import radial_std
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["RankSoftmax", "SoftmaxRanks", "draw_ranks"]
 

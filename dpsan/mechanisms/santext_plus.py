@@ -30,13 +30,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import MATRIX_WORDS, Certificate, support_certificate
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, Mechanism, parameter
-from dpsan.mechanisms.blocks import DistanceSampler
 from dpsan.mechanisms.exponential import distance_guarantee
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["NearestScores", "SanTextPlus", "SanTextPlusSampler"]
 

@@ -27,12 +27,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.certificate import Certificate
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import SCORE_CAP, Mechanism, parameter
-from dpsan.mechanisms.blocks import DistanceSampler
 from dpsan.mechanisms.exponential import DistanceScores, coarse, distance_guarantee
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["TEM"]
 

@@ -32,12 +32,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.errors import Hint, UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.rng import Streams, streams_for
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.randomness import Streams, streams_for
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["TGumbelPaper", "TruncatedGumbelSampler", "least_epsilon", "scale"]
 

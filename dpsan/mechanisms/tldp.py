@@ -50,13 +50,13 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.grid import TOTAL, certified_loss, grid_table, mixed_loss
-from dpsan.guarantee import Claim, Guarantee, Status
+from dpsan.embeddings.word_weights import FREQUENCY, NO_WEIGHTS, load, resolve
 from dpsan.mechanisms.base import Mechanism, Sampler, nearest, parameter
-from dpsan.mechanisms.tensor import PARTS, line_lengths
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
-from dpsan.weights import FREQUENCY, NO_WEIGHTS, load, resolve
+from dpsan.mechanisms.sampling.keep_or_noise import PARTS, line_lengths
+from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["TLDP", "GridSampler", "Lattice", "coordinate_budgets"]
 

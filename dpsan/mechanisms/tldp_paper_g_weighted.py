@@ -38,7 +38,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.tensor import GAUSSIAN, Noise, WeightedTensor
+from dpsan.mechanisms.sampling.keep_or_noise import GAUSSIAN, Noise, WeightedTensor
 
 __all__ = ["TLDPPaperGWeighted"]
 

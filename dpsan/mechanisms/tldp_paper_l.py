@@ -32,7 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.tensor import LAPLACE, Noise, PaperTensor
+from dpsan.mechanisms.sampling.keep_or_noise import LAPLACE, Noise, PaperTensor
 
 __all__ = ["TLDPPaperL"]
 

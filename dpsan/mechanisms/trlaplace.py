@@ -26,14 +26,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from dpsan.analytic import largest_escape, sound_truncation, truncated_laplace_std
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler
 from dpsan.mechanisms.clipped_laplace import clip_parameter
 from dpsan.mechanisms.gaussian import delta_parameter
-from dpsan.noise import truncated_laplace
-from dpsan.sensitivity import clipped
-from dpsan.space import MetricSpace
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import truncated_laplace
+from dpsan.privacy.noise_formulas import largest_escape, sound_truncation, truncated_laplace_std
+from dpsan.space.diameters import clipped
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["TrLaplace"]
 

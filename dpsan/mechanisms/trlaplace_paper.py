@@ -34,19 +34,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analytic import (
+from dpsan.mechanisms.base import Mechanism, PointSampler, nearest, parameter
+from dpsan.mechanisms.clipped_laplace import clip_parameter
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import truncated_laplace
+from dpsan.privacy.noise_formulas import (
     largest_escape,
     padded_dimensions,
     published_truncation,
     truncated_laplace_std,
 )
-from dpsan.guarantee import Claim, Guarantee, Status
-from dpsan.mechanisms.base import Mechanism, PointSampler, nearest, parameter
-from dpsan.mechanisms.clipped_laplace import clip_parameter
-from dpsan.noise import truncated_laplace
-from dpsan.rng import Streams
-from dpsan.sensitivity import clipped
-from dpsan.space import MetricSpace
+from dpsan.privacy.randomness import Streams
+from dpsan.space.diameters import clipped
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["NearestIn", "TrLaplacePaper"]
 

@@ -21,12 +21,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.certificate import Certificate
 from dpsan.errors import UsageError
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import SetResponseSampler
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Uniform"]
 

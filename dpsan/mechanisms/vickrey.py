@@ -27,12 +27,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analytic import radial_std
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
-from dpsan.noise import multivariate_laplace
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import multivariate_laplace
+from dpsan.privacy.noise_formulas import radial_std
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["FirstOrSecond", "Vickrey"]
 

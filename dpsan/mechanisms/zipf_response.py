@@ -15,7 +15,7 @@ Source
 Cost
     A rank in O(log n); the word of that rank from a kept order of all words, or of the nearest, or
     by one row of n exact distances, about 0.4 ms for the bundled vocabulary and all draws of a word
-    in a batch (:mod:`dpsan.mechanisms.rank_orders`); 0.2 GB are kept.
+    in a batch (:mod:`dpsan.mechanisms.sampling.neighbour_ranks`); 0.2 GB are kept.
 Not to be confused with
     ``rank-softmax``, whose ranks are counted from a noisy pivot and not from the true word.
 """
@@ -29,12 +29,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import Certificate, rank_certificate
-from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.mechanisms.rank_orders import RankOrders
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
+from dpsan.privacy.certificate import Certificate, rank_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["RankResponseSampler", "ZipfResponse", "rank_weights"]
 

@@ -13,8 +13,8 @@ import time
 import pytest
 from support import need_extra
 
+from dpsan.analysis.study import STUDIES
 from dpsan.cli.study_output import fitting
-from dpsan.study import STUDIES
 
 WORDS = "red 1 0 0\nblue 0 1 0\ngreen 1 1 0\nblack 0 0 2\n"
 

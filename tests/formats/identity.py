@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsan.batch import Plan, rewrite_stream
 from dpsan.embeddings.base import Embeddings
-from dpsan.files import Sink
+from dpsan.formats.atomic_files import Sink
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.source import FileSource
-from dpsan.sanitizer import Sanitizer
-from dpsan.text import INVISIBLE
+from dpsan.run.stream import Plan, rewrite_stream
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.tokens import INVISIBLE
 
 WORDS = ["qqxzvjkwqzxj", "zzqxjvkqwjxz"]
 

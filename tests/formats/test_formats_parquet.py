@@ -120,9 +120,9 @@ def test_copies(tmp_path):
 
     from identity import Collected
 
-    from dpsan.batch import Plan, rewrite_stream
     from dpsan.formats.base import ReadOptions
     from dpsan.formats.source import FileSource
+    from dpsan.run.stream import Plan, rewrite_stream
 
     path = write(tmp_path / "a.parquet", table(50), row_group_size=20)
     sink = Collected()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 
 def line_space(positions):

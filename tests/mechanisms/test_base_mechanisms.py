@@ -13,7 +13,7 @@ from dpsan.mechanisms.base import RowSampler
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse, SetResponseSampler, integer_weights
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.noise import multivariate_laplace, unit_directions
+from dpsan.privacy.noise import multivariate_laplace, unit_directions
 
 
 def test_laplace_radius_is_gamma_and_direction_on_the_sphere():

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import fits, make_embeddings, streams
 
-from dpsan.mechanisms import blocks
-from dpsan.mechanisms.blocks import DistanceSampler
 from dpsan.mechanisms.exponential import DistanceScores, Exponential
-from dpsan.mechanisms.samplers import RowSampler
+from dpsan.mechanisms.sampling import blocked as blocks
+from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.mechanisms.sampling.samplers import RowSampler
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 
 class Rows(RowSampler):

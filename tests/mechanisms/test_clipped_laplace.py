@@ -6,7 +6,7 @@ from line_laws import counts, laplace_cdf, line_space, losses, nearest_law, off
 from support import fits, make_embeddings
 
 from dpsan.mechanisms.clipped_laplace import ClippedLaplace
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 LINE = [0.1, 0.4, -0.7, 1.9, 1.5]
 

@@ -8,9 +8,9 @@ import pytest
 from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
-from dpsan.guarantee import Guarantee, Status
 from dpsan.mechanisms import MECHANISMS
-from dpsan.space import MetricSpace
+from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=40, d=4))
 

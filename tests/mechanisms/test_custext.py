@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpsan.certificate import certify, matrix_certificate
 from dpsan.mechanisms.custext import CusText, groups
+from dpsan.privacy.certificate import certify, matrix_certificate
 
 
 @pytest.mark.parametrize("k", [2, 7, 20, 60])

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import make_embeddings
 
-from dpsan.grid import grid_table
 from dpsan.mechanisms.knn_response import KnnResponse, integer_weights
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.tldp import TLDP
 from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
-from dpsan.space import MetricSpace
+from dpsan.privacy.grid import grid_table
+from dpsan.space.metric_space import MetricSpace
 
 EDGES = [37.9, 38.0, 38.1, 38.12, 38.2, 38.5, 38.8, 38.81, 38.816, 38.82, 38.9, 39, 40, 41, 60]
 FAR = [1e-300, 1e-17, 1e-9, 0.5, 8, 30, 36, 42, 43, 44, 45, 46, 700, 744, 746, 1e4, 1e300]

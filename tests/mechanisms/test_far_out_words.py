@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.accounting import Accountant
-from dpsan.certificate import certify
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.exponential import COARSE, Exponential
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import certify
+from dpsan.sanitize.accountant import Accountant
+from dpsan.space.metric_space import MetricSpace
 
 LINE = [[1e-4, 0], [0.0101, 0], [0.0151, 0], [0.02, 0], [0.03, 0.01]]
 SCORES = [Exponential, TEM, lambda e: SanTextPlus(e, sensitive=1.0)]

@@ -8,8 +8,8 @@ from line_laws import counts, hockey_stick, line_space, nearest_law, off
 from scipy import integrate, stats
 from support import fits
 
-from dpsan.analytic import gaussian_delta, gaussian_mu
 from dpsan.mechanisms.gaussian import AnalyticGaussian
+from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_mu
 
 LINE = [0.1, 0.4, -0.7, 1.9, 1.5]
 

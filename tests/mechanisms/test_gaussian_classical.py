@@ -7,10 +7,10 @@ import pytest
 from line_laws import line_space
 from scipy import optimize
 
-from dpsan.analytic import gaussian_delta
 from dpsan.errors import UsageError
 from dpsan.mechanisms.gaussian import AnalyticGaussian
 from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
+from dpsan.privacy.noise_formulas import gaussian_delta
 
 SPACE = line_space([1.0, -1.0, 0.3])
 

@@ -11,7 +11,7 @@ from support import fits, make_embeddings, streams
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.geodesic import Geodesic, PathLengths, neighbor_graph
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 
 def dense(graph):

@@ -8,7 +8,7 @@ from support import make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.knn_response import KnnResponse, mean_cosines
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from dpsan.certificate import certify
 from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.zipf_response import ZipfResponse
+from dpsan.privacy.certificate import certify
 
 EPSILONS = (4, 6, 8, 10, 12)
 ZIPF = [(0.068, 0.169), (0.161, 0.230), (0.322, 0.335), (0.490, 0.477), (0.564, 0.615)]

@@ -9,7 +9,7 @@ from support import ALPHA, make_embeddings, streams
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mahalanobis import Mahalanobis
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 
 def stretched_space(n=400, d=4):

@@ -13,10 +13,8 @@ import pytest
 from scipy.optimize import linprog
 from support import make_embeddings, streams
 
-from dpsan.certificate import certify
 from dpsan.embeddings import bundled, load
 from dpsan.errors import EmbeddingError, InputError, UsageError
-from dpsan.library import open_space
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.sampling import public_base
@@ -25,7 +23,9 @@ from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import UNIT, cosine_unit, directions, ranking
 from dpsan.mechanisms.sampling.near_sets import Base, NearSets
 from dpsan.mechanisms.sampling.similarity_bound import similarity_bound
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import certify
+from dpsan.space.library import open_space
+from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=40, d=4))
 
@@ -236,7 +236,7 @@ SOLVE = """if True:
     import numpy as np
     from dpsan.embeddings.base import Embeddings
     from dpsan.mechanisms.sampling.public_base import base_table
-    from dpsan.space import MetricSpace
+    from dpsan.space.metric_space import MetricSpace
     data = hashlib.shake_256(b"vectors").digest(500 * 24)
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)
     counts = 10**6 // np.arange(1, 501)
@@ -320,7 +320,7 @@ def test_prior_from_a_file(tmp_path):
 
 
 def test_the_bundled_vocabulary_waits_for_no_solver(monkeypatch, tmp_path):
-    from dpsan.cache import Store
+    from dpsan.embeddings.cache.store import Store
 
     monkeypatch.setattr(public_base, "base_table", lambda *_, **__: pytest.fail("solved"))
     _, space = open_space(None, None, Store(tmp_path))

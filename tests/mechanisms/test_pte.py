@@ -8,8 +8,8 @@ from support import ALPHA, make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.pte import ProjectedLaplace, projection
-from dpsan.sensitivity import largest_stretch
-from dpsan.space import MetricSpace
+from dpsan.space.diameters import largest_stretch
+from dpsan.space.metric_space import MetricSpace
 
 
 def test_projection_is_public_and_fixed():

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from support import make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms import rank_orders, sorted_rows
-from dpsan.mechanisms.rank_orders import RankOrders
-from dpsan.mechanisms.sorted_rows import SortedRows
+from dpsan.mechanisms.sampling import neighbour_ranks as rank_orders
+from dpsan.mechanisms.sampling import sorted_distances as sorted_rows
+from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
+from dpsan.mechanisms.sampling.sorted_distances import SortedRows
 from dpsan.mechanisms.zipf_response import ZipfResponse
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 N = 3000
 

@@ -5,9 +5,9 @@ import pytest
 from line_laws import counts, laplace_cdf, line_space, metric_loss, nearest_law, off
 from support import fits, make_embeddings, streams
 
-from dpsan.mechanisms.pivot_ranks import PivotRanks
 from dpsan.mechanisms.rank_softmax import RankSoftmax, SoftmaxRanks, draw_ranks
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.pivot_ranks import PivotRanks
+from dpsan.space.metric_space import MetricSpace
 
 EPSILON, C = 1.3, 0.3
 LINE = [0.0, 0.4, -0.7, 1.9, 1.5, -2.2, 3.0, 0.9]

@@ -6,7 +6,7 @@ from support import make_embeddings, streams
 
 from dpsan.mechanisms.base import RowSampler
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support import streams
 
-from dpsan.certificate import certify
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.santext_plus import SanTextPlus
+from dpsan.privacy.certificate import certify
 
 
 def test_law_by_hand(space):

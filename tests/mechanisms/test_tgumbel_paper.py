@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from support import fits, make_embeddings, streams
 
-from dpsan.certificate import infinite_loss, matrix_certificate
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
-from dpsan.guarantee import Claim
 from dpsan.mechanisms.tgumbel_paper import (
     TGumbelPaper,
     TruncatedGumbelSampler,
     least_epsilon,
     scale,
 )
-from dpsan.space import MetricSpace
+from dpsan.privacy.certificate import infinite_loss, matrix_certificate
+from dpsan.privacy.guarantee import Claim
+from dpsan.space.metric_space import MetricSpace
 
 
 def simplex(n):

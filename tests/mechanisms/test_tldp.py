@@ -9,9 +9,9 @@ import pytest
 from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
-from dpsan.grid import TOTAL, certified_loss, grid_law, grid_table, mixed_loss
 from dpsan.mechanisms.tldp import TLDP, coordinate_budgets, principal_components
-from dpsan.space import MetricSpace
+from dpsan.privacy.grid import TOTAL, certified_loss, grid_law, grid_table, mixed_loss
+from dpsan.space.metric_space import MetricSpace
 
 EPSILONS = [1e-18, 1e-9, 1e-3, 0.1, 0.5, 1.0, 2.0, 8.0, 20.0, 60.0, 700.0]
 

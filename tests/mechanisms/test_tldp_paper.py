@@ -8,18 +8,24 @@ import pytest
 from scipy import stats
 from support import make_embeddings, streams
 
-from dpsan import rng
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.word_weights import frequency, load, resolve
 from dpsan.errors import InputError, UsageError
-from dpsan.grid import laplace_delta
-from dpsan.guarantee import Status
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.tensor import GAUSSIAN, LAPLACE, atoms, keep_probability, true_delta
+from dpsan.mechanisms.sampling.keep_or_noise import (
+    GAUSSIAN,
+    LAPLACE,
+    atoms,
+    keep_probability,
+    true_delta,
+)
 from dpsan.mechanisms.tldp_paper_g import TLDPPaperG
 from dpsan.mechanisms.tldp_paper_l import TLDPPaperL
 from dpsan.mechanisms.tldp_paper_l_weighted import TLDPPaperLWeighted
-from dpsan.space import MetricSpace
-from dpsan.weights import frequency, load, resolve
+from dpsan.privacy import randomness
+from dpsan.privacy.grid import laplace_delta
+from dpsan.privacy.guarantee import Status
+from dpsan.space.metric_space import MetricSpace
 
 FORMS = [f"tldp-paper-{letter}{rest}" for letter in "lg" for rest in ("", "-weighted")]
 ALPHA = 1e-9
@@ -173,7 +179,7 @@ def test_lines_do_not_depend_on_the_batch(name, space):
     ids = np.arange(sum(lengths)) % (space.n + 1)
     sampler = MECHANISMS[name].build(0.05, {"tensor": "line"}).prepare(space)
     assert sampler.whole_records
-    whole = rng.streams_for(b"k" * 32, range(len(lengths)), lengths)
+    whole = randomness.streams_for(b"k" * 32, range(len(lengths)), lengths)
     together = sampler.sample(ids, whole)
     at, parts = 0, []
     for part in whole.chunks(5, whole_records=True):
@@ -250,7 +256,7 @@ def test_frequency_weights():
 
 
 def test_the_sanitizer_reads_the_file(tmp_path, embeddings, cache):
-    from dpsan.sanitizer import Sanitizer
+    from dpsan.sanitize.sanitizer import Sanitizer
 
     path = tmp_path / "weights.tsv"
     path.write_text("word1\t0.5\n", encoding="utf-8")

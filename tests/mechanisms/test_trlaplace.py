@@ -6,14 +6,14 @@ from line_laws import counts, hockey_stick, line_space, nearest_law, off, trunca
 from scipy import optimize
 from support import fits
 
-from dpsan.analytic import (
+from dpsan.mechanisms.trlaplace import TrLaplace
+from dpsan.privacy.noise_formulas import (
     escape,
     largest_escape,
     radial_std,
     sound_truncation,
     truncated_laplace_std,
 )
-from dpsan.mechanisms.trlaplace import TrLaplace
 
 
 @pytest.mark.parametrize("d", [50, 100, 300])

@@ -6,11 +6,16 @@ from line_laws import counts, hockey_stick, line_space, nearest_law, off, trunca
 from scipy import optimize, stats
 from support import ALPHA, fits, make_embeddings, streams
 
-from dpsan.analytic import escape, largest_escape, published_truncation, truncated_laplace_std
 from dpsan.embeddings.base import Embeddings
-from dpsan.guarantee import Status
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
-from dpsan.space import MetricSpace
+from dpsan.privacy.guarantee import Status
+from dpsan.privacy.noise_formulas import (
+    escape,
+    largest_escape,
+    published_truncation,
+    truncated_laplace_std,
+)
+from dpsan.space.metric_space import MetricSpace
 
 TABLE = {
     50: {0.05: 0.8305, 0.1: 0.8262, 0.5: 0.7876, 1.0: 0.7267},

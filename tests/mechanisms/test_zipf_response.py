@@ -48,7 +48,7 @@ def test_samples(space, epsilon, kept):
 def test_equal_vectors_keep_the_word_first(space):
     from support import make_embeddings
 
-    from dpsan.space import MetricSpace
+    from dpsan.space.metric_space import MetricSpace
 
     embeddings = make_embeddings()
     embeddings.vectors[[4, 9, 30]] = embeddings.vectors[4]

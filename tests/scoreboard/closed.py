@@ -108,7 +108,7 @@ MUTANTS: Final = [
     Mutant("closed", name, *change)
     for name, change in {
         "output that cannot be written is no error": (
-            "files.py",
+            "formats/atomic_files.py",
             "raise\n            except OSError as error:\n                raise OutputError(",
             "raise\n            except OSError as error:\n                return\n"
             "                raise OutputError(",
@@ -120,7 +120,7 @@ MUTANTS: Final = [
             "cli/guard.py", 'sys.stderr.write(f"dpsan: {message}\\n")', "pass",
         ),
         "a file that fails is an internal error": (
-            "run.py", "self.complain(str(error))", "raise RuntimeError",
+            "run/run.py", "self.complain(str(error))", "raise RuntimeError",
         ),
     }.items()
 ]  # fmt: skip

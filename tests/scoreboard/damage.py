@@ -19,7 +19,7 @@ from scoreboard.base import Mutant, Row, Size
 
 def corrupted_cache(size: Size, folder: Path) -> Row:
     """A file of the cache is changed in some way: the load must say so, whatever it was asked for."""
-    from dpsan.cache import Entry, Store
+    from dpsan.embeddings.cache.store import Entry, Store
 
     row = Row(
         "corrupted cache files tried (bit flip, truncation, growth, swap, version, empty, owner,"
@@ -180,34 +180,34 @@ MUTANTS: Final = [
     Mutant("cache", name, *change)
     for name, change in {
         "no SHA-256 of the arrays": (
-            "cache_entry.py", "!= file.sha256:", "!= file.sha256 and False:",
+            "embeddings/cache/entry.py", "!= file.sha256:", "!= file.sha256 and False:",
         ),
         "no SHA-256 of one array": (
-            "cache_entry.py", "!= file.sha256:", '!= file.sha256 and file.name != "c":',
+            "embeddings/cache/entry.py", "!= file.sha256:", '!= file.sha256 and file.name != "c":',
         ),
         "no SHA-256 of the words": (
-            "cache_entry.py", "!= file.sha256:", '!= file.sha256 and file.role != "strings":',
+            "embeddings/cache/entry.py", "!= file.sha256:", '!= file.sha256 and file.role != "strings":',
         ),
         "no SHA-256 of the manifest": (
-            "cache_entry.py", "if frame != _frame(body):", "if False:",
+            "embeddings/cache/entry.py", "if frame != _frame(body):", "if False:",
         ),
         "the manifest of another entry": (
-            "cache_entry.py", "if directory_name(manifest.kind, manifest.key) != name:", "if False:",
+            "embeddings/cache/entry.py", "if directory_name(manifest.kind, manifest.key) != name:", "if False:",
         ),
         "any format version": (
-            "cache_entry.py", '_typed(content["format"], int) != FORMAT_VERSION', "False",
+            "embeddings/cache/entry.py", '_typed(content["format"], int) != FORMAT_VERSION', "False",
         ),
         "longer files than said": (
-            "cache_entry.py", "if size != file.size:", "if size < file.size:",
+            "embeddings/cache/entry.py", "if size != file.size:", "if size < file.size:",
         ),
-        "files of others": ("cache_files.py", "if status.st_uid != os.geteuid():", "if False:"),
+        "files of others": ("embeddings/cache/private_files.py", "if status.st_uid != os.geteuid():", "if False:"),
         "files that others may write": (
-            "cache_files.py", "if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):", "if False:",
+            "embeddings/cache/private_files.py", "if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):", "if False:",
         ),
         "links are followed": (
-            "cache_files.py", "_READ: Final = os.O_RDONLY | os.O_NOFOLLOW |",
+            "embeddings/cache/private_files.py", "_READ: Final = os.O_RDONLY | os.O_NOFOLLOW |",
             "_READ: Final = os.O_RDONLY |",
         ),
-        "damage is not told": ("cache.py", "            self._note(problem)", "            pass"),
+        "damage is not told": ("embeddings/cache/store.py", "            self._note(problem)", "            pass"),
     }.items()
 ]  # fmt: skip

@@ -130,25 +130,25 @@ MUTANTS: Final = [
     Mutant("deaths", name, *change)
     for name, change in {
         "batches are written in another order": (
-            "batch.py", "batch, first, futures = self._waiting.popleft()",
+            "run/stream.py", "batch, first, futures = self._waiting.popleft()",
             "batch, first, futures = self._waiting.pop()",
         ),
         "the work of a dead worker waits for ever": (
-            "workers.py", "done = _DiedError()\n                worker.close()", "return",
+            "run/workers.py", "done = _DiedError()\n                worker.close()", "return",
         ),
         "a batch of a dead worker is left out": (
-            "workers.py", "done = _DiedError()\n",
+            "run/workers.py", "done = _DiedError()\n",
             "done = Sanitized([''] * len(work.texts), [0] * len(work.texts), {}, None)\n",
         ),
         "a dead worker ends without a word": (
-            "run.py", "self.complain(str(error))", "pass",
+            "run/run.py", "self.complain(str(error))", "pass",
         ),
         "the reader has left and the status is 0": (
             "cli/guard.py", "        _clean_up()\n        return 128 + signal.SIGPIPE",
             "        _clean_up()\n        return 0",
         ),
         "a reader that leaves is an error with a message": (
-            "files.py", "            except BrokenPipeError:\n                raise\n", "",
+            "formats/atomic_files.py", "            except BrokenPipeError:\n                raise\n", "",
         ),
     }.items()
 ]  # fmt: skip

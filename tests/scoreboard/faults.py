@@ -100,7 +100,7 @@ def _short_writes(row: Row, it: Known) -> None:
 
 def _memory(row: Row, it: Known, size: Size) -> None:
     """Memory is short where words are drawn, for the first, the second ... batch."""
-    from dpsan.sanitizer import Sanitizer
+    from dpsan.sanitize.sanitizer import Sanitizer
 
     real = Sanitizer.sanitize
 
@@ -164,21 +164,21 @@ def _two_workers(row: Row, folder: Path, size: Size) -> None:
 MUTANTS: Final = [
     Mutant("faults", name, *change)
     for name, change in {
-        "outputs are not synced": ("files.py", "os.fsync(self.descriptor)", "pass"),
-        "the directory is not synced": ("files.py", "os.fsync(directory)", "pass"),
+        "outputs are not synced": ("formats/atomic_files.py", "os.fsync(self.descriptor)", "pass"),
+        "the directory is not synced": ("formats/atomic_files.py", "os.fsync(directory)", "pass"),
         "the output is renamed before it is synced": (
-            "files.py", "os.fsync(self.descriptor)", "self._temporary.rename(self.target);"
+            "formats/atomic_files.py", "os.fsync(self.descriptor)", "self._temporary.rename(self.target);"
             " os.fsync(self.descriptor); os.link(self.target, self._temporary)",
         ),
-        "temporaries stay": ("files.py", "self._temporary.unlink(missing_ok=True)", "pass"),
+        "temporaries stay": ("formats/atomic_files.py", "self._temporary.unlink(missing_ok=True)", "pass"),
         "an error of writing is swallowed": (
-            "files.py",
+            "formats/atomic_files.py",
             "raise\n            except OSError as error:\n                raise OutputError(",
             "raise\n            except OSError as error:\n                return\n"
             "                raise OutputError(",
         ),
         "a short write is taken for a whole one": (
-            "files.py", "view = view[done:]", "view = view[len(view):]",
+            "formats/atomic_files.py", "view = view[done:]", "view = view[len(view):]",
         ),
         "an error of reading is taken for the end": (
             "formats/source.py",
@@ -190,27 +190,27 @@ MUTANTS: Final = [
             "cli/rewrite.py", "return 1 if result.failed else 0", "return 0",
         ),
         "one input that fails ends the batch": (
-            "run.py", "if isinstance(error, BudgetError):\n                    return\n            else",
+            "run/run.py", "if isinstance(error, BudgetError):\n                    return\n            else",
             "if error:\n                    return\n            else",
         ),
         "an error of writing the audit is swallowed": (
-            "audit.py", "data = data[os.write(self._descriptor, data) :]\n            except OSError"
+            "run/audit.py", "data = data[os.write(self._descriptor, data) :]\n            except OSError"
             " as error:\n", "data = data[os.write(self._descriptor, data) :]\n"
             "            except OSError as error:\n                return\n",
         ),
         "the audit always says complete": (
-            "run.py", "complete = not result.failed", "complete = True",
+            "run/run.py", "complete = not result.failed", "complete = True",
         ),
-        "the audit is not synced": ("audit.py", "os.fsync(self._descriptor)", "pass"),
+        "the audit is not synced": ("run/audit.py", "os.fsync(self._descriptor)", "pass"),
         "the audit is open to others": (
-            "files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
+            "formats/atomic_files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
         ),
-        "no backup": ("batch.py", "if isinstance(target, Inplace) and target.backup:", "if False:"),
+        "no backup": ("run/stream.py", "if isinstance(target, Inplace) and target.backup:", "if False:"),
         "finished outputs are made again": (
-            "run.py", "if self.resume and isinstance(target, Path) and target.exists():", "if False:",
+            "run/run.py", "if self.resume and isinstance(target, Path) and target.exists():", "if False:",
         ),
         "two inputs, one of them twice": (
-            "run.py", "outcome = rewrite_file(\n                    path,",
+            "run/run.py", "outcome = rewrite_file(\n                    path,",
             "outcome = rewrite_file(\n                    self.inputs[0],",
         ),
     }.items()

@@ -27,7 +27,7 @@ def first_runs(size: Size, folder: Path) -> Row:
         count.touch()
 
         def counted(count: Path = count) -> None:
-            import dpsan.library as library
+            import dpsan.space.library as library
 
             real = library.load
 
@@ -56,20 +56,20 @@ def first_runs(size: Size, folder: Path) -> Row:
 MUTANTS: Final = [
     Mutant("first", name, *change)
     for name, change in {
-        "no lock": ("cache.py", "lock.acquire(timeout=_WAIT_BEFORE_NOTE)", "pass"),
+        "no lock": ("embeddings/cache/store.py", "lock.acquire(timeout=_WAIT_BEFORE_NOTE)", "pass"),
         "who waited for the lock builds again": (
-            "cache.py", "entry = self.load(kind, key)\n", "entry = None\n",
+            "embeddings/cache/store.py", "entry = self.load(kind, key)\n", "entry = None\n",
         ),
         "nothing is stored": (
-            "cache.py", "self.save(kind, key, entry)\n                except", "pass\n"
+            "embeddings/cache/store.py", "self.save(kind, key, entry)\n                except", "pass\n"
             "                except",
         ),
         "an entry is written under its final name": (
-            "cache.py", "files.move_into_place(shelf, temporary, name)",
+            "embeddings/cache/store.py", "files.move_into_place(shelf, temporary, name)",
             "files.move_into_place(shelf, temporary, name + 'x')",
         ),
         "temporary folders stay": (
-            "cache_files.py", "    finally:\n        remove(dir_fd, name)\n",
+            "embeddings/cache/private_files.py", "    finally:\n        remove(dir_fd, name)\n",
             "    finally:\n        os.mkdir(name + 'x', dir_fd=dir_fd)\n",
         ),
     }.items()

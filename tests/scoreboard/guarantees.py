@@ -22,9 +22,9 @@ def audited_pairs(size: Size, folder: Path) -> Row:
     from planted import BROKEN, DRAWS, planted
     from support import make_embeddings
 
-    from dpsan.guarantee import Status
+    from dpsan.analysis.verify.verdict import Verdict, verify
     from dpsan.mechanisms import MECHANISMS
-    from dpsan.verify import Verdict, verify
+    from dpsan.privacy.guarantee import Status
 
     row = Row("word pairs audited at 99.9 %; guarantees / planted defects", "≥ 200 / 0 / 0")
     words, draws = 24, size.of(30_000, 20_000, 200_000)
@@ -70,7 +70,7 @@ def audited_pairs(size: Size, folder: Path) -> Row:
 
 
 def _made(name: str, epsilon: float, embeddings: Any, folder: Path, options: Any) -> Any:
-    from dpsan.sanitizer import Sanitizer
+    from dpsan.sanitize.sanitizer import Sanitizer
 
     cache = folder / "cache"
     return Sanitizer(
@@ -95,8 +95,8 @@ def _verdict(
     many: int | None = None,
 ) -> Any:
     """Verify one guarantee; None where the mechanism's theorem does not apply."""
+    from dpsan.analysis.verify.verdict import Verdict, verify
     from dpsan.errors import UsageError
-    from dpsan.verify import Verdict, verify
 
     options = {} if many is None else {"vocab_size": many}
     try:
@@ -120,12 +120,12 @@ MUTANTS: Final = [
             "partial(multivariate_laplace, epsilon=2 * self.epsilon)",
         ),
         "the true word never comes out": (
-            "mechanisms/samplers.py", "return self.project(self.space, points, streams)",
+            "mechanisms/sampling/samplers.py", "return self.project(self.space, points, streams)",
             "out = self.project(self.space, points, streams)\n"
             "        return np.where(out == ids, (out + 1) % self.space.n, out)",
         ),
         "all records have the same numbers": (
-            "rng.py", "state.update(place(record, block))", "state.update(place(0, block))",
+            "privacy/randomness.py", "state.update(place(record, block))", "state.update(place(0, block))",
         ),
         "twice the epsilon in the weights": (
             "mechanisms/knn_response.py", "math.exp(epsilon) * outside",
@@ -141,18 +141,18 @@ MUTANTS: Final = [
             "partial(gaussian, sigma=sigma / 2)",
         ),
         "unknown words are copied": (
-            "sanitizer.py", "UnknownPolicy.SAMPLE: self.space.n", "UnknownPolicy.SAMPLE: PASSED",
+            "sanitize/sanitizer.py", "UnknownPolicy.SAMPLE: self.space.n", "UnknownPolicy.SAMPLE: PASSED",
         ),
-        "verify never says violated": ("verify.py", "if finding.violated:", "if False:"),
+        "verify never says violated": ("analysis/verify/verdict.py", "if finding.violated:", "if False:"),
         "the bounds of the draws say nothing": (
-            "refute.py", "alpha)) if hits else 0.0", "alpha)) if False else 0.0",
+            "analysis/verify/lower_bounds.py", "alpha)) if hits else 0.0", "alpha)) if False else 0.0",
         ),
         "verify allows too little": (
-            "verify.py", "return guarantee.epsilon(distance)",
+            "analysis/verify/verdict.py", "return guarantee.epsilon(distance)",
             "return guarantee.epsilon(distance) / 9",
         ),
         "proved is never enough": (
-            "verify.py", "    if guarantee.status is Status.PROVED:\n        return Verdict.KEPT",
+            "analysis/verify/verdict.py", "    if guarantee.status is Status.PROVED:\n        return Verdict.KEPT",
             "    if False:\n        return Verdict.KEPT",
         ),
     }.items()

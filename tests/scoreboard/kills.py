@@ -116,7 +116,7 @@ def _open(path: Path) -> bool:
 
 def _entries(own: Path, row: Row | None = None) -> dict[str, bytes]:
     """Every array and list of every entry that a load would hand out."""
-    from dpsan.cache import Store
+    from dpsan.embeddings.cache.store import Store
 
     out: dict[str, bytes] = {}
     store = Store(own / "cache")
@@ -136,26 +136,26 @@ MUTANTS: Final = [
     Mutant("kill", name, *change)
     for name, change in {
         "an entry gets its name before it is written": (
-            "cache.py",
+            "embeddings/cache/store.py",
             "write_entry(fd, kind, key, entry)\n                files.move_into_place(shelf,"
             " temporary, name)",
             "files.move_into_place(shelf, temporary, name)\n                write_entry(fd, kind,"
             " key, entry)",
         ),
         "a lock that outlives its process": (
-            "cache.py", "from filelock import FileLock, Timeout",
+            "embeddings/cache/store.py", "from filelock import FileLock, Timeout",
             "from filelock import SoftFileLock as FileLock, Timeout",
         ),
         "outputs are written under their final names": (
-            "files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
+            "formats/atomic_files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
         ),
         "outputs get their names before they are whole": (
-            "files.py", "self.finish()\n            os.fchmod(self.descriptor, self._mode)",
+            "formats/atomic_files.py", "self.finish()\n            os.fchmod(self.descriptor, self._mode)",
             "os.link(self._temporary, self.target); self.target.unlink() if False else None;"
             " self.finish()\n            os.fchmod(self.descriptor, self._mode)",
         ),
         "files of the cache are open to others": (
-            "cache_files.py", "os.fchmod(fd, 0o600)", "os.fchmod(fd, 0o644)",
+            "embeddings/cache/private_files.py", "os.fchmod(fd, 0o600)", "os.fchmod(fd, 0o644)",
         ),
     }.items()
 ]  # fmt: skip

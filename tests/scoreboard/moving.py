@@ -191,24 +191,24 @@ MUTANTS: Final = [
     Mutant("moving", name, *change)
     for name, change in {
         "a backup that is there is replaced": (
-            "targets.py", "if backup.exists() and not force:", "if False:",
+            "run/paths.py", "if backup.exists() and not force:", "if False:",
         ),
         "what a vocabulary is called and what it is": (
-            "library.py", "if embeddings.digest != digest:", "if False:",
+            "space/library.py", "if embeddings.digest != digest:", "if False:",
         ),
         "compressed data that end too early are taken for whole": (
             "formats/source.py", "if self._started and not self._member.eof:", "if False:",
         ),
         "an input that vanished is no error": (
-            "batch.py", "        raise InputError(path, str(reason)) from None",
+            "run/stream.py", "        raise InputError(path, str(reason)) from None",
             "        return os.open(os.devnull, os.O_RDONLY)",
         ),
         "a file is written where the folder was": (
-            "batch.py", "target.parent.mkdir(parents=True, exist_ok=True)",
+            "run/stream.py", "target.parent.mkdir(parents=True, exist_ok=True)",
             "target.parent.parent.mkdir(parents=True, exist_ok=True)",
         ),
         "outputs have their names from the start": (
-            "files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
+            "formats/atomic_files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
         ),
     }.items()
 ]  # fmt: skip

@@ -313,13 +313,13 @@ MUTANTS: Final = [
             "formats/parquet.py", "row_group_size=max(table.num_rows, 1)", "row_group_size=50",
         ),
         "inputs that are joined are glued": (
-            "batch.py", "if piece and sink.owed:", "if False:",
+            "run/stream.py", "if piece and sink.owed:", "if False:",
         ),
         "two records change places": (
-            "batch.py", "out.append(piece)", "out.insert(max(0, len(out) - 1), piece)",
+            "run/stream.py", "out.append(piece)", "out.insert(max(0, len(out) - 1), piece)",
         ),
         "the words of a record change places": (
-            "sanitizer.py", "pieces[1::2] = outputs[at : at + size]",
+            "sanitize/sanitizer.py", "pieces[1::2] = outputs[at : at + size]",
             "pieces[1::2] = outputs[at : at + size][::-1]",
         ),
     }.items()

@@ -170,20 +170,20 @@ MUTANTS: Final = [
     Mutant("relations", name, *change)
     for name, change in {
         "input and output are not compared": (
-            "targets.py", "if target.exists() and path.exists() and target.samefile(path):",
+            "run/paths.py", "if target.exists() and path.exists() and target.samefile(path):",
             "if False:",
         ),
         "links are rewritten in place": (
-            "batch.py", "if isinstance(target, Inplace) and path.is_symlink():", "if False:",
+            "run/stream.py", "if isinstance(target, Inplace) and path.is_symlink():", "if False:",
         ),
         "what exists is replaced": (
-            "files.py", "if not force and os.path.lexists(target):", "if False:",
+            "formats/atomic_files.py", "if not force and os.path.lexists(target):", "if False:",
         ),
         "an audit replaces what exists": (
-            "files.py", "if force and not path.is_dir():", "if not path.is_dir():",
+            "formats/atomic_files.py", "if force and not path.is_dir():", "if not path.is_dir():",
         ),
         "only the paths are compared": (
-            "targets.py", "target.samefile(path)", "os.path.abspath(target) == os.path.abspath(path)",
+            "run/paths.py", "target.samefile(path)", "os.path.abspath(target) == os.path.abspath(path)",
         ),
     }.items()
 ]  # fmt: skip

@@ -22,20 +22,20 @@ from scoreboard import fork
 from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
 
 _STAGES: Final = {
-    "tokenizer": "dpsan.text:_split_unicode",
-    "lookup": "dpsan.lookup:lookup_keys",
-    "subwords": "dpsan.lookup:subwords",
-    "streams": "dpsan.rng:streams_for",
-    "sanitize": "dpsan.sanitizer:Sanitizer.sanitize",
+    "tokenizer": "dpsan.text.tokens:_split_unicode",
+    "lookup": "dpsan.text.lookup:lookup_keys",
+    "subwords": "dpsan.text.lookup:subwords",
+    "streams": "dpsan.privacy.randomness:streams_for",
+    "sanitize": "dpsan.sanitize.sanitizer:Sanitizer.sanitize",
     "decode": "dpsan.formats.text:decode",
     "jsonl": "dpsan.formats.jsonl:_parsed",
     "json render": "dpsan.formats.jsonl:_string",
     "csv": "dpsan.formats.csv:_value",
     "csv render": "dpsan.formats.csv:_Render._cell",
-    "batch": "dpsan.batch:_Flow._write",
-    "sink": "dpsan.files:Sink.write",
-    "audit": "dpsan.audit:AuditWriter.words",
-    "totals": "dpsan.accounting:Accountant.add",
+    "batch": "dpsan.run.stream:_Flow._write",
+    "sink": "dpsan.formats.atomic_files:Sink.write",
+    "audit": "dpsan.run.audit:AuditWriter.words",
+    "totals": "dpsan.sanitize.accountant:Accountant.add",
 }
 _KINDS: Final = [
     "ValueError", "OSError", "RuntimeError", "RecursionError", "MemoryError", "KeyError",
@@ -306,7 +306,7 @@ MUTANTS: Final = [
             "cli/guard.py", "say(os_reason(error))", "say(str(error))",
         ),
         "an error in a file shows its message": (
-            "batch.py", 'f"{path}: {os.strerror(error.errno or 0)}"', 'f"{path}: {error}"',
+            "run/stream.py", 'f"{path}: {os.strerror(error.errno or 0)}"', 'f"{path}: {error}"',
         ),
         "a traceback is shown": (
             "cli/guard.py", "        say(f\"internal error: {_place(error)}",
@@ -317,14 +317,14 @@ MUTANTS: Final = [
             "source.name, f\"{raw} {what} is {kind}",
         ),
         "the audit is open to others": (
-            "files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
+            "formats/atomic_files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
         ),
         "a message quotes a row of embeddings": (
             "embeddings/text_rows.py", 'message = f"{found} numbers, expected {d}"',
             'message = f"{found} numbers, expected {d}: {line!r}"',
         ),
         "the audit holds the input words": (
-            "audit.py", "outputs = _json(table.outputs)", "outputs = _json(table.originals)",
+            "run/audit.py", "outputs = _json(table.outputs)", "outputs = _json(table.originals)",
         ),
     }.items()
 ]  # fmt: skip

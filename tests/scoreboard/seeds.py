@@ -21,13 +21,13 @@ _FORMATS: Final = ("txt", "jsonl", "csv", "parquet", "txt.gz")
 
 def configurations(size: Size, folder: Path) -> Row:
     """Jobs, batches, threads, formats, pieces of a cluster, resumed runs, cold and warm caches."""
-    from dpsan.cache import Store
     from dpsan.embeddings import file_digest
+    from dpsan.embeddings.cache.store import Store
     from dpsan.errors import DpsanError
     from dpsan.mechanisms import MECHANISMS
-    from dpsan.runspec import RunSpec
-    from dpsan.sanitizer import Sanitizer
-    from dpsan.workers import Pool
+    from dpsan.run.workers import Pool
+    from dpsan.sanitize.request import RunSpec
+    from dpsan.sanitize.sanitizer import Sanitizer
 
     row = Row(
         "configurations with one seed (mechanism × jobs × batch × threads × format × gz × cluster"
@@ -123,8 +123,8 @@ class _Compared:
         self.first: dict[str, bytes] = {}
 
     def _plan(self, name: str, batch: int) -> Any:
-        from dpsan.batch import Plan
         from dpsan.formats.base import ReadOptions
+        from dpsan.run.stream import Plan
 
         return Plan(options=ReadOptions(fields=() if ".txt" in name else ("t",)), batch=batch)
 
@@ -141,8 +141,8 @@ class _Compared:
         """All inputs of a format in one run; then the second output again, resumed."""
         import faiss
 
-        from dpsan.run import Run
-        from dpsan.sanitizer import run_key
+        from dpsan.run.run import Run
+        from dpsan.sanitize.sanitizer import run_key
 
         faiss.omp_set_num_threads(threads)
         out = self.folder / "out"
@@ -162,8 +162,8 @@ class _Compared:
 
     def cluster(self, sanitizer: Any, cache: Path, size: int) -> None:
         """Cut into pieces, the last one first, each done twice: as on a cluster with deaths."""
-        from dpsan.cluster import ClusterRun
-        from dpsan.sanitizer import run_key
+        from dpsan.run.ray import ClusterRun
+        from dpsan.sanitize.sanitizer import run_key
 
         out = self.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
@@ -196,13 +196,13 @@ class _Here:
     workers = 2
 
     def count(self, job: Any, todo: Any) -> Any:
-        from dpsan.cluster import work
+        from dpsan.run.ray import work
 
         for each in reversed(todo):
             yield {"piece": each.number, **work.guarded(partial(work.count, job, each))}
 
     def rewrite(self, job: Any, todo: Any) -> Any:
-        from dpsan.cluster import work
+        from dpsan.run.ray import work
 
         sanitizer = work.prepared(job)
         for each in reversed(todo):
@@ -219,18 +219,18 @@ MUTANTS: Final = [
     Mutant("seed", name, *change)
     for name, change in {
         "the key depends on the batch": (
-            "batch.py", "self._cells += sum(", "self._cells = sum(",
+            "run/stream.py", "self._cells += sum(", "self._cells = sum(",
         ),
         "the key depends on the process": (
-            "rng.py", 'hashlib.shake_256(b"dpsan stream 1\\0" + self.key)',
+            "privacy/randomness.py", 'hashlib.shake_256(b"dpsan stream 1\\0" + self.key)',
             'hashlib.shake_256(b"dpsan stream 1\\0" + self.key + b"%d" % __import__("os").getppid())',
         ),
         "every file has the same key": (
-            "batch.py", 'rng.derive_key(key, "file", file - 1, "copy", copy)',
+            "run/stream.py", 'rng.derive_key(key, "file", file - 1, "copy", copy)',
             'rng.derive_key(key, "file", 0, "copy", copy)',
         ),
         "a resumed run counts files anew": (
-            "run.py", "                    file=file,\n                    audit=self.audit,\n"
+            "run/run.py", "                    file=file,\n                    audit=self.audit,\n"
             "                    progress=self.progress,\n                    budget=self.budget,\n"
             "                )\n            except",
             "                    file=file - result.skipped,\n                    audit=self.audit,\n"
@@ -238,21 +238,21 @@ MUTANTS: Final = [
             "                )\n            except",
         ),
         "the numbers of a stream depend on how many there are": (
-            "rng.py", "parts.append(state.digest(8 * width * words))",
+            "privacy/randomness.py", "parts.append(state.digest(8 * width * words))",
             "state.update(b'%d' % len(self.blocks)); parts.append(state.digest(8 * width * words))",
         ),
         "draws depend on the draws before": (
-            "mechanisms/samplers.py", "points += self.noise(streams, self.space.d)",
+            "mechanisms/sampling/samplers.py", "points += self.noise(streams, self.space.d)",
             "self.n = getattr(self, 'n', 0) + 1; points += self.noise(streams, self.space.d)"
             " * (1 + self.n % 3)",
         ),
         "a long record is one block": (
-            "rng.py", "blocks += [(record, block, BLOCK) for block in range(full)]",
+            "privacy/randomness.py", "blocks += [(record, block, BLOCK) for block in range(full)]",
             "blocks += [(record, 0, BLOCK) for block in range(full)] if len(records) < 9 else"
             " [(record, block, BLOCK) for block in range(full)]",
         ),
         "pieces of a cluster count texts anew": (
-            "cluster/work.py", "first=piece.first_text,", "first=0,",
+            "run/ray/work.py", "first=piece.first_text,", "first=0,",
         ),
     }.items()
 ]  # fmt: skip

@@ -31,7 +31,7 @@ def shifting() -> Any:
     """The sanitizer; words that it does not know pass."""
     from dpsan.embeddings.base import Embeddings
     from dpsan.mechanisms.base import Sampler
-    from dpsan.sanitizer import Sanitizer
+    from dpsan.sanitize.sanitizer import Sanitizer
 
     class Shift(Sampler):
         def sample(self, ids: Any, streams: Any) -> Any:

@@ -192,14 +192,14 @@ MUTANTS: Final = [
             "if number != signal.SIGTERM: raise Interrupted(number)",
         ),
         "an interrupted output is finished": (
-            "batch.py", "except BaseException:\n            sink.discard()\n",
+            "run/stream.py", "except BaseException:\n            sink.discard()\n",
             "except BaseException:\n            sink.commit()\n",
         ),
         "a temporary is remembered too late": (
-            "files.py", "        _UNFINISHED.add(self._temporary)\n", "",
+            "formats/atomic_files.py", "        _UNFINISHED.add(self._temporary)\n", "",
         ),
         "the audit says complete after a signal": (
-            "run.py", "complete = False\n", "complete = True\n",
+            "run/run.py", "complete = False\n", "complete = True\n",
         ),
     }.items()
 ]  # fmt: skip

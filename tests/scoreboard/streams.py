@@ -201,7 +201,7 @@ MUTANTS: Final = [
     Mutant(row, name, *change)
     for row, name, change in [
         ("stream", "what words stand for is remembered for ever", (
-            "lookup.py", "if len(self) >= _CACHE_TOKENS:", "if False:",
+            "text/lookup.py", "if len(self) >= _CACHE_TOKENS:", "if False:",
         )),
         ("stream", "the input is kept", (
             "formats/source.py", "        self._hash.update(data)\n        self.bytes_read",
@@ -209,20 +209,20 @@ MUTANTS: Final = [
             "        self._hash.update(data)\n        self.bytes_read",
         )),
         ("stream", "the output is kept", (
-            "files.py", "        self._hash.update(data)\n",
+            "formats/atomic_files.py", "        self._hash.update(data)\n",
             "        self.__dict__.setdefault('kept', []).append(data)\n"
             "        self._hash.update(data)\n",
         )),
         ("stream", "all records are read first", (
-            "batch.py", "        for record in records:\n            if record is not None:\n"
+            "run/stream.py", "        for record in records:\n            if record is not None:\n"
             "                batch.append", "        for record in list(records):\n"
             "            if record is not None:\n                batch.append",
         )),
         ("latency", "the first draw is not made in time", (
-            "sanitizer.py", "if self._begin():", "if False:",
+            "sanitize/sanitizer.py", "if self._begin():", "if False:",
         )),
         ("latency", "output waits for more input", (
-            "batch.py", "urgent = record is None or plan.line_buffered", "urgent = False",
+            "run/stream.py", "urgent = record is None or plan.line_buffered", "urgent = False",
         )),
         ("latency", "input that pauses is not noticed", (
             "formats/source.py", "return not select.select([self._descriptor], [], [], 0)[0]",

@@ -214,10 +214,10 @@ MUTANTS: Final = [
             "formats/source.py", "if self._started and not self._member.eof:", "if False:",
         ),
         "marks are punctuation": (
-            "text.py", r"[\p{L}\p{M}\p{N}\p{Co}", r"[\p{L}\p{N}\p{Co}",
+            "text/tokens.py", r"[\p{L}\p{M}\p{N}\p{Co}", r"[\p{L}\p{N}\p{Co}",
         ),
         "private and unassigned characters pass": (
-            "text.py", r"\p{Co}\p{Cn}\p{Cs}\U000E0000", r"\p{Cs}\U000E0000",
+            "text/tokens.py", r"\p{Co}\p{Cn}\p{Cs}\U000E0000", r"\p{Cs}\U000E0000",
         ),
     }.items()
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.text import TOKENIZERS, lookup_keys, subwords
+from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
 
 __all__ = ["SOURCES", "Counts", "Source", "count_source", "in_pieces", "write_training_text"]
 

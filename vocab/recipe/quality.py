@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text import TOKENIZERS, lookup_keys, subwords
+from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
 
 __all__ = [
     "Texts",

@@ -17,11 +17,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.certificate import Certificate, log_ratio
-from dpsan.mechanisms.samplers import Sampler
 from dpsan.mechanisms.sampling.near_sets import Base, NearSets
-from dpsan.rng import Streams
-from dpsan.space import MetricSpace
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.privacy.certificate import Certificate, log_ratio
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["BaseResponseSampler", "integer_increments", "integer_loss"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import directions, ranking
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Base", "NearSets"]
 

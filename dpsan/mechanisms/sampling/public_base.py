@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
-from dpsan.space import MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 __all__ = [
     "GRID",

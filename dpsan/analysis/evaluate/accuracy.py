@@ -1,0 +1,174 @@
+"""What a sanitized text is still good for: a classifier trained and tested on both versions.
+
+Knows texts and labels.  Must not know mechanisms.
+
+TF-IDF of words and word pairs and logistic regression (scikit-learn), without any tuning: what
+counts is the difference between the four pairs train/test x clean/sanitized.  Trained on clean and
+tested on sanitized texts is the adversarial accuracy of [TGumbel] §4.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+
+from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.errors import ExtraMissingError, InputError, UsageError
+from dpsan.formats.base import ReadOptions
+from dpsan.formats.registry import format_name
+from dpsan.outcomes.intervals import Share
+
+__all__ = ["Accuracy", "Labelled", "judge", "read_labels", "split"]
+
+_EVERY: Final = 5
+"""Every fifth record is a test record where no test files are given."""
+VERSIONS: Final = ("clean", "sanitized")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The two versions of some texts and their labels."""
+
+    clean: list[str]
+    sanitized: list[str]
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Shares of test texts whose label was found."""
+
+    pairs: dict[tuple[str, str], Share]
+    """(version trained on, version tested on) -> share."""
+    majority: Share
+    """Success of always saying the most frequent label of the training texts."""
+    classes: int
+    train: int
+    test: int
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **{f"{a}_{b}": share.as_json() for (a, b), share in self.pairs.items()},
+            "majority": self.majority.as_json(),
+            "classes": self.classes,
+            "train": self.train,
+            "test": self.test,
+        }
+
+
+def read_labels(path: Path, column: str, inputs: Inputs) -> list[str]:
+    """The label of each record.
+
+    Args:
+        path: the original.
+        column: name or number of a column, or a key of JSON lines.
+
+    Raises:
+        UsageError: the format has no fields.
+        InputError: naming file and line.
+    """
+    name = format_name(inputs.format, str(path))
+    options = inputs.options
+    if name == "text":
+        raise UsageError("--labels needs CSV, TSV, JSONL or Parquet", "see --format and --field")
+    if name == "parquet":
+        return _parquet(path, column, inputs)
+    if name == "jsonl":  # labels may be numbers, which are no text
+        plain = ReadOptions(max_record=options.max_record)
+        rows = records(path, Inputs("text", plain, None))
+        out = []
+        for row in rows:
+            if not row.strings[0].strip():
+                continue
+            try:
+                value = orjson.loads(row.strings[0])
+                label = value[column]
+            except (orjson.JSONDecodeError, KeyError, TypeError):
+                raise InputError(path, f"no label '{column}'", "see --labels", line=row.line) from (
+                    None
+                )
+            if isinstance(label, (list, dict)) or label is None:
+                raise InputError(path, "a label must be a string or a number", line=row.line)
+            out.append(str(label))
+            if len(out) == inputs.max_records:
+                break
+        return out
+    chosen = replace(options, fields=(column,))
+    return [each.strings[0] for each in records(path, Inputs(name, chosen, inputs.max_records))]
+
+
+def _parquet(path: Path, column: str, inputs: Inputs) -> list[str]:
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow import parquet as pq
+    except ImportError:
+        raise ExtraMissingError("Parquet", "parquet") from None
+    try:
+        table = pq.read_table(path, columns=[column])
+    except (OSError, ArrowInvalid) as error:
+        raise InputError(path, f"cannot read labels: {type(error).__name__}") from None
+    if column not in table.column_names:
+        raise InputError(path, f"no column '{column}'", "see --labels")
+    return [str(each) for each in table.column(column).to_pylist()[: inputs.max_records]]
+
+
+def split(texts: Labelled) -> tuple[Labelled, Labelled]:
+    """Training and test texts: every fifth record is a test record."""
+    test = [at % _EVERY == _EVERY - 1 for at in range(len(texts.labels))]
+
+    def part(wanted: bool) -> Labelled:
+        return Labelled(
+            *(
+                [each for each, is_test in zip(values, test, strict=True) if is_test is wanted]
+                for values in (texts.clean, texts.sanitized, texts.labels)
+            )
+        )
+
+    return part(False), part(True)
+
+
+def judge(train: Labelled, test: Labelled) -> Accuracy:
+    """Train and test on all four pairs; deterministic.
+
+    Raises:
+        ExtraMissingError: scikit-learn is not installed.
+        UsageError: fewer than two labels to learn, or nothing to test.
+    """
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise ExtraMissingError("--labels", "evaluate") from None
+    if len(set(train.labels)) < 2 or not test.labels:
+        raise UsageError(
+            "--labels needs two labels among the training records and some test records"
+        )
+    pairs = {}
+    truth = np.array(test.labels, dtype=object)
+    for trained in VERSIONS:
+        vectors = TfidfVectorizer(
+            ngram_range=(1, 2), min_df=2 if len(train.labels) >= 200 else 1, sublinear_tf=True
+        )
+        model = LogisticRegression(max_iter=1000, random_state=0)
+        try:
+            features = vectors.fit_transform(getattr(train, trained))
+        except ValueError:  # no word at all
+            raise UsageError("--labels: the training records have no words") from None
+        model.fit(features, train.labels)
+        for tested in VERSIONS:
+            found = model.predict(vectors.transform(getattr(test, tested)))
+            pairs[trained, tested] = Share(int((found == truth).sum()), len(truth))
+    most = Counter(train.labels).most_common(1)[0][0]
+    return Accuracy(
+        pairs,
+        Share(int((truth == most).sum()), len(truth)),
+        len(set(train.labels)),
+        len(train.labels),
+        len(test.labels),
+    )

@@ -1,0 +1,168 @@
+"""A bigram model of public text: what a reader expects to stand beside a word.
+
+Knows row numbers and counts.  Must not know mechanisms or private texts.
+
+Interpolated absolute discounting (Ney, Essen and Kneser 1994):
+
+    p(v|w) = max(c(w,v) - D, 0)/c(w) + D·types(w)/c(w) · p(v),    p(v) = (c(v) + mu·q(v))/(N + mu),
+
+with q the vocabulary's own frequencies, so that every word is possible.  Symbols are the rows, n
+for every unknown word, and n + 1 for the end of a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+
+__all__ = ["Bigrams", "learn"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_DISCOUNT: Final = 0.75
+_CHUNK: Final = 1 << 20
+"""Symbols counted at once."""
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+_NONE: Final = -1
+
+
+@dataclass
+class Bigrams:
+    """The model; n + 2 symbols."""
+
+    n: int
+    words: int
+    """Words that it was trained on."""
+    log_unigram: Floats
+    """ln p(v), (n + 2,)."""
+    log_backoff: Floats
+    """ln of the weight of p(v) behind each symbol, (n + 2,); 0 where it was never seen."""
+    keys: Ids
+    """``w·(n + 2) + v`` of every bigram seen, ascending, (b,)."""
+    log_seen: NDArray[np.float32]
+    """ln p(v|w) of those, (b,)."""
+
+    def __post_init__(self) -> None:
+        bits = max(4, int(np.ceil(np.log2(4 * max(len(self.keys), 1)))))
+        self._shift = np.uint64(64 - bits)
+        self._mask = (1 << bits) - 1
+        self._table = np.full(1 << bits, _NONE, dtype=np.int64)
+        self._where = np.zeros(1 << bits, dtype=np.int32)
+        places = self._place(self.keys)
+        rest = np.arange(len(self.keys))
+        while len(rest):  # open addressing: whoever comes first stays, the others go on
+            free = self._table[places[rest]] == _NONE
+            claim = rest[free]
+            _, first = np.unique(places[claim], return_index=True)
+            winners = claim[first]
+            self._table[places[winners]] = self.keys[winners]
+            self._where[places[winners]] = winners
+            lost = self._table[places[rest]] != self.keys[rest]
+            rest = rest[lost]
+            places[rest] = (places[rest] + 1) & self._mask
+
+    def _place(self, keys: Ids) -> Ids:
+        return ((keys.astype(np.uint64) * _SPREAD) >> self._shift).astype(np.int64)
+
+    def log(self, first: Ids, second: Ids) -> Floats:
+        """Ln p(second|first), broadcast."""
+        first, second = np.broadcast_arrays(first, second)
+        out = self.log_backoff[first] + self.log_unigram[second]
+        flat = out.reshape(-1)
+        keys = (first * (self.n + 2) + second).reshape(-1)
+        rest = np.arange(len(keys))
+        places = self._place(keys)
+        while len(rest):
+            there = self._table[places]
+            hit = there == keys[rest]
+            flat[rest[hit]] = self.log_seen[self._where[places[hit]]]
+            on = ~hit & (there != _NONE)
+            rest, places = rest[on], (places[on] + 1) & self._mask
+        return flat.reshape(out.shape)
+
+    def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The likeliest words behind and before each symbol, each (n + 2, count); -1 for none."""
+        first, second = np.divmod(self.keys, self.n + 2)
+        # Before v: the bigram's share among all that end in v orders like p(w)·p(v|w).
+        joint = self.log_seen + self.log_unigram[first]
+        known = (first < self.n) & (second < self.n)
+        after = _best(first, second, self.log_seen, second < self.n, self.n + 2, count)
+        before = _best(second, first, joint, known | (second == self.n + 1), self.n + 2, count)
+        before[before >= self.n] = -1
+        return after, before
+
+
+def _best(
+    of: Ids, what: Ids, score: NDArray[np.floating], keep: NDArray[np.bool_], size: int, count: int
+) -> NDArray[np.int32]:
+    out = np.full((size, count), -1, dtype=np.int32)
+    of, what, score = of[keep], what[keep], score[keep]
+    order = np.lexsort((what, -score, of))
+    of, what = of[order], what[order]
+    starts = np.searchsorted(of, of, side="left")
+    rank = np.arange(len(of)) - starts
+    top = rank < count
+    out[of[top], rank[top]] = what[top]
+    return out
+
+
+def learn(lines: Iterable[str], vocabulary: Vocabulary) -> Bigrams:
+    """Count a public text and make the model.
+
+    Args:
+        lines: the text.
+        vocabulary: whose rows are the symbols.
+    """
+    n = vocabulary.n
+    size = n + 2
+    keys, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    unigrams = np.zeros(size, dtype=np.int64)
+    held: list[int] = [n + 1]
+    split = vocabulary.inputs
+    words = 0
+
+    def take() -> None:
+        nonlocal keys, counts
+        symbols = np.array(held, dtype=np.int64)
+        unigrams[:] += np.bincount(symbols[1:], minlength=size)
+        pairs = np.concatenate([symbols[:-1] * size + symbols[1:], keys])
+        weights = np.concatenate([np.ones(len(symbols) - 1, dtype=np.int64), counts])
+        keys, places = np.unique(pairs, return_inverse=True)
+        counts = np.bincount(places, weights=weights, minlength=len(keys)).astype(np.int64)
+        del held[:-1]
+
+    for line in lines:
+        codes = split(line)[1]
+        if codes:
+            words += len(codes)
+            held += codes
+            held.append(n + 1)
+            if len(held) > _CHUNK:
+                take()
+    take()
+    spread = np.zeros(size)
+    spread[:n] = vocabulary.frequencies
+    mass = float(n)
+    unigram = (unigrams + mass * spread) / (unigrams.sum() + mass)
+    first = keys // size
+    total = np.bincount(first, weights=counts, minlength=size)
+    types = np.bincount(first, minlength=size)
+    seen = total > 0
+    backoff = np.ones(size)
+    backoff[seen] = _DISCOUNT * types[seen] / total[seen]
+    probability = (counts - _DISCOUNT) / total[first] + backoff[first] * unigram[keys % size]
+    return Bigrams(
+        n,
+        words,
+        np.log(np.maximum(unigram, 1e-12)),
+        np.log(backoff),
+        keys,
+        np.log(probability).astype(np.float32),
+    )

@@ -1,0 +1,222 @@
+"""An original and its sanitized version, record by record and word by word.
+
+Knows files, formats and lines.  Must not know mechanisms or figures.  Texts are held for those
+figures that need strings; no message contains any of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.evaluate.align import aligned
+from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass, folded
+from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
+from dpsan.formats.base import ReadOptions, Record
+from dpsan.formats.registry import format_for
+from dpsan.formats.source import FileSource, decompressed
+from dpsan.text.tokens import write_gaps
+
+__all__ = ["Inputs", "Pairs", "read_pairs", "records"]
+
+_SLACK = 4
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """How both files are read."""
+
+    format: str = "auto"
+    options: ReadOptions = field(default_factory=ReadOptions)
+    max_records: int | None = None
+    """Only the first so many records."""
+
+
+@dataclass
+class Pairs:
+    """Two versions of the same records; m words in all lines that could be aligned."""
+
+    original: list[str] = field(repr=False)
+    """One text a record (or field of a record), in order."""
+    sanitized: list[str] = field(repr=False)
+    lines: list[int] = field(repr=False)
+    """Line of each text in its file."""
+    records: int
+    unaligned: int
+    """Texts whose words could not be paired; they are in no figure but ROUGE and BLEU."""
+    text: NDArray[np.int64] = field(repr=False)
+    """Number of the text of each word, ascending, shape (m,)."""
+    spans: NDArray[np.int64] = field(repr=False)
+    """First code point and the one behind the last of each word in the original, (m, 2)."""
+    inputs: NDArray[np.int64] = field(repr=False)
+    """Row of each word of the original, n where it is unknown, (m,)."""
+    outputs: NDArray[np.int64] = field(repr=False)
+    """Row of each output word, or MASKED or OTHER, (m,)."""
+    same: NDArray[np.bool_] = field(repr=False)
+    """Whether the two are the same word but for case, (m,)."""
+    classes: NDArray[np.int64] = field(repr=False)
+    """Sum of ``1 << position in WordClass``, (m,)."""
+
+    def of(self, kind: WordClass) -> NDArray[np.bool_]:
+        """Which words are of a class, (m,)."""
+        return np.asarray((self.classes >> list(WordClass).index(kind)) & 1, dtype=np.bool_)
+
+
+def records(path: Path, inputs: Inputs) -> Iterator[Record]:
+    """The records of a file, at most ``max_records``.
+
+    Raises:
+        InputError: it cannot be read, naming file and line.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
+        raise InputError(path, str(reason)) from None
+    try:
+        source = decompressed(FileSource(str(path), descriptor))
+        seen = 0
+        for record in format_for(inputs.format, str(path)).read(source, inputs.options):
+            if record is None or record.part != "record" or record.bare or not record.texts:
+                continue
+            seen += 1
+            if inputs.max_records is not None and seen > inputs.max_records:
+                return
+            yield record
+    finally:
+        os.close(descriptor)
+
+
+def read_pairs(
+    original: Path,
+    sanitized: Path,
+    inputs: Inputs,
+    vocabulary: Vocabulary,
+    progress: Callable[[int], None] | None = None,
+) -> Pairs:
+    """Read and align two files.
+
+    Raises:
+        InputError: a file cannot be read, or they have not the same number of records.
+    """
+    reading = _Reading(vocabulary)
+    first, second = records(original, inputs), records(sanitized, inputs)
+    while True:
+        one, other = next(first, None), next(second, None)
+        if one is None or other is None:
+            break
+        if len(one.texts) != len(other.texts):
+            raise InputError(
+                sanitized,
+                f"{len(other.texts)} texts where the original has {len(one.texts)}",
+                "the same records and --field in both",
+                line=other.line,
+            )
+        reading.records += 1
+        for text, version in zip(one.strings, other.strings, strict=True):
+            reading.add(text, version, one.line)
+        if progress:
+            progress(1)
+    counts = [reading.records + (each is not None) + sum(1 for _ in rest)
+              for each, rest in ((one, first), (other, second))]  # fmt: skip
+    if counts[0] != counts[1]:
+        raise InputError(
+            sanitized,
+            f"{counts[1]} records where {original} has {counts[0]}",
+            "one sanitized version of every record, in order; not --copies",
+        )
+    return reading.pairs()
+
+
+class _Reading:
+    """Texts and words as they are collected."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self.records = 0
+        self._unaligned = 0
+        self._texts: tuple[list[str], list[str], list[int]] = ([], [], [])
+        self._parts: list[NDArray[np.int64]] = []
+        self._codes: dict[str, int] = {}
+
+    def add(self, original: str, sanitized: str, line: int) -> None:
+        """The next text in both versions."""
+        number = len(self._texts[0])
+        originals, versions, lines = self._texts
+        originals.append(original)
+        versions.append(sanitized)
+        lines.append(line)
+        pieces, codes = self._vocabulary.inputs(original)
+        gaps, words = pieces[::2], pieces[1::2]
+        found = self._align(pieces, sanitized)
+        if found is None:  # not made by dpsan: compounds may have been one word
+            pieces = self._vocabulary.split(original)
+            gaps, words = pieces[::2], pieces[1::2]
+            row = self._vocabulary.row
+            n = self._vocabulary.n
+            codes = [n if (known := row(word)) is None else known for word in words]
+            found = self._align(pieces, sanitized)
+        if found is None:
+            self._unaligned += 1
+            return
+        if not words:
+            return
+        ends = np.cumsum([len(piece) for piece in pieces])
+        self._parts.append(
+            np.array(
+                [
+                    [number] * len(words),
+                    ends[0:-1:2],
+                    ends[1::2],
+                    codes,
+                    [self._code(word) for word in found],
+                    [a == b or folded(a) == folded(b) for a, b in zip(words, found, strict=True)],
+                    self._vocabulary.classes(gaps, words, codes),
+                ],
+                dtype=np.int64,
+            )
+        )
+
+    def _align(self, pieces: list[str], line: str) -> list[str] | None:
+        pieces = pieces.copy()
+        write_gaps(pieces)
+        gaps, words = pieces[::2], pieces[1::2]
+        longest = max([self._vocabulary.longest, *map(len, words)]) + _SLACK
+
+        def possible(at: int, word: str) -> bool:
+            return word == words[at] or self._code(word) != OTHER
+
+        return aligned(gaps, line, self._vocabulary.split, possible, longest)
+
+    def _code(self, word: str) -> int:
+        code = self._codes.get(word)
+        if code is None:
+            if len(self._codes) > 200_000:
+                self._codes.clear()
+            code = self._codes[word] = self._vocabulary.code(word)
+        return code
+
+    def pairs(self) -> Pairs:
+        """All of it."""
+        empty = np.zeros((7, 0), dtype=np.int64)
+        table = np.concatenate([empty, *self._parts], axis=1)
+        original, sanitized, lines = self._texts
+        return Pairs(
+            original=original,
+            sanitized=sanitized,
+            lines=lines,
+            records=self.records,
+            unaligned=self._unaligned,
+            text=table[0],
+            spans=table[1:3].T,
+            inputs=table[3],
+            outputs=table[4],
+            same=table[5].astype(np.bool_),
+            classes=table[6],
+        )

@@ -1,0 +1,56 @@
+"""The mechanism of a run, as the header of its audit tells it.
+
+Knows audit headers.  Must not know texts: only the first row is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpsan.errors import UsageError
+from dpsan.run.audit import read_header
+
+__all__ = ["Setting", "read_setting"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run was made with."""
+
+    mechanism: str
+    epsilon: float
+    parameters: dict[str, Any]
+    tokenizer: str
+    digest: str
+    """Of the embeddings."""
+    source: str
+    """Name of their file."""
+    copies: int
+
+    def check(self, digest: str) -> None:
+        """Raise UsageError if these embeddings are not those of the run."""
+        if digest != self.digest:
+            raise UsageError(
+                f"the audit was made with other embeddings ({self.source})",
+                "give the same --embeddings and --vocab-size",
+            )
+
+
+def read_setting(path: Path) -> Setting:
+    """The header of an audit.
+
+    Raises:
+        InputError: it cannot be read or is not an audit.
+    """
+    row = read_header(path)
+    return Setting(
+        mechanism=row["mechanism"],
+        epsilon=row["epsilon"],
+        parameters={k: v for k, v in row["parameters"].items() if v is not None},
+        tokenizer=row["tokenizer"],
+        digest=row["embeddings"]["digest"],
+        source=row["embeddings"]["source"],
+        copies=row["copies"],
+    )

@@ -1,0 +1,98 @@
+"""How much of a text is left: ROUGE-1, BLEU, cosine, length.
+
+Knows texts, rows and vectors.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.evaluate.pairs import Pairs
+from dpsan.errors import ExtraMissingError
+
+__all__ = ["bleu", "cosines", "lengths", "rouge"]
+
+_BLOCK: Final = 8192
+
+
+def rouge(original: list[str], sanitized: list[str]) -> dict[str, float]:
+    """ROUGE-1 of the sanitized texts against their originals, means over texts.
+
+    By the library rouge-score: lower case, no stemming; only letters a-z and digits count.
+
+    Raises:
+        ExtraMissingError: it is not installed.
+    """
+    try:
+        from rouge_score.rouge_scorer import RougeScorer
+    except ImportError:
+        raise ExtraMissingError("ROUGE", "evaluate") from None
+    scorer = RougeScorer(["rouge1"])
+    sums = np.zeros(3)
+    for one, other in zip(original, sanitized, strict=True):
+        sums += scorer.score(one, other)["rouge1"]
+    means = sums / max(len(original), 1)
+    return dict(zip(("precision", "recall", "f1"), means.tolist(), strict=True))
+
+
+def bleu(original: list[str], sanitized: list[str]) -> dict[str, Any]:
+    """Corpus BLEU of the sanitized texts against their originals, 0 ... 100, lower-cased.
+
+    By the library sacrebleu, whose signature says how.
+
+    Raises:
+        ExtraMissingError: it is not installed.
+    """
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError:
+        raise ExtraMissingError("BLEU", "evaluate") from None
+    metric = BLEU(lowercase=True, force=True)  # no advice on stderr about the texts
+    if not any(text.strip() for text in original):
+        return {"score": None, "signature": None}
+    score = metric.corpus_score(sanitized, [original])
+    return {"score": float(score.score), "signature": str(metric.get_signature())}
+
+
+def cosines(pairs: Pairs, vectors: NDArray[np.float32]) -> tuple[float | None, int]:
+    """Mean cosine of word and output over the words whose both are known, and their number.
+
+    Args:
+        vectors: of the vocabulary, (n, d).
+    """
+    both = np.flatnonzero((pairs.inputs < len(vectors)) & (pairs.outputs >= 0))
+    total = 0.0
+    for at in range(0, len(both), _BLOCK):
+        rows = both[at : at + _BLOCK]
+        one = vectors[pairs.inputs[rows]].astype(np.float64)
+        other = vectors[pairs.outputs[rows]].astype(np.float64)
+        dots = np.einsum("md,md->m", one, other)
+        norms = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+        total += float((dots / np.maximum(norms, 1e-300)).sum())
+    return (total / len(both) if len(both) else None), len(both)
+
+
+def lengths(
+    pairs: Pairs, split: Callable[[str], list[str]]
+) -> dict[str, dict[str, float | int | None]]:
+    """Characters and words of both versions over all texts, and the ratio of the two.
+
+    Args:
+        split: the tokenizer: text -> alternating list of gaps and words.
+    """
+    characters = [sum(map(len, texts)) for texts in (pairs.original, pairs.sanitized)]
+    words = [
+        sum(len(split(text)) // 2 for text in texts) for texts in (pairs.original, pairs.sanitized)
+    ]
+    return {
+        name: {
+            "original": one,
+            "sanitized": other,
+            "kept": other / one if one else None,
+        }
+        for name, (one, other) in (("characters", characters), ("words", words))
+    }

@@ -1,0 +1,132 @@
+"""The public vocabulary as an observer knows it: words, spellings, frequencies, classes of words.
+
+Knows words, rows and counts.  Must not know texts or mechanisms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.text.lookup import Lookup
+from dpsan.text.out_of_vocabulary import MASK
+from dpsan.text.tokens import TOKENIZERS, Kind, lookup_keys
+
+__all__ = ["MASKED", "OTHER", "Vocabulary", "WordClass", "folded"]
+
+MASKED: Final = -1
+OTHER: Final = -2
+"""Codes of outputs that are no row: the mask, and strings that the vocabulary lacks."""
+_STOP: Final = 100
+_FREQUENT: Final = 5000
+_SENTENCE_END: Final = frozenset(".!?:;…\n\"'“‘([")
+
+
+class WordClass(StrEnum):
+    """Kinds of words that are counted apart; a word may be of several."""
+
+    ALL = "all"
+    NUMBER = "number"
+    """Digits of any script, with separators."""
+    CAPITALISED = "capitalised"
+    NAME = "name"
+    """Capitalised inside a sentence: not first in a line, nor behind . ! ? : ; or a bracket or
+    quote; nearly all names, few others."""
+    RARE = "rare"
+    """Outside the 5,000 most frequent words of the vocabulary, or unknown."""
+    UNKNOWN = "unknown"
+    STOP = "stop word"
+    """The 100 most frequent words of the vocabulary, but for numbers."""
+
+
+def folded(word: str) -> str:
+    """A word without letter case, in the spelling that comparisons use."""
+    for key in lookup_keys(word):
+        last = key
+    return last
+
+
+class Vocabulary:
+    """What there is to know of words in public.
+
+    Args:
+        embeddings: those that were used for rewriting.
+        tokenizer: name of the tokenizer.
+    """
+
+    def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
+        self.n = embeddings.n
+        self.words = embeddings.index_to_key
+        self.tokenizer = TOKENIZERS[tokenizer]
+        self.split = self.tokenizer.split
+        self._rows = embeddings.key_to_index
+        self._lookup = Lookup(self.split, self._rows, (), self.n)
+        self.longest = max([len(MASK), *map(len, self.words)])
+        numbers: dict[str, int] = {}
+        self.fold: NDArray[np.int64] = np.array(
+            [numbers.setdefault(folded(word), row) for row, word in enumerate(self.words)]
+        )
+        """Row of the first word with the same spelling but for case; shape (n,)."""
+        counts = embeddings.counts
+        # Without counts: Zipf's law as Mandelbrot put it, over the rank in the file.
+        frequencies = 1 / (np.arange(self.n) + 2.7) if counts is None else np.maximum(counts, 1)
+        self.frequencies: NDArray[np.float64] = frequencies / frequencies.sum()
+        self.counted = counts is not None
+        self._numbers: dict[str, bool] = {}
+        stop = [row for row in range(min(self.n, 4 * _STOP)) if not self.is_number(self.words[row])]
+        self._stop = {int(self.fold[row]) for row in stop[:_STOP]}
+
+    def inputs(self, text: str) -> tuple[list[str], list[int]]:
+        """A text split as the sanitizer does: alternating pieces; a row or n for each word."""
+        split, _, codes = self._lookup.texts([text])
+        return split[0], codes.tolist()
+
+    def row(self, word: str) -> int | None:
+        """The row of a word in the best of its spellings, or None."""
+        for key in lookup_keys(word):
+            if (row := self._rows.get(key)) is not None:
+                return row
+        return None
+
+    def code(self, word: str) -> int:
+        """The row of an output word, or one of the other codes."""
+        row = self.row(word)
+        if row is not None:
+            return row
+        return MASKED if word == MASK else OTHER
+
+    def is_number(self, word: str) -> bool:
+        """Whether a word is a number to the tokenizer."""
+        known = self._numbers.get(word)
+        if known is None:
+            if len(self._numbers) > 200_000:
+                self._numbers.clear()
+            tokens = self.tokenizer.tokens(word)
+            known = self._numbers[word] = len(tokens) == 1 and tokens[0].kind is Kind.NUMBER
+        return known
+
+    def classes(self, gaps: Sequence[str], words: Sequence[str], codes: Sequence[int]) -> list[int]:
+        """The classes of each word of a line, as a sum of ``1 << position in WordClass``."""
+        out = []
+        first = True
+        for at, (word, code) in enumerate(zip(words, codes, strict=True)):
+            gap = gaps[at].rstrip(" \t")
+            first = (first and at == 0) or (bool(gap) and gap[-1] in _SENTENCE_END)
+            known = 0 <= code < self.n
+            capital = word[:1].isupper()
+            number = self.is_number(word)
+            out.append(
+                1
+                | number << 1
+                | capital << 2
+                | (capital and not first) << 3
+                | (not known or code >= _FREQUENT) << 4
+                | (not known) << 5
+                | (known and not number and int(self.fold[code]) in self._stop) << 6
+            )
+        return out

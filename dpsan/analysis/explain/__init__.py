@@ -1,0 +1,164 @@
+"""What can become of a word: probabilities, near words, and what a reader can conclude.
+
+Knows sanitizers, mechanisms and spaces.  Must not know command lines or how results are shown.
+
+Only the public vocabulary is looked at, and draws use public keys: nothing here is private or
+needs to be, and results are repeatable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dpsan.analysis.explain.figures import Figures, draw_counts, from_draws, from_law
+from dpsan.analysis.explain.observer import MOST_CELLS, Observer, Point, near_observer
+from dpsan.analysis.explain.result import Estimate, Explanation, Output, Posterior, Posteriors
+from dpsan.analysis.explain.words import UNKNOWN, Word
+from dpsan.mechanisms.base import Sampler
+from dpsan.privacy import randomness
+from dpsan.sanitize.sanitizer import Sanitizer
+
+__all__ = ["DRAWS", "Estimate", "Explanation", "Output", "Posterior", "Progress", "explain"]
+
+DRAWS = 10_000
+"""Draws for a word whose law is not known."""
+_NEIGHBORS = 10
+_POINTED = 3
+"""Outputs whose posterior is told."""
+
+Progress = Callable[[float], None]
+"""Told the share of the work done since the last call; may raise to interrupt."""
+
+
+def explain(
+    sanitizer: Sanitizer,
+    words: Sequence[Word],
+    *,
+    top: int = 10,
+    draws: int = DRAWS,
+    seed: str = "",
+    posterior: bool = True,
+    progress: Progress | None = None,
+) -> list[Explanation]:
+    """What one mechanism does to each word.
+
+    Args:
+        sanitizer: the mechanism on its vocabulary.
+        words: from :func:`dpsan.analysis.explain.words.read`.
+        top: outputs to list, most likely first.
+        draws: for each word where the law is not known.
+        seed: public; names the random numbers.
+        posterior: also ask which inputs the most likely outputs point to.
+        progress: see :data:`Progress`.
+    """
+    told = progress or (lambda _: None)
+    space, mechanism = sanitizer.space, sanitizer.mechanism
+    sampler = mechanism.prepare(space)
+    ids = list(dict.fromkeys(word.id for word in words))
+    posterior = posterior and top > 0
+    known = sampler.probabilities(np.array([space.n])) is not None
+    whole = known and posterior and float(space.n) * space.n <= MOST_CELLS
+    # The pass over all inputs is nearly all of the work where it is made.
+    share = (0.05 if whole else 0.4 if posterior else 1.0) / max(len(ids), 1)
+    key = randomness.seeded_key(f"dpsan explain {seed}")
+    figures: dict[int, Figures] = {}
+    for each in ids:
+        figures[each] = _figures(sanitizer, sampler, each, top, draws, key, known, share, told)
+    observer: Observer | None = None
+    if whole:
+        observer = Observer.build(sanitizer, sampler, lambda done: told(0.95 * done))
+    pointed: dict[int, Posteriors] = {}
+    for each in ids if posterior else ():
+        outputs = [output.id for output in figures[each].outputs]
+        if observer is not None:
+            pointed[each] = observer.posteriors(outputs[:_POINTED])
+        else:
+            size, part = max(1, draws // 5), 0.6 / len(ids)
+            pointed[each] = near_observer(
+                sanitizer,
+                sampler,
+                figures[each],
+                size,
+                key,
+                known,
+                lambda done, part=part: told(part * done),  # type: ignore[misc]
+            )
+    return [
+        _explanation(sanitizer, word, figures[word.id], pointed.get(word.id), observer)
+        for word in words
+    ]
+
+
+def _figures(
+    sanitizer: Sanitizer,
+    sampler: Sampler,
+    word: int,
+    top: int,
+    draws: int,
+    key: bytes,
+    known: bool,
+    share: float,
+    told: Progress,
+) -> Figures:
+    space = sanitizer.space
+    if known:
+        law = sampler.probabilities(np.array([word]))
+        if law is None:
+            raise AssertionError
+        told(share)
+        return from_law(space, word, law[0], top)
+    own = randomness.derive_key(key, "word", word)
+    counts = draw_counts(sampler, space.n, word, draws, own, lambda part: told(share * part))
+    return from_draws(space, word, counts, draws, top)
+
+
+def _explanation(
+    sanitizer: Sanitizer,
+    word: Word,
+    figures: Figures,
+    posteriors: Posteriors | None,
+    observer: Observer | None,
+) -> Explanation:
+    keys, space = sanitizer.embeddings.index_to_key, sanitizer.space
+
+    def name(row: int) -> str:
+        return UNKNOWN if row == space.n else keys[row]
+
+    def point(each: Point) -> tuple[str, bool, Estimate]:
+        return name(each.id), each.id == space.n, each.probability
+
+    neighbors: list[tuple[str, float]] = []
+    if word.id < space.n:
+        ids, distances = space.search(
+            space.points(np.array([word.id])), min(_NEIGHBORS + 1, space.n)
+        )
+        pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
+        neighbors = [(keys[row], float(far)) for row, far in pairs if row != word.id]
+    guarantee = sanitizer.guarantee
+    return Explanation(
+        word=word.text,
+        input=None if word.id == space.n else keys[word.id],
+        mechanism=sanitizer.mechanism,
+        guarantee=guarantee,
+        epsilon_ldp=None if math.isinf(guarantee.epsilon_ldp) else guarantee.epsilon_ldp,
+        exact=figures.exact,
+        draws=figures.draws,
+        unchanged=figures.unchanged,
+        close=figures.close,
+        distant=figures.distant,
+        distinct=figures.distinct,
+        distinct_draws=figures.distinct_draws,
+        outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in figures.outputs),
+        neighbors=tuple(neighbors[:_NEIGHBORS]),
+        posterior=()
+        if posteriors is None
+        else tuple(
+            Posterior(name(output), tuple(point(each) for each in points))
+            for output, points in posteriors.rows
+        ),
+        posterior_note="" if posteriors is None else posteriors.note,
+        observer_success=None if observer is None else observer.success,
+    )

@@ -1,0 +1,128 @@
+"""Mechanisms put side by side: at one epsilon each, or where they do the same.
+
+Knows sanitizers and calibrations.  Must not know words or command lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.cache.store import Store
+from dpsan.errors import UsageError, unknown_name
+from dpsan.mechanisms import MECHANISMS
+from dpsan.outcomes.calibrate import Draft, Target, calibrate
+from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.library import open_space
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["At", "Candidate", "Vocabulary", "candidates", "parse_at", "prepare"]
+
+_AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
+"""What mechanisms can be made equal in."""
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """What every mechanism is to have in common."""
+
+    target: Target
+    value: float
+
+
+def parse_at(text: str) -> At:
+    """``ldp=8`` or ``unchanged=.3``.  Raises UsageError."""
+    name, _, number = text.partition("=")
+    try:
+        at = At(_AT[name], float(number))
+    except (KeyError, ValueError):
+        raise UsageError(f"--at must be ldp=X or unchanged=X (got {text})") from None
+    at.target.check(at.value)
+    return at
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A mechanism with its own share of the parameters."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+
+def candidates(names: Sequence[str], values: Mapping[str, str]) -> list[Candidate]:
+    """The mechanisms to compare; each takes the parameters that it has.
+
+    Raises:
+        UsageError: an unknown name, or a parameter that none of them has.
+    """
+    out: dict[str, Candidate] = {}
+    for name in names:
+        if name not in MECHANISMS:
+            raise unknown_name("mechanism", name, MECHANISMS)
+        own = MECHANISMS[name].parameters()
+        out[name] = Candidate(name, {key: each for key, each in values.items() if key in own})
+    known = dict.fromkeys(key for name in out for key in MECHANISMS[name].parameters())
+    for key in values:
+        if not known:
+            raise UsageError(f"{', '.join(out)}: no parameter besides epsilon")
+        if key not in known:
+            raise unknown_name(f"parameter of {', '.join(out)}:", key, known)
+    return list(out.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """One embedding file, opened once for all mechanisms."""
+
+    path: Path | None
+    size: int | None
+    store: Store
+    embeddings: Embeddings
+    space: MetricSpace
+
+    @classmethod
+    def open(cls, path: Path | None, size: int | None, store: Store) -> Vocabulary:
+        """Through the cache.  Raises EmbeddingError."""
+        return cls(path, size, store, *open_space(path, size, store))
+
+
+def prepare(
+    candidate: Candidate,
+    vocabulary: Vocabulary,
+    epsilon: float | None,
+    at: At | None,
+    told: Callable[[str], None] = lambda _: None,
+) -> Sanitizer:
+    """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
+
+    Args:
+        candidate: the mechanism.
+        vocabulary: where.
+        epsilon: its privacy parameter; None with ``at``.
+        at: find the epsilon, on the private side.
+        told: what is tried to find it.
+
+    Raises:
+        UsageError: a value outside its domain or out of reach.
+    """
+    spec = RunSpec(
+        epsilon=epsilon,
+        mechanism=candidate.name,
+        parameters=dict(candidate.parameters),
+        embeddings=vocabulary.path,
+        vocab_size=vocabulary.size,
+        allow_unproved=True,
+    )
+    if at is not None:
+        draft = Draft(spec.kind(), spec.parameters, vocabulary.embeddings.key_to_index)
+        found = calibrate(draft, vocabulary.space, at.target, at.value, told)
+        if at.target is Target.EPSILON_LDP:  # stored with the vocabulary, and found there
+            spec = replace(spec, epsilon_ldp=at.value)
+        else:
+            spec = replace(spec, epsilon=found.mechanism.epsilon)
+    opened = (vocabulary.embeddings, vocabulary.space)
+    return Sanitizer.from_spec(spec, vocabulary.store, opened=lambda: opened)

@@ -1,0 +1,96 @@
+"""What an explanation says: plain data.
+
+Knows mechanisms and guarantees as values.  Must not know how figures are found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsan.mechanisms.base import Mechanism
+from dpsan.privacy.guarantee import Guarantee
+
+__all__ = ["Estimate", "Explanation", "Output", "Point", "Posterior", "Posteriors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A probability; ``low`` and ``high`` are 99 % confidence limits, the value itself if exact."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> Estimate:
+        """A value that was computed."""
+        return cls(value, value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One word that can come out."""
+
+    word: str
+    probability: Estimate
+    distance: float | None
+    """From the word put in; None for ⊥, which has no place of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An input that an output points to."""
+
+    id: int
+    probability: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Posteriors:
+    """What outputs tell an observer, by row numbers."""
+
+    rows: tuple[tuple[int, tuple[Point, ...]], ...]
+    note: str
+    """Which inputs took part; why there is nothing, if there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The inputs that one output points to, likeliest first."""
+
+    output: str
+    inputs: tuple[tuple[str, bool, Estimate], ...]
+    """Word, whether it is ⊥, and its probability given the output."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one mechanism does to one word."""
+
+    word: str
+    """As it was given."""
+    input: str | None
+    """The word of the vocabulary that it is to the mechanism; None for ⊥."""
+    mechanism: Mechanism
+    guarantee: Guarantee
+    epsilon_ldp: float | None
+    """Certified LDP epsilon; None where no finite value holds."""
+    exact: bool
+    """From the law itself, not from draws."""
+    draws: int
+    """0 if exact."""
+    unchanged: Estimate
+    """N_w: the output is the word itself; never for ⊥."""
+    close: Estimate | None
+    """The output is one of the 100 nearest other words; None for ⊥."""
+    distant: Estimate | None
+    distinct: float
+    """S_w: expected number of distinct outputs in ``distinct_draws`` draws."""
+    distinct_draws: int
+    outputs: tuple[Output, ...]
+    neighbors: tuple[tuple[str, float], ...]
+    """The nearest other words and their distances."""
+    posterior: tuple[Posterior, ...]
+    posterior_note: str
+    observer_success: float | None
+    """Share of words, by frequency, that an optimal observer of single outputs names."""

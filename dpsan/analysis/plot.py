@@ -1,0 +1,249 @@
+"""Pictures of panels: PNG and SVG files that read well on light and dark pages.
+
+Knows panels and matplotlib.  Must not know what is shown.  A picture is a function of its panels:
+no dates, no user settings, text as paths.
+
+Colours are those of Okabe and Ito without yellow; every label also has a marker and a line style of
+its own.  A series named ``LABEL, more`` whose LABEL is a line takes that line's colour.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Final
+
+from dpsan.analysis.study.base import Panel, Series
+from dpsan.errors import ExtraMissingError, UsageError
+
+__all__ = ["draw", "kind_of"]
+
+_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+_MARKERS: Final = "osD^vPX*<>"
+_DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 1.5)), (0, (3, 1, 1, 1)))
+_CLAIM: Final = (0, (4, 3))
+_WIDTH, _HEIGHT = 5.2, 3.9
+"""Of one panel, inches."""
+_FEW: Final = 6
+"""Labels up to which a legend has room inside a panel."""
+_LETTERS: Final = 15.5
+"""Letters of the caption per inch."""
+_SETTINGS: Final[Any] = {
+    "svg.hashsalt": "dpsan",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.grid": True,
+    "grid.color": "#d8d8d8",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "legend.fontsize": 8.5,
+    "legend.framealpha": 0.85,
+    "lines.linewidth": 1.7,
+}
+
+
+def kind_of(path: Path) -> str:
+    """``png`` or ``svg``, by the suffix.
+
+    Raises:
+        UsageError: another suffix, or matplotlib is not installed.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise UsageError(f"{path}: pictures end in .png or .svg")
+    try:
+        import matplotlib  # noqa: F401 - heavy import
+    except ImportError:
+        raise ExtraMissingError("drawing", "plot") from None
+    return kind
+
+
+def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> bytes:
+    """One picture of all panels with the caption below.
+
+    Args:
+        panels: at least one.
+        title: above the panels.
+        caption: what is shown, with all parameters.
+        kind: ``png`` or ``svg``.
+
+    Returns:
+        The bytes of the file, equal for equal arguments and one version of matplotlib.
+    """
+    import matplotlib as mpl  # heavy import
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        return _figure(panels, title, caption, kind)
+
+
+def _figure(panels: Sequence[Panel], title: str, caption: str, kind: str) -> bytes:
+    from matplotlib.figure import Figure  # heavy import
+
+    if not any(panel.series for panel in panels):
+        raise UsageError("nothing to draw")
+    columns = 1 if len(panels) == 1 else 2
+    lines = -(-len(panels) // columns)
+    width = 7.4 if columns == 1 else columns * _WIDTH
+    below = textwrap.wrap(caption, int(width * _LETTERS))
+    fullest = max(panels, key=lambda panel: len(panel.series))
+    labels = set(_labels(fullest))
+    alike = all(set(_labels(panel)) == labels for panel in panels)
+    inside = all(set(_labels(panel)) <= labels for panel in panels)
+    shared = len(panels) > 1 and (alike or (inside and len(labels) > _FEW))
+    legend = math.ceil(len(labels) / 4) if shared else 0
+    foot = (len(below) + 1) * 0.165 + legend * 0.22
+    most = 0 if shared else len(fullest.series)
+    height = lines * (_HEIGHT + (0.1 * most if most > _FEW else 0)) + 0.35 + foot
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    axes = figure.subplots(lines, columns, squeeze=False).ravel()
+    styles = _styles(panels)
+    for panel, place in zip(panels, axes, strict=False):
+        _draw_panel(place, panel, styles, legend=not shared)
+    for place in axes[len(panels) :]:
+        place.set_axis_off()
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0, foot / height, 1, 1 - foot / height), w_pad=0.08, h_pad=0.08)
+    figure.suptitle(title, x=0.012, ha="left", fontsize=12, fontweight="bold")
+    if shared:
+        figure.legend(
+            *axes[panels.index(fullest)].get_legend_handles_labels(),
+            loc="lower center",
+            ncols=min(4, len(labels)),
+            bbox_to_anchor=(0.5, ((len(below) + 1) * 0.165) / height),
+            frameon=False,
+        )
+    figure.text(0.012, 0.06 / height, "\n".join(below), fontsize=8.5, va="bottom", color="#333333")
+    out = io.BytesIO()
+    metadata: dict[str, Any] = {"Title": title}
+    if kind == "svg":
+        metadata |= {"Date": None, "Creator": "dpsan", "Description": caption}
+    else:
+        metadata |= {"Software": None, "Description": caption}
+    figure.savefig(out, format=kind, dpi=160, metadata=metadata)
+    return out.getvalue()
+
+
+def _labels(panel: Panel) -> tuple[str, ...]:
+    return tuple(each.label for each in panel.series)
+
+
+def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
+    """Colour, marker and dashes of every label, the same in all panels."""
+    series = [each for panel in panels for each in panel.series]
+    lines = list(dict.fromkeys(each.label for each in series if each.style in ("line", "area")))
+    owner = {}
+    for each in series:
+        longer = [line for line in lines if each.label.startswith(f"{line}, ")]
+        is_line = each.style in ("line", "area")
+        owner[each.label] = max(longer, key=len) if longer and not is_line else each.label
+    # A claim that belongs to no line is grey: it takes no colour from the lines.
+    free = list(dict.fromkeys(owner.values()))
+    dashed = {each.label for each in series if each.style == "dashed"} - set(lines)
+    coloured = [name for name in free if name not in dashed]
+    dashes = (dash for dash in cycle(_DASHES) for _ in _COLOURS)
+    looks = zip(coloured, cycle(_COLOURS), cycle(_MARKERS), dashes, strict=False)
+    styles = {
+        name: {"color": colour, "marker": marker, "linestyle": dash}
+        for name, colour, marker, dash in looks
+    }
+    greys = zip(
+        (name for name in free if name in dashed), cycle(("#555555", "#999999")), strict=False
+    )
+    styles |= {name: {"color": grey, "marker": "", "linestyle": "-"} for name, grey in greys}
+    return {label: styles[name] for label, name in owner.items()}
+
+
+def _draw_panel(
+    axes: Any, panel: Panel, styles: dict[str, dict[str, Any]], *, legend: bool
+) -> None:
+    """Draw one coordinate system."""
+    from matplotlib.ticker import NullFormatter  # heavy import
+
+    axes.set_title(panel.title, loc="left")
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    if panel.log_x:
+        axes.set_xscale("log")
+    if panel.log_y:
+        axes.set_yscale("log")
+    areas = [each for each in panel.series if each.style == "area"]
+    if areas:
+        axes.stackplot(
+            areas[0].x,
+            *(each.y for each in areas),
+            labels=[each.label for each in areas],
+            colors=[styles[each.label]["color"] for each in areas],
+            edgecolor="white",
+            alpha=0.85,
+        )
+    points = [each.label for each in panel.series if each.style == "points"]
+    for each in panel.series:
+        style = dict(styles[each.label])
+        if each.style == "line" and any(name.startswith(f"{each.label}, ") for name in points):
+            style["marker"] = ""  # its points have it
+        if each.style != "area":
+            _draw_series(axes, each, style, positive=panel.log_y)
+    if panel.y_limits:
+        axes.set_ylim(*panel.y_limits)
+    for axis, log in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
+        if log:
+            _plain_ticks(axis)
+            axis.set_minor_formatter(NullFormatter())
+    if legend and panel.series:
+        if len(panel.series) <= _FEW:
+            axes.legend(loc="best")
+        else:  # it would hide lines
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
+
+
+def _plain_ticks(axis: Any) -> None:
+    """Numbers such as 0.1, 1, 10 instead of powers, where the axis is short enough for that."""
+    from matplotlib.ticker import FuncFormatter, LogLocator  # heavy import
+
+    low, high = axis.get_view_interval()
+    if low > 1e-4 and high < 1e5:
+        if high / low < 200:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _draw_series(axes: Any, series: Series, style: dict[str, Any], *, positive: bool) -> None:
+    """Draw one line, claim or set of points; values that the axis has no place for are left out."""
+    low = series.low or series.y
+    high = series.high or series.y
+    kept = [
+        row
+        for row in zip(series.x, series.y, low, high, strict=True)
+        if all(map(math.isfinite, row)) and (row[1] > 0 or not positive)
+    ]
+    if not kept:
+        return
+    x, y, low, high = zip(*kept, strict=True)
+    if series.style == "points":
+        errors = None
+        if series.low is not None or series.high is not None:
+            errors = (
+                [max(0.0, a - b) for a, b in zip(y, low, strict=True)],
+                [max(0.0, b - a) for a, b in zip(y, high, strict=True)],
+            )
+        look = {**style, "linestyle": "none", "markersize": 3.5, "elinewidth": 0.8}
+        axes.errorbar(x, y, yerr=errors, label=series.label, alpha=0.75, **look)
+        return
+    look = dict(style)
+    if series.style == "dashed":
+        look |= {"linestyle": _CLAIM, "marker": "", "linewidth": 1.3}
+    elif len(x) > 30:
+        look["markevery"] = max(1, len(x) // 8)
+    axes.plot(x, y, label=series.label, markersize=4.5, **look)
+    if series.low is not None or series.high is not None:
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)

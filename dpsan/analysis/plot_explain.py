@@ -1,0 +1,125 @@
+"""Bars of what can become of a word, drawn with matplotlib.
+
+Knows explanations and matplotlib.  Must not know how figures are found.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from dpsan.analysis.explain.result import Explanation
+from dpsan.errors import ExtraMissingError, UsageError, printable
+from dpsan.formats.atomic_files import AtomicFile
+
+__all__ = ["MOST_WORDS", "check", "plot"]
+
+MOST_WORDS: Final = 20
+"""Rows of one picture; more can be read nowhere."""
+_SUFFIXES: Final = (".png", ".svg")
+_LONGEST: Final = 24
+_SETTINGS: Final[Any] = {
+    "svg.hashsalt": "dpsan",  # the same picture has the same bytes
+    "svg.fonttype": "none",
+    "text.parse_math": False,  # a word may hold dollar signs
+    "font.size": 9,
+}
+
+
+def check(path: Path, words: int, *, force: bool) -> None:
+    """Complain about what would fail at the end, before the long work.
+
+    Raises:
+        UsageError: another suffix than .png or .svg, too many words, or matplotlib is missing.
+        OutputError: it exists, or cannot be created.
+    """
+    if path.suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"--plot must end in .png or .svg (got {path.name})")
+    if words > MOST_WORDS:
+        raise UsageError(f"--plot takes at most {MOST_WORDS} words (got {words})")
+    try:
+        import matplotlib  # noqa: F401 - heavy import
+    except ImportError:
+        raise ExtraMissingError("--plot", "plot") from None
+    # Created and thrown away: tells whether it can be written.
+    AtomicFile(path, force=force).discard()
+
+
+def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bool) -> None:
+    """Write one picture: a row for each word, a column for each mechanism.
+
+    Args:
+        explanations: for each mechanism, those of the same words, at most 20.
+        path: ends in .png or .svg.
+        force: replace an existing file.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    import matplotlib as mpl  # heavy import
+    from matplotlib.figure import Figure
+
+    rows, columns = len(explanations[0]), len(explanations)
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a font may lack a word's script
+        bars = max(1, *(len(each.outputs) for column in explanations for each in column))
+        height = rows * (0.24 * bars + 1.0) + 0.4
+        figure = Figure(figsize=(max(4.8, 4.2 * columns), height), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for row in range(rows):
+            highest = max(
+                (o.probability.high for column in explanations for o in column[row].outputs),
+                default=1.0,
+            )
+            for column in range(columns):
+                _bars(grid[row][column], explanations[column][row], bars, highest)
+        held = io.BytesIO()
+        svg = path.suffix.lower() == ".svg"
+        figure.savefig(
+            held,
+            format="svg" if svg else "png",
+            dpi=150,
+            metadata={"Date": None} if svg else {"Software": None},
+        )
+    sink = AtomicFile(path, force=force)
+    try:
+        sink.write(held.getvalue())
+        sink.commit()
+    finally:
+        sink.discard()
+
+
+def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:
+    """One word, one mechanism: horizontal bars, the likeliest on top."""
+    values = [output.probability.value for output in each.outputs]
+    places = list(range(len(values)))
+    own = [output.word == each.input for output in each.outputs]
+    colors = ["#b3560f" if mine else "#4878a8" for mine in own]
+    errors = None
+    if not each.exact:
+        pairs = [output.probability for output in each.outputs]
+        errors = [[p.value - p.low for p in pairs], [p.high - p.value for p in pairs]]
+    axes.barh(places, values, color=colors, xerr=errors, height=0.75, ecolor="#555555", capsize=1.5)
+    axes.set_yticks(places, [_short(output.word) for output in each.outputs])
+    axes.set_ylim(bars - 0.5, -0.5)
+    axes.set_xlim(0, highest * 1.08 or 1)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("probability of the output (orange: the word itself)", fontsize=8)
+    ldp = "none" if each.epsilon_ldp is None else f"{each.epsilon_ldp:.4g}"
+    unit = "nats" if each.mechanism.epsilon_unit == "nats" else "per unit of distance"
+    how = "exact law" if each.exact else f"{each.draws:,} draws, 99 % intervals"
+    axes.set_title(
+        f"{_short(each.word)} → {each.mechanism.name}\n"
+        f"epsilon {each.mechanism.epsilon:.4g} {unit}, LDP epsilon {ldp}\n"
+        f"unchanged {each.unchanged.value:.3f}; {how}",
+        fontsize=8,
+        loc="left",
+    )
+
+
+def _short(word: str) -> str:
+    shown = printable(word)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"

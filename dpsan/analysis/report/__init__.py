@@ -1,0 +1,250 @@
+"""Audits added up: what can be shown of them.
+
+Knows audit rows.  Must not know texts or mechanisms.  Nothing in a report is a function of the
+input that guesses could be tested against: no word, no digest of an input, no position in one; and
+the counts that depend on private words are named as not protected.  An audit is read once, row by
+row; what is kept is bounded: counters by number of charges of a record (there are at most some
+square root of the words in the audit), and a fixed number of stretches of records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from dpsan.run.audit import damaged, read_rows
+from dpsan.sanitize.request import Action
+from dpsan.sanitize.statement import COUNTS
+
+__all__ = ["ACTIONS", "QUANTILES", "FileReport", "Report", "read_audit"]
+
+ACTIONS: Final = tuple(map(str, Action))
+QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
+_STRETCHES: Final = 240
+
+
+@dataclass
+class Timeline:
+    """Charges and records seen, in at most :data:`_STRETCHES` stretches of equal length."""
+
+    width: int = 1
+    charges: list[int] = field(default_factory=list)
+    records: int = 0
+
+    def add(self, charges: int) -> None:
+        """The next record."""
+        at = self.records // self.width
+        if at == _STRETCHES:
+            self.width *= 2
+            self.charges = [sum(self.charges[i : i + 2]) for i in range(0, _STRETCHES, 2)]
+            at //= 2
+        if at == len(self.charges):
+            self.charges.append(0)
+        self.charges[at] += charges
+        self.records += 1
+
+    def means(self) -> list[float]:
+        """Charges of a record, on average, for each stretch."""
+        return [
+            charges / min(self.width, self.records - at * self.width)
+            for at, charges in enumerate(self.charges)
+        ]
+
+
+@dataclass
+class FileReport:
+    """One input of a run."""
+
+    name: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    draws: int = 0
+    charges: int = 0
+    """How many times the loss is paid: once a draw, or once a text."""
+    records: int | None = None
+    """None if the input failed or the run ended before it did."""
+    output_sha256: str | None = None
+    invalid: int = 0
+
+
+@dataclass
+class Report:
+    """One audit file: one run."""
+
+    path: str
+    header: dict[str, Any]
+    files: dict[int, FileReport] = field(default_factory=dict)
+    per_record: Counter[int] = field(default_factory=Counter)
+    """How many records have so many charges in one copy; those without words are in no audit."""
+    timeline: Timeline = field(default_factory=Timeline)
+    complete: bool = False
+
+    @property
+    def epsilon(self) -> float:
+        """Of one charge, in the mechanism's unit."""
+        return float(self.header["epsilon"])
+
+    @property
+    def copies(self) -> int:
+        """Independent rewrites of every record."""
+        return int(self.header["copies"])
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Words by action, over all files."""
+        return sum((each.counts for each in self.files.values()), Counter())
+
+    @property
+    def draws(self) -> int:
+        """Outputs drawn, over all files."""
+        return sum(each.draws for each in self.files.values())
+
+    @property
+    def charges(self) -> int:
+        """Charges over all files."""
+        return sum(each.charges for each in self.files.values())
+
+    def quantile(self, share: float) -> float:
+        """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
+        records = sum(self.per_record.values())
+        if not records:
+            return 0.0
+        seen = 0
+        for charges in sorted(self.per_record):
+            seen += self.per_record[charges]
+            if seen >= share * records:
+                break
+        return self.copies * charges * self.epsilon
+
+    def cost(self, charges: int) -> dict[str, float | None]:
+        """LDP epsilon (None if infinite) and delta of so many charges, by basic composition."""
+        guarantee = self.header["guarantee"]
+        epsilon = guarantee["epsilon_ldp"]
+        return {
+            "epsilon_ldp": 0.0 if not charges else None if epsilon is None else charges * epsilon,
+            "delta": min(1.0, charges * guarantee["delta"]),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        header = self.header
+        guarantee = header["guarantee"]
+        return {
+            "audit": self.path,
+            "complete": self.complete,
+            "created": header["created"],
+            "dpsan": header["dpsan"],
+            "mechanism": header["mechanism"],
+            "status": guarantee["status"],
+            "epsilon": self.epsilon,
+            "epsilon_unit": header["epsilon_unit"],
+            "per": "line" if guarantee["per_line"] else "word",
+            "epsilon_ldp": guarantee["epsilon_ldp"],
+            "delta": guarantee["delta"],
+            "expected_unchanged": header["expected_unchanged"],
+            "weak": header["weak"],
+            "embeddings": header["embeddings"],
+            "unknown": header["unknown"],
+            "copies": self.copies,
+            "seeded": header["seeded"],
+            "private": header["private"],
+            "words": sum(self.counts.values()),
+            **{action: self.counts[action] for action in ACTIONS},
+            "draws": self.draws,
+            "epsilon_sum": self.charges * self.epsilon,
+            "largest_record": self.cost(self.copies * max(self.per_record, default=0)),
+            "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
+            "records_with_words": sum(self.per_record.values()),
+            "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
+            "not_protected": [COUNTS],
+            "files": [
+                {
+                    "file": number,
+                    "name": each.name,
+                    "finished": each.records is not None,
+                    "records": each.records,
+                    "words": sum(each.counts.values()),
+                    **{action: each.counts[action] for action in ACTIONS},
+                    "draws": each.draws,
+                    "epsilon_sum": each.charges * self.epsilon,
+                    "invalid": each.invalid,
+                    "output_sha256": each.output_sha256,
+                }
+                for number, each in sorted(self.files.items())
+            ],
+        }
+
+
+def read_audit(path: Path) -> Report:
+    """Add up one audit file.
+
+    Raises:
+        InputError: it cannot be read, a row is damaged, or its rows do not add up.
+    """
+    rows = read_rows(path)
+    adding = _Adding(Report(str(path), next(rows)[1]))
+    for number, row in rows:
+        if not adding.row(row):
+            raise damaged(path, number, "the words before it do not add up")
+    adding.end_record()
+    return adding.report
+
+
+class _Adding:
+    """One pass over the rows of an audit."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._per_line = report.header["guarantee"]["per_line"]
+        self._record: tuple[int, int, int] | None = None
+        self._charges = 0
+        self._text = 0
+        """The last text of the record that was charged, where texts are."""
+
+    def row(self, row: dict[str, Any]) -> bool:
+        """Add a row; False if it tells other sums than those of the words before it."""
+        if row["type"] == "word":
+            self._word(row)
+            return True
+        self.end_record()
+        report = self.report
+        if row["type"] == "totals":
+            finished = [each for each in report.files.values() if each.records is not None]
+            counts: Counter[str] = sum((each.counts for each in finished), Counter())
+            report.complete = row["complete"]
+            return _same(counts, sum(each.draws for each in finished), row)
+        each = report.files.setdefault(row["file"], FileReport())
+        each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
+        each.output_sha256 = row["output_sha256"]
+        return _same(each.counts, each.draws, row)
+
+    def _word(self, row: dict[str, Any]) -> None:
+        file = row["file"]
+        record = file, row.get("copy", 1), row["line"]
+        if record != self._record:
+            self.end_record()
+            self._record = record
+        each = self.report.files.get(file)
+        if each is None:
+            each = self.report.files[file] = FileReport()
+        each.counts[row["action"]] += 1
+        if row["epsilon"] is None:
+            return
+        each.draws += 1
+        if not self._per_line or row["text"] != self._text:
+            each.charges += 1
+            self._charges += 1
+        self._text = row["text"]
+
+    def end_record(self) -> None:
+        """The words that follow are of another record."""
+        if self._record is not None and self._record[1] == 1:  # the other copies have as many
+            self.report.per_record[self._charges] += 1
+            self.report.timeline.add(self._charges)
+        self._record, self._charges, self._text = None, 0, 0
+
+
+def _same(counts: Counter[str], draws: int, row: dict[str, Any]) -> bool:
+    told = {action: row[action] for action in ACTIONS}
+    return told == {action: counts[action] for action in ACTIONS} and row["draws"] == draws

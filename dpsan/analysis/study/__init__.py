@@ -1,0 +1,138 @@
+"""The tables and figures of the papers, on any embedding.
+
+Knows the list of studies and what each can be told.  Must not know how one is made: modules are
+loaded when a study runs, so the list costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsan.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from dpsan.analysis.study.base import Result
+    from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["STUDIES", "Study", "find", "study"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is known of a study before it is loaded."""
+
+    module: str
+    summary: str
+    """One line for lists."""
+    source: str
+    """Bibliography keys and places."""
+    vocabulary: str
+    """``required`` (the bundled one unless another is given), ``optional`` or ``none``."""
+    uses: frozenset[str]
+    """Which of ``mechanisms``, ``epsilons``, ``words`` and ``draws`` mean something to it."""
+    parameters: Mapping[str, str]
+    """Its own parameters and their meaning; those of mechanisms are not listed."""
+
+
+_ALL: Final = frozenset({"mechanisms", "epsilons", "words", "draws"})
+_DIMENSIONS: Final = "dimensions, separated by commas"
+
+STUDIES: Final[dict[str, Study]] = {
+    "neighbours": Study(
+        "dpsan.analysis.study.neighbours",
+        "why noise skips near words: distances and gaps between neighbours",
+        "[Curse] Table 2",
+        "required",
+        frozenset({"words"}),
+        {},
+    ),
+    "proportions": Study(
+        "dpsan.analysis.study.proportions",
+        "original, close and distant outputs against epsilon",
+        "[Curse] Figures 2, 8, 9",
+        "required",
+        _ALL,
+        {},
+    ),
+    "dot-product": Study(
+        "dpsan.analysis.study.dot_product",
+        "noise and a fixed direction: density, moments, tail bounds",
+        "[Curse] Figures 4, 6 and §5",
+        "optional",
+        frozenset({"epsilons", "draws"}),
+        {"d": _DIMENSIONS},
+    ),
+    "deniability": Study(
+        "dpsan.analysis.study.deniability",
+        "words unchanged and distinct outputs: N_w, S_w",
+        "[TGumbel] Figures 1, 2",
+        "required",
+        _ALL,
+        {},
+    ),
+    "theorems": Study(
+        "dpsan.analysis.study.theorems",
+        "claimed against true guarantee of refuted mechanisms",
+        "[TrLap] Theorem 3, [TLDP] Algorithms 1 and 2, [TGumbel] Algorithm 2",
+        "optional",
+        frozenset({"mechanisms", "epsilons", "words"}),
+        {"d": _DIMENSIONS},
+    ),
+    "variance": Study(
+        "dpsan.analysis.study.variance",
+        "noise of point mechanisms at the same true guarantee",
+        "[TrLap] Theorem 4, [TLDP] Table V",
+        "optional",
+        frozenset({"mechanisms", "epsilons"}),
+        {
+            "d": _DIMENSIONS,
+            "delta": "delta of mechanisms that need one",
+            "clip": "radius that vectors are clipped to, a length",
+        },
+    ),
+    "frontier": Study(
+        "dpsan.analysis.study.frontier",
+        "utility and attack success at equal certified LDP epsilon",
+        "this project",
+        "required",
+        _ALL,
+        {},
+    ),
+}
+
+
+def find(name: str) -> Study:
+    """The entry of a study.  Raises UsageError for an unknown name."""
+    if name not in STUDIES:
+        raise unknown_name("study", name, STUDIES)
+    return STUDIES[name]
+
+
+def study(name: str, space: MetricSpace | None = None, **told: Any) -> Result:
+    """Make a study.
+
+    Args:
+        name: one of :data:`STUDIES`.
+        space: the vocabulary; None where the study does without.
+        told: fields of :class:`dpsan.analysis.study.base.Asked`.
+
+    Raises:
+        UsageError: an unknown name, a missing vocabulary, or what the study has no use for.
+    """
+    import importlib
+
+    from dpsan.analysis.study.base import Asked
+
+    entry, asked = find(name), Asked(**told)
+    if space is None and entry.vocabulary == "required":
+        raise UsageError(f"study {name} needs a vocabulary")
+    for option in sorted(_ALL - entry.uses):
+        if getattr(asked, option) not in (None, (), []):
+            raise UsageError(f"study {name} takes no {option}")
+    for each in asked.parameters:
+        if each not in entry.parameters:
+            raise unknown_name(f"parameter of study {name}:", each, entry.parameters)
+    result: Result = importlib.import_module(entry.module).run(space, asked)
+    return result

@@ -1,0 +1,87 @@
+"""What a study is told and returns: rows of figures, panels, and what is needed to repeat it.
+
+Knows numbers and labels.  Must not know mechanisms, files or plotting libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpsan.outcomes.calibrate import Draft
+
+__all__ = ["Asked", "Panel", "Progress", "Result", "Series"]
+
+Progress = Callable[[float], None]
+"""Told the share of the work done so far, 0 ... 1; may raise to interrupt."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a study is told; not every study has a use for all of it."""
+
+    mechanisms: Sequence[Draft] = ()
+    """Which to compare; empty: the study's own choice."""
+    epsilons: Sequence[float] = ()
+    """In the unit of the study; empty: its own grid."""
+    words: int | None = None
+    """How many words are looked at (0: all); None: the study's default."""
+    draws: int | None = None
+    """How often; None: the study's default."""
+    seed: str = "1"
+    """Public key of all draws: studies look at public data only, and are repeatable."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The study's own parameters."""
+    progress: Progress | None = None
+    """Told the share that is done."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line (or set of points) of a panel; all sequences have one length."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] | None = None
+    """Lower confidence limits of y."""
+    high: tuple[float, ...] | None = None
+    style: str = "line"
+    """``line``, ``points``, ``dashed`` (a claim or a bound) or ``area`` (stacked shares)."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One coordinate system."""
+
+    title: str
+    x_label: str
+    """With its unit."""
+    y_label: str
+    series: tuple[Series, ...]
+    log_x: bool = False
+    log_y: bool = False
+    y_limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a study."""
+
+    name: str
+    source: str
+    """Which table or figure of which paper it is."""
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    """Figures by column: the table, the CSV and the list ``rows`` of the JSON."""
+    summary: Mapping[str, Any]
+    """Single figures, at the top level of the JSON."""
+    parameters: Mapping[str, Any]
+    """All that is needed to repeat it: mechanisms, parameters, draws, seed."""
+    panels: tuple[Panel, ...] = ()
+    caption: str = ""
+    """One or two sentences: what is shown, on which vocabulary, with which parameters."""
+    notes: tuple[str, ...] = field(default=())
+    """What a reader must know: bounds, what was left out and why."""

@@ -1,0 +1,219 @@
+"""``deniability``: how often a word stays (N_w) and how many words can stand for it (S_w).
+
+N_w is the probability that the output is the word itself, S_w the number of distinct outputs in
+1,000 draws.  A mechanism is deniable where N_w is small and S_w large.  Where the law is known,
+N_w is exact and S_w is its expectation, sum over u of 1 - (1 - P(u|w))^1000.
+
+Knows mechanisms and words as numbers.  Must not know command lines or how a panel is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.study.base import Asked, Panel, Progress, Result, Series
+from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
+from dpsan.analysis.study.outcomes import from_laws, has_law, part_of
+from dpsan.analysis.study.sample import (
+    at_least,
+    mean_of_words,
+    random_words,
+    share_of_draws,
+    spread,
+)
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.laplace import Laplace
+from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.outputs import draw
+from dpsan.privacy import randomness
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["DRAWS", "SOURCE", "run"]
+
+SOURCE: Final = "[TGumbel] Figures 1, 2"
+DRAWS: Final = 1000
+_KINDS: Final = (Laplace, Exponential, KnnResponse)
+_WORDS: Final = 1000
+_DRAWN_WORDS: Final = 50
+"""Words of a mechanism without a law: each costs 1,000 draws for each epsilon."""
+_STEPS: Final = 8
+_QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
+
+Floats = NDArray[np.float64]
+
+
+def run(space: MetricSpace | None, asked: Asked) -> Result:
+    """N_w and S_w, their means and quantiles over words, against epsilon and each other.
+
+    Args:
+        space: the vocabulary.
+        asked: of it are used
+            mechanisms: any.
+            epsilons: in the unit of each mechanism; default: a telling grid for each.
+            words: how many random words; 0: all; default 1,000 where the law is known, else 50.
+            draws: that S_w counts distinct outputs in; default 1,000.
+            seed: of the choice of words and of the draws.
+
+    Raises:
+        UsageError: fewer than 3 words, or a mechanism that is not defined at any epsilon.
+    """
+    if space is None or space.n < 3:
+        raise UsageError("study deniability needs a vocabulary of at least 3 words")
+    count = at_least(asked.draws, 2, DRAWS, "--draws")
+    at_least(asked.words, 0, 0, "--words")
+    key = randomness.seeded_key(f"dpsan study deniability {asked.seed}")
+    drafts = list(asked.mechanisms) or [Draft(kind) for kind in _KINDS]
+    rows: list[Mapping[str, Any]] = []
+    notes: list[str] = []
+    for at, draft in enumerate(drafts):
+        told = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        grid = asked.epsilons or telling_epsilons(draft, space, _STEPS)
+        told(0.05)
+        found, skipped = defined(draft, space, grid)
+        notes += skipped
+        samplers = [each.prepare(space) for each in found]
+        rest = part_of(told, 0.05, 1.0)
+        exact = has_law(samplers[0])
+        many = (_WORDS if exact else _DRAWN_WORDS) if asked.words is None else asked.words
+        ids = random_words(space.n, many, key)
+        if exact:
+            pairs = [
+                (out.unchanged, out.distinct)
+                for out in from_laws(space, ids, samplers, draws=count, progress=rest)
+            ]
+        else:
+            pairs = [
+                _drawn(
+                    sampler,
+                    ids,
+                    count,
+                    randomness.derive_key(key, "outputs"),
+                    part_of(rest, step / len(samplers), (step + 1) / len(samplers)),
+                )
+                for step, sampler in enumerate(samplers)
+            ]
+        rows += [
+            _row(draft, each, space, *pair, exact, count)
+            for each, pair in zip(found, pairs, strict=True)
+        ]
+    return Result(
+        name="deniability",
+        source=SOURCE,
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        summary={},
+        parameters={
+            "mechanisms": [label(draft) for draft in drafts],
+            "epsilons": list(asked.epsilons) or "a grid for each mechanism",
+            "words": "default" if asked.words is None else asked.words,
+            "draws": count,
+            "seed": asked.seed,
+        },
+        panels=_panels(drafts, rows, count),
+        caption=f"N_w: probability that a word stays; S_w: distinct outputs in {count:,} draws; "
+        f"means over random words of {space.n:,} ({space.d} dimensions), bands: 95 % limits of "
+        "the mean. Known laws: N_w exact for each word, S_w its expectation.",
+        notes=tuple(notes),
+    )
+
+
+def _drawn(
+    sampler: Sampler, ids: NDArray[np.int64], count: int, key: bytes, progress: Progress
+) -> tuple[Floats, Floats]:
+    """N_w and S_w counted in ``count`` draws of each word, (m,) each."""
+    drawn = draw(sampler, np.repeat(ids, count), key, progress).reshape(len(ids), count)
+    drawn.sort(axis=1)
+    distinct = 1.0 + (np.diff(drawn, axis=1) > 0).sum(axis=1)
+    return (drawn == ids[:, None]).mean(axis=1), distinct
+
+
+def _row(
+    draft: Draft,
+    mechanism: Mechanism,
+    space: MetricSpace,
+    unchanged: Floats,
+    distinct: Floats,
+    exact: bool,
+    draws: int,
+) -> Mapping[str, Any]:
+    # Draws have a spread of their own, which is left over when all words are taken.
+    population = space.n if exact else math.inf
+    stays = mean_of_words(unchanged, population)
+    if not exact:  # where hardly a draw stays, words look more alike than they are
+        pooled = share_of_draws(round(float(unchanged.sum()) * draws), len(unchanged) * draws)
+        stays = replace(stays, low=min(stays.low, pooled.low), high=max(stays.high, pooled.high))
+    means = spread(
+        unchanged=stays,
+        distinct=mean_of_words(distinct, population, (1.0, float(min(draws, space.n)))),
+    )
+    quantiles = {
+        f"{name}_{end}": float(np.quantile(values, share))
+        for name, values in (("unchanged", unchanged), ("distinct", distinct))
+        for end, share in _QUANTILES.items()
+    }
+    return {
+        "mechanism": label(draft),
+        "parameters": parameters(mechanism, space),
+        "epsilon": mechanism.epsilon,
+        "epsilon_unit": mechanism.epsilon_unit,
+        **means,
+        **quantiles,
+        "words": len(unchanged),
+        "draws": draws,
+        "exact": exact,
+    }
+
+
+def _panels(
+    drafts: Sequence[Draft], rows: Sequence[Mapping[str, Any]], draws: int
+) -> tuple[Panel, ...]:
+    """N_w and S_w against epsilon for each unit of epsilon, and S_w against N_w for all."""
+    own = {label(each): [row for row in rows if row["mechanism"] == label(each)] for each in drafts}
+    texts = {
+        "unchanged": ("N_w", "probability unchanged", (0.0, 1.0)),
+        "distinct": ("S_w", f"distinct outputs in {draws:,} draws", None),
+    }
+    panels = []
+    for unit in dict.fromkeys(each.kind.epsilon_unit for each in drafts):
+        for name, (short, text, limits) in texts.items():
+            lines = [
+                _line(text_of, group, "epsilon", name)
+                for text_of, group in own.items()
+                if group[0]["epsilon_unit"] == unit
+            ]
+            per = "per unit of distance" if unit == "1/distance" else unit
+            panels.append(
+                Panel(
+                    f"{short} against epsilon",
+                    f"epsilon ({per})",
+                    f"{short}: {text}",
+                    tuple(lines),
+                    log_x=unit != "nats",
+                    y_limits=limits,
+                )
+            )
+    panels.append(
+        Panel(
+            "S_w against N_w",
+            "N_w: probability unchanged",
+            f"S_w: {texts['distinct'][1]}",
+            tuple(_line(name, group, "unchanged", "distinct") for name, group in own.items()),
+        )
+    )
+    return tuple(panels)
+
+
+def _line(name: str, rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Series:
+    across = tuple(row[x] for row in rows)
+    up, low, high = (tuple(row[f"{y}{end}"] for row in rows) for end in ("", "_low", "_high"))
+    exact = low == high
+    return Series(name, across, up, None if exact else low, None if exact else high)

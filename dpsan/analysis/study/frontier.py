@@ -1,0 +1,243 @@
+"""``frontier``: privacy against utility, every mechanism at the same certified LDP epsilon.
+
+Close share (rank 1 ... 100), share of unchanged words, mean cosine of output and true word, and
+the success of the optimal adversary who sees one output and has a uniform prior:
+(1/n)·sum over u of max over w of P(u|w).  All means are uniform over the words.
+
+Knows mechanisms and their outcomes.  Must not know command lines or how a panel is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.choice import label, parameters
+from dpsan.analysis.study.equal import Equal, at_equal_losses
+from dpsan.analysis.study.outcomes import Draws, Outcomes, from_draws, from_laws, has_law, part_of
+from dpsan.analysis.study.sample import (
+    Estimate,
+    at_least,
+    mean_of_words,
+    random_words,
+    spread,
+    whole_words,
+)
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.outcomes.calibrate import Draft
+from dpsan.privacy import randomness
+from dpsan.privacy.guarantee import Status
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["DRAWS", "EPSILONS", "SOURCE", "run"]
+
+SOURCE: Final = "dpsan, mechanisms.md §3"
+EPSILONS: Final = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)
+DRAWS: Final = 2000
+_SIZES: Final = (20, 50)
+"""K of the rows that are compared with ``auto``."""
+_CEILING: Final = (
+    "bayes_high is what no mechanism of this LDP epsilon exceeds, "
+    "(e^epsilon + (n-1) delta)/(e^epsilon + n - 1)"
+)
+_SEARCH, _LAWS = 0.5, 0.85
+"""Shares of the work after finding epsilons, and after the laws."""
+
+
+def run(space: MetricSpace | None, asked: Asked) -> Result:
+    """The table and figure of utility and attacks at equal certified LDP epsilon.
+
+    Args:
+        space: the vocabulary.
+        asked: of it are used
+            mechanisms: those to compare; default: every one that has a finite LDP epsilon and
+                needs no delta.
+            epsilons: LDP epsilons, nats; default 2, 4 ... 16.
+            words: over how many random words laws are averaged; 0: all; default: all where n²
+                allows.
+            draws: for each row without a known law; default 2,000.
+            seed: of the choice of words and of the draws.
+
+    Raises:
+        UsageError: fewer than 3 words, or no mechanism reaches any of the epsilons.
+    """
+    if space is None or space.n < 3:
+        raise UsageError("study frontier needs a vocabulary of at least 3 words")
+    count = at_least(asked.draws, 2, DRAWS, "--draws")
+    key = randomness.seeded_key(f"dpsan study frontier {asked.seed}")
+    ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
+    wanted = tuple(asked.epsilons) or EPSILONS
+    drafts, notes = (list(asked.mechanisms), []) if asked.mechanisms else _comparable(space)
+    told = part_of(asked.progress, 0.0, _SEARCH)
+    equals, skipped = at_equal_losses(drafts, space, wanted, told)
+    notes += skipped
+    samplers = [each.mechanism.prepare(space) for _, each in equals]
+    known = [has_law(each) for each in samplers]
+    told = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
+    exact = [each for each, law in zip(samplers, known, strict=True) if law]
+    outcomes = iter(from_laws(space, ids, exact, similar=True, progress=told))
+    drawn = None if all(known) else Draws(space, count, key, similar=True)
+    told, done = part_of(asked.progress, _LAWS, 1.0), 0
+    rows: list[Mapping[str, Any]] = []
+    for (draft, equal), sampler, law in zip(equals, samplers, known, strict=True):
+        if law:
+            figures = _by_law(next(outcomes), space, equal)
+        else:
+            assert drawn is not None  # noqa: S101 - some law is not known
+            part, done = 1 / known.count(False), done + 1
+            slice_ = part_of(told, (done - 1) * part, done * part)
+            out, unchanged, close, _ = from_draws(drawn, sampler, slice_)
+            cosine = mean_of_words(drawn.cosines(out), math.inf, (-1.0, 1.0))
+            # Guessing the output itself: any attack is a lower bound of the best one.
+            attack = Estimate(unchanged.value, unchanged.low, _ceiling(space, equal))
+            figures = spread(unchanged=unchanged, close=close, cosine=cosine, bayes=attack)
+        rows.append(_row(draft, equal, space, figures, len(ids) if law else None, count))
+    if not all(known):
+        notes.append(
+            "rows with draws: bayes is the success of guessing the output itself, a lower bound "
+            f"of the best attack, not in the last panel; {_CEILING}"
+        )
+    if any(known) and len(ids) < space.n:
+        notes.append(
+            f"laws of {len(ids):,} random words of {space.n:,}: bayes is that of guessing the "
+            f"output itself, or of the best attack on those words alone if larger; {_CEILING}"
+        )
+    names = [label(draft) for draft in drafts]
+    return Result(
+        name="frontier",
+        source=SOURCE,
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        summary={},
+        parameters={
+            "mechanisms": names,
+            "epsilons": list(wanted),
+            "words": len(ids),
+            "draws": count,
+            "seed": asked.seed,
+        },
+        panels=_panels(names, rows),
+        caption="Every mechanism at the same certified LDP epsilon (pure unless delta is given): "
+        "outputs among the 100 nearest words, mean cosine of output and true word, and success of "
+        f"the optimal one-word adversary with uniform prior; {space.n:,} words, {space.d} "
+        "dimensions"
+        + ("." if all(known) else f"; bands and rows with draws: {count:,} draws, 95 % limits."),
+        notes=tuple(notes),
+    )
+
+
+def _comparable(space: MetricSpace) -> tuple[list[Draft], list[str]]:
+    """Every mechanism with a finite proved LDP epsilon and no delta, and a note on the others."""
+    out: list[Draft] = []
+    notes, with_delta, without = [], [], []
+    for kind in MECHANISMS.values():
+        if any(about.required for about in kind.parameters().values()):
+            with_delta.append(kind.name)
+            continue
+        drafts = [Draft(kind)]
+        if kind is KnnResponse:
+            drafts += [Draft(kind, {"k": size, "outputs": "all"}) for size in _SIZES]
+        for draft in drafts:
+            if kind.status is not Status.PROVED:
+                without.append(kind.name)
+                continue
+            try:
+                mechanism, loss = draft.anywhere(space)
+            except UsageError as error:
+                notes.append(f"{label(draft)} left out: {error}")
+                continue
+            if 0 < loss < math.inf and not mechanism.guarantee(space).delta:
+                out.append(draft)
+            else:
+                without.append(kind.name)
+    if with_delta:
+        notes.append(
+            f"left out, they need a delta: {', '.join(with_delta)} (name them: -m NAME -p delta=…)"
+        )
+    if without:
+        notes.append(f"left out, no proved pure LDP epsilon to set: {', '.join(without)}")
+    return out, notes
+
+
+def _ceiling(space: MetricSpace, equal: Equal) -> float:
+    """The best success of any attack on any mechanism with this loss: mechanisms.md §0."""
+    delta, others = equal.mechanism.guarantee(space).delta, space.n - 1
+    # (e^epsilon + (n-1) delta)/(e^epsilon + n - 1), without a power that may overflow.
+    small = math.exp(-equal.wanted)
+    return float(min(1.0, (1 + others * delta * small) / (1 + others * small)))
+
+
+def _by_law(out: Outcomes, space: MetricSpace, equal: Equal) -> Mapping[str, float]:
+    unchanged = mean_of_words(out.unchanged, space.n)
+    success = float(out.best.sum()) / space.n
+    bayes = Estimate(success, success, success)
+    if len(out.unchanged) < space.n:
+        # The adversary against these words, or the one who guesses the output itself.
+        value, low = max(success, unchanged.value), max(success, unchanged.low)
+        bayes = Estimate(value, low, max(value, _ceiling(space, equal)))
+    return spread(
+        unchanged=unchanged,
+        close=mean_of_words(out.close, space.n),
+        cosine=mean_of_words(out.cosine, space.n, (-1.0, 1.0)),
+        bayes=bayes,
+    )
+
+
+def _row(
+    draft: Draft,
+    equal: Equal,
+    space: MetricSpace,
+    figures: Mapping[str, float],
+    words: int | None,
+    draws: int,
+) -> Mapping[str, Any]:
+    mechanism = equal.mechanism
+    return {
+        "mechanism": label(draft),
+        "parameters": parameters(mechanism, space),
+        "epsilon_ldp": equal.wanted,
+        "certified": equal.certified,
+        "certificate": "exact" if equal.exact else "guarantee",
+        "delta": mechanism.guarantee(space).delta,
+        "epsilon": mechanism.epsilon,
+        "epsilon_unit": mechanism.epsilon_unit,
+        **figures,
+        "words": words,
+        "draws": draws if words is None else None,
+    }
+
+
+def _panels(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
+
+    def lines(x: str, y: str, which: Sequence[Mapping[str, Any]]) -> tuple[Series, ...]:
+        out = []
+        for name in names:
+            group = [row for row in which if row["mechanism"] == name]
+            values, low, high = (
+                tuple(row[f"{y}{end}"] for row in group) for end in ("", "_low", "_high")
+            )
+            sure = low == high
+            across = tuple(row[x] for row in group)
+            if group:
+                limits = (None, None) if sure else (low, high)
+                out.append(Series(name, across, values, *limits))
+        return tuple(out)
+
+    nats, close = "certified LDP epsilon (nats)", "share of outputs of rank 1 to 100"
+    bayes = "success of the optimal adversary"
+    panels = [
+        Panel("Close words", nats, close, lines("epsilon_ldp", "close", rows), y_limits=(0.0, 1.0)),
+        Panel("Similarity", nats, "mean cosine", lines("epsilon_ldp", "cosine", rows)),
+    ]
+    # Of mechanisms without a law only bounds of that success are known.
+    laws = [row for row in rows if row["draws"] is None]
+    if laws:
+        across = lines("bayes", "close", laws)
+        panels.append(
+            Panel("Close words by attack", bayes, close, across, log_x=True, y_limits=(0.0, 1.0))
+        )
+    return tuple(panels)

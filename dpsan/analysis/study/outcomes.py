@@ -1,0 +1,241 @@
+"""What comes out for many words under many laws: one pass, a block of words at a time.
+
+Knows samplers, ranks and cosines.  Must not know how mechanisms are named or epsilon is chosen.
+
+Every law is a matrix (words, n) that exists for one block only; neighbours, cosines and orders of
+a block are shared by all laws.  Laws are independent, so threads take them side by side; each is
+summed by itself, so the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.study.base import Progress
+from dpsan.analysis.study.sample import Estimate, share_of_draws
+from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.zipf_response import RankResponseSampler
+from dpsan.outcomes.calibrate.outputs import draw
+from dpsan.privacy import randomness
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["CLOSE", "THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "has_law", "part_of"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+CLOSE: Final = 100
+"""Ranks 1 ... 100 from the true word are close ([Curse] §6)."""
+_CELLS: Final = 2e6
+"""Size of a block of a law."""
+THREADS: Final = min(4, os.cpu_count() or 1)
+"""Laws, or certificates, that are worked on side by side."""
+_BATCH: Final = 1024
+
+
+def part_of(progress: Progress | None, first: float, last: float) -> Progress:
+    """Progress of a part of the work, which is told its own share."""
+
+    def told(share: float) -> None:
+        if progress:
+            progress(min(first + (last - first) * share, 1.0))
+
+    return told
+
+
+def has_law(sampler: Sampler) -> bool:
+    """Whether probabilities are known and not only draws."""
+    return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None
+
+
+def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
+    """Directions of the words, (n, d); zero vectors stay zero."""
+    norms = np.linalg.norm(space.vectors, axis=1)
+    return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
+
+
+def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:
+    """The words of rank 1 ... 100 from each different word, (m, 100), or all others if fewer.
+
+    Kept with the space where most words are asked for.
+    """
+    width = min(CLOSE, space.n - 1)
+
+    def search(wanted: Ids) -> NDArray[np.int32]:
+        out = np.empty((len(wanted), width), dtype=np.int32)
+        for at in range(0, len(wanted), _BATCH):
+            part = slice(at, at + _BATCH)
+            out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
+        return out
+
+    if 2 * len(ids) < space.n or not space.eager(space.n):
+        return search(ids)
+    table = space.table(f"close-{width}", lambda: {"words": search(np.arange(space.n))})
+    return np.asarray(table["words"][ids])
+
+
+# -- from laws -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Figures of one law, each (m,) for the m words that were asked for."""
+
+    unchanged: Floats
+    """N_w = P(w -> w)."""
+    close: Floats
+    """Probability of ranks 1 ... 100."""
+    cosine: Floats
+    """Mean cosine of output and word; empty unless asked for."""
+    distinct: Floats
+    """S_w, the expected number of distinct outputs in so many draws; empty unless asked for."""
+    best: Floats
+    """For each output u the largest P(u|w) of the words asked for, (n,); with the cosines."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block of words, and what all laws need of them."""
+
+    ids: Ids
+    place: slice
+    near: NDArray[np.int32]
+    cosines: NDArray[np.float32] | None
+    order: NDArray[np.int32] | None
+
+
+class _Tally:
+    """The figures of one law, block by block."""
+
+    def __init__(self, sampler: Sampler, m: int, n: int, similar: bool, draws: int) -> None:
+        self.sampler, self.draws = sampler, draws
+        self.unchanged, self.close = np.empty(m), np.empty(m)
+        self.cosine = np.empty(m if similar else 0)
+        self.distinct = np.empty(m if draws else 0)
+        self.best = np.zeros(n if similar else 0)
+
+    def _law(self, block: _Block) -> Floats:
+        if block.order is not None and isinstance(self.sampler, RankResponseSampler):
+            weights = self.sampler.weights
+            law = np.empty(block.order.shape)
+            np.put_along_axis(law, block.order, (weights / weights.sum())[None], axis=1)
+            return law
+        law_or_none = self.sampler.probabilities(block.ids)
+        if law_or_none is None:
+            raise AssertionError("a law for some words only")
+        return law_or_none
+
+    def add(self, block: _Block) -> None:
+        law, place = self._law(block), block.place
+        self.unchanged[place] = law[np.arange(len(law)), block.ids]
+        self.close[place] = np.take_along_axis(law, block.near, axis=1).sum(axis=1)
+        if block.cosines is not None:
+            self.cosine[place] = np.einsum("mn,mn->m", law, block.cosines)
+            np.maximum(self.best, law.max(axis=0), out=self.best)
+        if self.draws:
+            with np.errstate(divide="ignore"):  # certain outputs: ln 0
+                np.log1p(np.negative(np.minimum(law, 1.0), out=law), out=law)
+            law *= self.draws
+            self.distinct[place] = -np.expm1(law, out=law).sum(axis=1)
+
+    def outcomes(self) -> Outcomes:
+        return Outcomes(self.unchanged, self.close, self.cosine, self.distinct, self.best)
+
+
+def from_laws(
+    space: MetricSpace,
+    ids: Ids,
+    samplers: Sequence[Sampler],
+    *,
+    similar: bool = False,
+    draws: int = 0,
+    progress: Progress | None = None,
+) -> list[Outcomes]:
+    """The figures of words under laws, exactly.
+
+    Args:
+        space: the vocabulary.
+        ids: words (m,), not ⊥.
+        samplers: of laws that are known, all different objects.
+        similar: compute cosines and the best input of each output.
+        draws: number of draws that S_w is for; 0: leave it out.
+        progress: told the share done after every block.
+    """
+    n = space.n
+    tallies = [_Tally(each, len(ids), n, similar, draws) for each in samplers]
+    ranked = [each for each in samplers if isinstance(each, RankResponseSampler)][:1]
+    units = unit_vectors(space) if similar else None
+    near = close_words(space, ids)
+    size = max(32, int(_CELLS / n) // 32 * 32)
+    with ThreadPoolExecutor(THREADS) as pool:
+        for at in range(0, len(ids) if tallies else 0, size):
+            part, order = ids[at : at + size], None
+            if ranked:  # sorting is the slow part of these laws, and the same for all of them
+                pieces = np.array_split(part, THREADS)
+                order = np.concatenate(list(pool.map(ranked[0].order, pieces)))
+            block = _Block(
+                part,
+                slice(at, at + len(part)),
+                near[at : at + size],
+                None if units is None else units[part] @ units.T,
+                order,
+            )
+            for _ in pool.map(lambda tally, block=block: tally.add(block), tallies):
+                pass
+            if progress:
+                progress(min((at + size) / len(ids), 1.0))
+    return [tally.outcomes() for tally in tallies]
+
+
+# -- from draws ----------------------------------------------------------------------------------
+
+
+class Draws:
+    """Uniform random words, the same for every mechanism, with what is known of them.
+
+    Args:
+        space: the vocabulary.
+        count: how many draws.
+        key: public.
+        similar: cosines will be asked for.
+    """
+
+    def __init__(self, space: MetricSpace, count: int, key: bytes, similar: bool = False) -> None:
+        self.space, self.count = space, count
+        uniform = randomness.streams_for(randomness.derive_key(key, "inputs"), [0], [count])
+        self.ids = uniform.integers("words", space.n).astype(np.int64)
+        self.key = randomness.derive_key(key, "outputs")
+        distinct, self._place = np.unique(self.ids, return_inverse=True)
+        self._near = close_words(space, distinct)
+        self._units = unit_vectors(space) if similar else np.empty((0, space.d), np.float32)
+
+    def close(self, drawn: Ids) -> NDArray[np.bool_]:
+        """Which outputs have rank 1 ... 100, (count,)."""
+        out = np.empty(self.count, dtype=np.bool_)
+        for at in range(0, self.count, 8 * _BATCH):
+            part = slice(at, at + 8 * _BATCH)
+            out[part] = (self._near[self._place[part]] == drawn[part, None]).any(axis=1)
+        return out
+
+    def cosines(self, drawn: Ids) -> Floats:
+        """Cosines of outputs and words, (count,)."""
+        found = np.einsum("md,md->m", self._units[self.ids], self._units[drawn])
+        return np.asarray(found, dtype=np.float64)
+
+
+def from_draws(
+    words: Draws, sampler: Sampler, progress: Progress | None = None
+) -> tuple[Ids, Estimate, Estimate, Estimate]:
+    """One output for each word, with the shares of unchanged, close and distant ones."""
+    drawn = draw(sampler, words.ids, words.key, progress)
+    same, close = drawn == words.ids, words.close(drawn)
+    counts = (int(same.sum()), int(close.sum()), int((~same & ~close).sum()))
+    unchanged, near, distant = (share_of_draws(each, words.count) for each in counts)
+    return drawn, unchanged, near, distant

@@ -1,0 +1,109 @@
+"""Means with their intervals, and the words that a study looks at.
+
+Knows numbers and public keys.  Must not know mechanisms.
+
+Intervals are at 95 %: Clopper-Pearson for shares of independent draws, Student's t for means over
+random words.  What is computed from laws over the whole vocabulary has both limits at the value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.verify.lower_bounds import clopper_pearson
+from dpsan.errors import UsageError
+from dpsan.privacy import randomness
+
+__all__ = [
+    "Estimate",
+    "at_least",
+    "exactly",
+    "mean_of_words",
+    "random_words",
+    "share_of_draws",
+    "spread",
+    "whole_words",
+]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_TAIL: Final = 0.025
+_AFFORDABLE: Final = 1.2e8
+"""Probabilities n² that are computed for one figure over the whole vocabulary: a few seconds."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and its limits."""
+
+    value: float
+    low: float
+    high: float
+
+
+def exactly(value: float) -> Estimate:
+    """A figure that was computed, not estimated."""
+    return Estimate(value, value, value)
+
+
+def share_of_draws(hits: int, draws: int) -> Estimate:
+    """A probability from independent draws."""
+    return Estimate(hits / draws, *clopper_pearson(hits, draws, _TAIL))
+
+
+def mean_of_words(
+    values: Floats, population: float, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Estimate:
+    """A mean over a population of words from different random ones of them.
+
+    Args:
+        values: one for each word, (m,).
+        population: how many words there are; inf where the values are themselves random.
+        bounds: of a value.
+    """
+    m, mean = len(values), float(values.mean())
+    if m >= population:
+        return exactly(mean)
+    if m < 2:
+        return Estimate(mean, *bounds)
+    from scipy.special import stdtrit  # heavy import
+
+    left = 1.0 if math.isinf(population) else (population - m) / (population - 1)
+    half = float(stdtrit(m - 1, 1 - _TAIL)) * float(values.std(ddof=1)) * math.sqrt(left / m)
+    return Estimate(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
+
+
+def spread(**estimates: Estimate) -> Mapping[str, float]:
+    """Columns NAME, NAME_low and NAME_high of each estimate."""
+    return {
+        f"{name}{end}": value
+        for name, each in estimates.items()
+        for end, value in (("", each.value), ("_low", each.low), ("_high", each.high))
+    }
+
+
+def at_least(value: int | None, low: int, default: int, option: str) -> int:
+    """An optional whole number.  Raises UsageError below ``low``."""
+    if value is not None and value < low:
+        raise UsageError(f"{option} must be >= {low} (got {value})")
+    return default if value is None else value
+
+
+def whole_words(n: int) -> int:
+    """How many words laws are computed for by default: all, or as many as are affordable."""
+    return n if float(n) * n <= _AFFORDABLE else max(500, int(_AFFORDABLE / n))
+
+
+def random_words(n: int, count: int, key: bytes) -> Ids:
+    """``count`` different words, every set equally likely, ascending; all for 0 or count >= n."""
+    if count == 0 or count >= n:
+        return np.arange(n)
+    order = np.argsort(randomness.streams_for(key, [0], [n]).bits("words")[:, 0], kind="stable")
+    return np.sort(order[:count])

@@ -1,0 +1,1 @@
+"""Whether a mechanism keeps its guarantee: certificates, draws, the configuration."""

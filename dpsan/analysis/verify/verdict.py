@@ -1,0 +1,288 @@
+"""Does a mechanism keep its guarantee on this vocabulary: certificates, and draws to refute them.
+
+Knows sanitizers, certificates and claims.  Must not know command lines.  A certificate or a proof
+can say *kept*; draws through the same code as ``rewrite`` can only say *violated*.  Both are about
+words that are drawn; the verdict is about the whole configuration, so settings with infinite loss
+decide first.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
+from dpsan.analysis.verify.lower_bounds import Finding, Question, search
+from dpsan.errors import UsageError
+from dpsan.privacy import randomness
+from dpsan.privacy.certificate import Certificate, certify
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["Verdict", "Verification", "claim_of", "probe_words", "verify"]
+
+_TOLERANCE: Final = 1e-9
+"""Nats by which a float64 certificate may exceed a claim that it equals."""
+_SURVEYED: Final = 20_000
+"""Words among which the extreme ones are looked for."""
+
+
+class Verdict(StrEnum):
+    """Outcome of a verification."""
+
+    KEPT = "kept"
+    VIOLATED = "violated"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was claimed, certified and seen.
+
+    Claim and certificates are about words that are drawn; ``exposures`` are what the settings add.
+    """
+
+    verdict: Verdict
+    method: str
+    """The strongest method that applied."""
+    claimed: Claim
+    certified: float | None
+    """Upper bound of the LDP epsilon by that method; None where there is none."""
+    certified_metric: float | None
+    certified_slack: float
+    """Nats that rounding adds to ``certified_metric`` times the distance."""
+    certified_delta: float | None
+    """Smallest delta with which the claimed epsilon holds."""
+    empirical: Finding
+    event: tuple[str, ...]
+    """Outputs of the empirical event that are words of the vocabulary."""
+    other: int
+    """How many outputs of that event are none: an unknown word or a capital left as it was."""
+    exposures: tuple[Exposure, ...]
+    """Settings with infinite loss."""
+    seconds: float
+
+
+def claim_of(guarantee: Guarantee) -> Claim:
+    """What is put to the test: the guarantee dpsan vouches for, else the published claim."""
+    if guarantee.status is Status.PROVED or guarantee.claimed is None:
+        if guarantee.metric == "euclidean" and guarantee.epsilon_metric is not None:
+            return Claim(guarantee.epsilon_metric, guarantee.delta, guarantee.metric)
+        return Claim(guarantee.epsilon_ldp, guarantee.delta)
+    return guarantee.claimed
+
+
+def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
+    """Row numbers where violations hide, most telling first, without repetition.
+
+    Nearest pairs, farthest pairs, isolated words, hubs, frequent words.
+
+    Args:
+        words: how many at most.
+    """
+    n = min(space.n, _SURVEYED)
+    ids = np.arange(n)
+    k = min(4, space.n)
+    found, distances = space.search(space.points(ids), k)
+    nearest = distances[:, 1] if k > 1 else np.zeros(n)
+    by_gap = np.argsort(nearest, kind="stable")
+    hubs = np.argsort(-np.bincount(found[:, 1:].ravel(), minlength=space.n), kind="stable")
+    far = []
+    here = int(by_gap[-1])
+    for _ in range(4):  # a walk to ever farther words ends at the diameter, or near it
+        there = int(np.argmax(space.distances(np.array([here]))[0]))
+        far += [here, there]
+        here = there
+    # Long vectors in unlike directions are far apart too.
+    norms = np.linalg.norm(space.vectors[:n] - space.centroid, axis=1)
+    far += np.argsort(-norms, kind="stable")[: words // 4].tolist()
+    close = [int(w) for row in by_gap[:words] for w in (row, found[row, min(1, k - 1)])]
+    isolated = by_gap[::-1][:words].tolist()
+    out: dict[int, None] = {}
+    for group in zip(close, isolated, hubs.tolist(), range(n), strict=False):
+        out.update(dict.fromkeys(far[:2]))
+        far = far[2:]
+        out.update(dict.fromkeys(group))
+        if len(out) >= words:
+            break
+    return np.array(list(out)[:words], dtype=np.int64)
+
+
+def _inputs(sanitizer: Sanitizer, words: int) -> tuple[list[str], NDArray[np.int64]]:
+    """Strings to put in, and the input of the mechanism that each stands for."""
+    space = sanitizer.space
+    ids = probe_words(space, words)
+    keys = sanitizer.embeddings.index_to_key
+    # Words that the tokenizer takes apart would be several words to the mechanism.
+    single = [w for w in ids.tolist() if sanitizer.input_of(keys[w]) == w]
+    inputs = [keys[w] for w in single]
+    rows = list(single)
+    cased = next((w for w in single if sanitizer.input_of(keys[w].capitalize()) == w), None)
+    if cased is not None and keys[cased] != keys[cased].capitalize():
+        inputs.append(keys[cased].capitalize())
+        rows.append(cased)
+    for word in (*unknown_words(sanitizer), *sorted(sanitizer.spec.keep)[:2]):
+        inputs.append(word)
+        row = sanitizer.input_of(word)
+        rows.append(space.n if row is None or row < 0 else row)
+    return inputs, np.array(rows, dtype=np.int64)
+
+
+def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Callable[..., float]:
+    """The loss that the claim permits between two inputs, by their positions."""
+    space, guarantee = sanitizer.space, sanitizer.guarantee
+    points = space.points(rows)
+    unknown = rows == space.n
+    # ⊥ is the centroid for mechanisms that add noise to points; for laws over the vocabulary it
+    # counts as half a diameter from every word.
+    table = sanitizer.mechanism.family == "table"
+
+    def allowed(x: int, y: int) -> float:
+        if claim.metric != "euclidean":
+            return claim.epsilon
+        if rows[x] == rows[y]:
+            return 0.0
+        distance = float(np.linalg.norm(points[x] - points[y]))
+        if table and unknown[x] != unknown[y]:
+            distance = space.diameter / 2
+        if guarantee.status is Status.PROVED:
+            return guarantee.epsilon(distance)
+        return claim.epsilon * distance
+
+    return allowed
+
+
+def _direction(
+    sanitizer: Sanitizer, rows: NDArray[np.int64]
+) -> Callable[[int, int, Sequence[str]], NDArray[np.float64]]:
+    """How far each output lies from one input in the direction of the other."""
+    space, row_of = sanitizer.space, sanitizer.embeddings.key_to_index
+    points = space.points(rows)
+
+    def direction(x: int, y: int, outputs: Sequence[str]) -> NDArray[np.float64]:
+        # Other strings than words (kept, masked, re-cased) count as the centroid.
+        ids = np.array([row_of.get(output, space.n) for output in outputs], dtype=np.int64)
+        return np.asarray(vectors(ids) @ (points[x] - points[y]), dtype=np.float64)
+
+    held: dict[int, NDArray[np.float64]] = {}
+
+    def vectors(ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        if len(ids) not in held:
+            held.clear()
+            held[len(ids)] = space.points(ids)
+        return held[len(ids)]
+
+    return direction
+
+
+def verify(
+    sanitizer: Sanitizer,
+    *,
+    words: int = 40,
+    draws: int = 100_000,
+    confidence: float = 0.999,
+    progress: Callable[[int], None] | None = None,
+) -> Verification:
+    """Verify the guarantee of a sanitizer's mechanism on its vocabulary.
+
+    Args:
+        sanitizer: with unknown words, letter case and keep-list as they would be used.
+        words: vocabulary words whose outputs are compared.
+        draws: budget of the empirical bound.
+        confidence: of the empirical bound.
+        progress: told the number of draws made since the last call.
+
+    Raises:
+        UsageError: a sanitizer with a seed, whose draws are public.
+    """
+    if sanitizer.seeded:
+        raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
+    started = time.perf_counter()
+    guarantee, space = sanitizer.guarantee, sanitizer.space
+    claim = claim_of(guarantee)
+    certificate = certify(sanitizer.mechanism, space)
+    inputs, rows = _inputs(sanitizer, words)
+
+    def draw(text: str, count: int, phase: int) -> Sequence[str]:
+        return list(map(str, sanitizer.sanitize([text] * count, randomness.new_key()).lines))
+
+    question = Question(
+        inputs, _allowed(sanitizer, claim, rows), claim.delta, _direction(sanitizer, rows)
+    )
+    finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
+    method, upper, per_unit, slack, delta = _upper(claim, certificate, guarantee)
+    exposed = exposures(sanitizer, confidence)
+    words_of = sanitizer.embeddings.key_to_index
+    event = tuple(output for output in finding.event if output in words_of)
+    return Verification(
+        _whole(_verdict(claim, guarantee, certificate, finding), claim, exposed),
+        method,
+        claim,
+        None if upper is None or math.isinf(upper) else upper,
+        per_unit,
+        slack,
+        delta,
+        finding,
+        event,
+        len(finding.event) - len(event),
+        exposed,
+        time.perf_counter() - started,
+    )
+
+
+def _upper(
+    claim: Claim, certificate: Certificate | None, guarantee: Guarantee
+) -> tuple[str, float | None, float | None, float, float | None]:
+    """Method, LDP epsilon, metric epsilon and slack, delta at the claimed epsilon, if known."""
+    found: Certificate | Guarantee = certificate or guarantee
+    if certificate is not None:
+        method = certificate.method
+    elif guarantee.status is Status.PROVED:
+        method = "analytic: closed form"
+    elif guarantee.delta or not math.isinf(guarantee.epsilon_ldp):
+        method, loss = "analytic: true guarantee", guarantee.at(claim.epsilon)
+        if claim.metric is None and loss.epsilon <= claim.epsilon:
+            return method, loss.epsilon, None, 0.0, loss.delta
+        return method, guarantee.epsilon_ldp, None, 0.0, None
+    else:
+        return "empirical only", None, None, 0.0, None
+    return method, found.epsilon_ldp, found.epsilon_metric, found.slack, found.delta
+
+
+def _whole(verdict: Verdict, claim: Claim, exposed: Sequence[Exposure]) -> Verdict:
+    """The verdict on the configuration, from that on the words that are drawn."""
+    if any(each.probability > claim.delta for each in exposed):
+        return Verdict.VIOLATED
+    return Verdict.INCONCLUSIVE if exposed and verdict is Verdict.KEPT else verdict
+
+
+def _verdict(
+    claim: Claim, guarantee: Guarantee, certificate: Certificate | None, finding: Finding
+) -> Verdict:
+    if finding.violated:
+        return Verdict.VIOLATED
+    if certificate is not None:
+        if claim.metric is not None and certificate.epsilon_metric is not None:
+            # Its slack is beside it, in nats, and printed; it is not an epsilon per unit.
+            kept = certificate.epsilon_metric <= claim.epsilon * (1 + _TOLERANCE)
+        elif claim.metric is not None:
+            kept = guarantee.status is Status.PROVED
+        else:
+            kept = certificate.epsilon_ldp <= claim.epsilon + _TOLERANCE + certificate.slack
+        if not kept and claim.delta and certificate.delta <= claim.delta * (1 + _TOLERANCE):
+            kept = True
+        return Verdict.KEPT if kept else Verdict.VIOLATED
+    if guarantee.status is Status.PROVED:
+        return Verdict.KEPT
+    true = guarantee.at(claim.epsilon).delta
+    if guarantee.status is Status.REFUTED and true > claim.delta * (1 + 1e-6):
+        return Verdict.VIOLATED  # the exact true delta at the claimed epsilon is larger
+    return Verdict.INCONCLUSIVE

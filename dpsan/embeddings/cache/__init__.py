@@ -1,0 +1,1 @@
+"""The cache on disk: entries that are verified whenever they are read."""

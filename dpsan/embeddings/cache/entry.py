@@ -1,0 +1,276 @@
+"""One entry of the cache on disk: arrays, string lists and JSON, written and verified.
+
+Knows the manifest and its grammar (see :mod:`dpsan.embeddings.cache.store`).  Must not know where entries stand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Container
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.cache import private_files as files
+from dpsan.embeddings.cache.private_files import DamagedError
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Entry",
+    "EntryInfo",
+    "directory_name",
+    "inspect",
+    "read_entry",
+    "read_manifest",
+    "write_entry",
+]
+
+FORMAT_VERSION: Final = 1
+
+_DTYPES: Final = frozenset(("<f2", "<f4", "<f8", "<i4", "<i8", "|u1", "<u4", "<u8", "|b1"))
+_KIND: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_MANIFEST: Final = "manifest.json"
+_MANIFEST_LIMIT: Final = 16 << 20
+_HEAD: Final = b'{"sha256":"'
+_MIDDLE: Final = b'","body":'
+_TAIL: Final = b"}\n"
+_BODY_START: Final = len(_HEAD) + 64 + len(_MIDDLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What is stored together under one key.
+
+    Raises:
+        ValueError: an array cannot be stored as it is, or the meta would come back different.
+        TypeError: the meta is no JSON.
+    """
+
+    arrays: dict[str, NDArray[Any]]
+    """C-contiguous, little-endian: float16/32/64, int32/64, uint8/32/64, bool; any shape."""
+    meta: dict[str, Any]
+    """JSON with string keys and lists, no tuples, no NaN."""
+    strings: dict[str, list[str]] = field(default_factory=dict)
+    """Any strings of any length, lone surrogates included."""
+
+    def __post_init__(self) -> None:
+        for name, array in self.arrays.items():
+            if array.dtype.str not in _DTYPES or not array.flags.c_contiguous:
+                raise ValueError(f"array '{name}' ({array.dtype}) cannot be stored as it is")
+        # Else the run that builds an entry would see another value than the runs that load it.
+        if json.loads(json.dumps(self.meta, allow_nan=False)) != self.meta:
+            raise ValueError("meta does not survive JSON")
+
+
+@dataclass(frozen=True)
+class EntryInfo:
+    """One line of the list of entries."""
+
+    kind: str
+    key: str
+    """Empty if the manifest cannot be read."""
+    bytes: int
+    created: str
+    """ISO 8601, UTC; empty if the manifest cannot be read."""
+    meta: dict[str, Any]
+    ok: bool
+    """Whether the manifest is whole and in its place; says nothing of the other files."""
+    name: str
+    """The directory's name."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """What a manifest says of one file."""
+
+    name: str
+    role: str
+    """``array`` or ``strings``."""
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    kind: str
+    key: str
+    created: str
+    meta: dict[str, Any]
+    files: tuple[_File, ...]
+
+
+def directory_name(kind: str, key: str) -> str:
+    """The name of an entry's directory.  Raises ValueError for a bad kind."""
+    if not _KIND.fullmatch(kind):
+        raise ValueError("kind: up to 64 of a-z, 0-9, _ and -, a letter first")
+    # JSON, because plain concatenation has two readings.
+    identity = json.dumps([FORMAT_VERSION, kind, key]).encode("ascii")
+    return f"{kind}-{hashlib.sha256(identity).hexdigest()}"
+
+
+def _frame(body: bytes) -> bytes:
+    """The manifest file: one JSON document that holds the SHA-256 of its own body's bytes."""
+    return b"".join((_HEAD, hashlib.sha256(body).hexdigest().encode(), _MIDDLE, body, _TAIL))
+
+
+def write_entry(fd: int, kind: str, key: str, entry: Entry) -> None:
+    """Write all files of an entry, the manifest last.
+
+    Raises:
+        OSError: one of them cannot be written.
+        ValueError: the manifest would be too long.
+    """
+    written: list[dict[str, Any]] = []
+
+    def write(name: str, role: str, data: NDArray[Any]) -> None:
+        sha256 = files.write_hashed(fd, _raw(len(written)), data)
+        about = {"dtype": data.dtype.str, "shape": data.shape, "size": data.nbytes}
+        written.append({"name": name, "role": role, **about, "sha256": sha256})
+
+    for name, array in entry.arrays.items():
+        write(name, "array", array)
+    for name, strings in entry.strings.items():
+        write(name, "strings", files.encode_strings(strings))
+    content = {
+        "format": FORMAT_VERSION,
+        "kind": kind,
+        "key": key,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "meta": entry.meta,
+        "files": written,
+    }
+    frame = _frame(json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii"))
+    if len(frame) > _MANIFEST_LIMIT:
+        raise ValueError(f"meta is too large: the manifest has {len(frame)} bytes")
+    files.write_hashed(fd, _MANIFEST, np.frombuffer(frame, dtype=np.uint8))
+    files.sync_directory(fd)
+
+
+def inspect(shelf: int, name: str, *, thorough: bool) -> tuple[EntryInfo, str | None]:
+    """What is known of an entry, and its problem; without ``thorough``, of its manifest only."""
+    manifest = problem = None
+    try:
+        with files.open_directory(name, shelf) as fd:
+            manifest = read_manifest(fd, name)
+            if thorough:
+                read_entry(fd, manifest)
+    except (OSError, DamagedError) as error:
+        problem = files.reason(error)
+    size = files.file_bytes(shelf, name)
+    if manifest is None:
+        return EntryInfo(name[: name.rindex("-")], "", size, "", {}, False, name), problem
+    m = manifest
+    return EntryInfo(m.kind, m.key, size, m.created, m.meta, True, name), problem
+
+
+def read_manifest(fd: int, name: str) -> _Manifest:
+    """The manifest in the directory of this name.
+
+    Raises:
+        DamagedError: it is absent, altered, of another format version or of another entry.
+    """
+    with files.open_file(_MANIFEST, fd) as (manifest_fd, size):
+        if not _BODY_START + len(_TAIL) <= size <= _MANIFEST_LIMIT:
+            raise DamagedError(f"{_MANIFEST}: {size} bytes")
+        memory = np.empty(size, dtype=np.uint8)
+        files.read_hashed(manifest_fd, memory)
+    frame = memory.tobytes()
+    body = frame[_BODY_START : -len(_TAIL)]
+    if frame != _frame(body):
+        raise DamagedError(f"{_MANIFEST}: SHA-256 differs")
+    manifest = _parse_manifest(body)
+    if directory_name(manifest.kind, manifest.key) != name:
+        raise DamagedError(f"{_MANIFEST}: of another entry")
+    return manifest
+
+
+def _parse_manifest(body: bytes) -> _Manifest:
+    """The manifest, every type and size in it checked.
+
+    Raises:
+        DamagedError: it is of another format version, or contradicts itself.
+    """
+    try:
+        content = json.loads(body)
+        if _typed(content["format"], int) != FORMAT_VERSION:
+            raise DamagedError(f"{_MANIFEST}: another format version")
+        listed = tuple(_parse_file(about) for about in _typed(content["files"], list))
+        if len({(file.role, file.name) for file in listed}) != len(listed):
+            raise ValueError("a name twice")
+        kind, key = _typed(content["kind"], str), _typed(content["key"], str)
+        directory_name(kind, key)  # refuses what is no kind
+        created, meta = _typed(content["created"], str), _typed(content["meta"], dict)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DamagedError(f"{_MANIFEST}: makes no sense") from error
+    return _Manifest(kind, key, created, meta, listed)
+
+
+def _parse_file(about: dict[str, Any]) -> _File:
+    name, role, dtype, sha256 = (_typed(about[k], str) for k in ("name", "role", "dtype", "sha256"))
+    shape = tuple(_typed(length, int) for length in _typed(about["shape"], list))
+    size = _typed(about["size"], int)
+    if role not in ("array", "strings") or dtype not in _DTYPES or min(shape, default=0) < 0:
+        raise ValueError("role, dtype or shape")
+    if role == "strings" and (dtype != "|u1" or len(shape) != 1):
+        raise ValueError("strings are bytes")
+    if math.prod(shape) * np.dtype(dtype).itemsize != size:
+        raise ValueError("size")
+    return _File(name, role, np.dtype(dtype), shape, size, sha256)
+
+
+_T = TypeVar("_T")
+
+
+def _typed(value: Any, expected: type[_T]) -> _T:
+    if type(value) is not expected:  # not isinstance: True is an int
+        raise TypeError(expected.__name__)
+    return value
+
+
+def _raw(position: int) -> str:
+    """A file's name on disk: never taken from a manifest."""
+    return f"{position}.raw"
+
+
+def read_entry(fd: int, manifest: _Manifest, only: Container[str] | None = None) -> Entry:
+    """Read and verify the files of an entry.
+
+    Args:
+        only: names of arrays and strings; default all.
+
+    Raises:
+        DamagedError: one of them is not what the manifest says.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    strings: dict[str, list[str]] = {}
+    for position, file in enumerate(manifest.files):
+        if only is not None and file.name not in only:
+            continue
+        raw = _raw(position)
+        with files.open_file(raw, fd) as (file_fd, size):
+            # Before memory is taken: a manifest must not promise more than there is.
+            if size != file.size:
+                raise DamagedError(f"{raw}: {size} bytes, expected {file.size}")
+            memory = _memory(file)
+            if files.read_hashed(file_fd, memory.reshape(-1).view(np.uint8)) != file.sha256:
+                raise DamagedError(f"{raw}: SHA-256 differs")
+        if file.role == "array":
+            arrays[file.name] = memory
+        else:
+            strings[file.name] = files.decode_strings(memory)
+    return Entry(arrays, manifest.meta, strings)
+
+
+def _memory(file: _File) -> NDArray[Any]:
+    try:
+        return np.empty(file.shape, dtype=file.dtype)
+    except (ValueError, OverflowError) as error:  # too many or too long dimensions
+        raise DamagedError(f"{_MANIFEST}: impossible shape") from error

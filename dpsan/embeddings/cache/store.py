@@ -1,0 +1,277 @@
+"""The on-disk store of vectors and tables: entries of arrays, string lists and JSON.
+
+Knows directories, digests and atomic writing.  Must not know mechanisms or embeddings.
+
+An entry is a directory ``<root>/v1/<kind>-<sha256 of version, kind, key>/`` (0700, files 0600)::
+
+    0.raw 1.raw ...   the bytes of one array each, C order, little-endian; a list of strings is
+                      an array too: uint64 count and lengths, then the text as UTF-8
+    manifest.json     {"sha256":"<of the body>","body":{format, kind, key, created, meta, files}}:
+                      name, role, dtype, shape, size and SHA-256 of every file; written last
+
+It is written under a temporary name, synced and renamed, so it is complete or absent.  Readers take
+no lock; every load verifies owner, type, size and SHA-256 of what it hands out, and anything that
+does not fit counts as absent.  The files are read, not mapped: a truncated map kills the process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from dpsan.embeddings.cache import private_files as files
+from dpsan.embeddings.cache.entry import (
+    FORMAT_VERSION,
+    Entry,
+    EntryInfo,
+    directory_name,
+    inspect,
+    read_entry,
+    read_manifest,
+    write_entry,
+)
+from dpsan.embeddings.cache.private_files import DamagedError
+from dpsan.errors import CacheError
+
+__all__ = ["FORMAT_VERSION", "Entry", "EntryInfo", "Store"]
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
+_LOCK_SUFFIX: Final = ".lock"
+_WAIT_BEFORE_NOTE: Final = 2.0  # seconds
+
+
+class Store:
+    """A directory of entries, each under a kind and a key.
+
+    Args:
+        root: the directory, created 0700 when first needed; default ``DPSAN_CACHE_DIR``, else the
+            user's cache directory.
+        note: told in one line what went wrong with the cache and did not stop the run.
+    """
+
+    def __init__(self, root: Path | None = None, note: Callable[[str], None] | None = None) -> None:
+        self.root: Final = (root or _default_root()).absolute()
+        self._path: Final = self.root / f"v{FORMAT_VERSION}"
+        self._note: Final = note or (lambda _line: None)
+
+    def load(self, kind: str, key: str, only: Container[str] | None = None) -> Entry | None:
+        """The entry, verified, or None if there is none; a damaged one is noted and counts as none.
+
+        Args:
+            kind: a short lower-case name, part of the directory's name.
+            key: all that the entry depends on; it is stored, so no input text.
+            only: names of what is read, verified and returned; default all of it.
+
+        Raises:
+            ValueError: a bad kind.
+        """
+        try:
+            entry, problem = self._look(kind, key, only)
+        except CacheError as error:
+            self._note(f"{error}; going on without it")
+            return None
+        if problem:
+            self._note(problem)
+        return entry
+
+    def save(self, kind: str, key: str, entry: Entry) -> None:
+        """Write an entry, complete or not at all, in place of one with the same kind and key.
+
+        Raises:
+            CacheError: it cannot be written.
+            ValueError: a bad kind, or more meta than a manifest holds.
+        """
+        name = directory_name(kind, key)
+        with self._shelf("written", create=True) as shelf:
+            files.sweep(shelf)
+            with files.temporary_directory(shelf) as (temporary, fd):
+                write_entry(fd, kind, key, entry)
+                files.move_into_place(shelf, temporary, name)
+            files.sync_directory(shelf)
+
+    def get(self, kind: str, key: str, build: Callable[[], Entry]) -> Entry:
+        """The stored entry, else the built one, which is stored; concurrent callers build once.
+
+        A cache that cannot be read or written is noted in one line and never fails the run.
+
+        Args:
+            kind: as for :meth:`load`.
+            key: as for :meth:`load`.
+            build: called at most once; what it raises is passed on.
+
+        Raises:
+            ValueError: as for :meth:`load` and :meth:`save`.
+        """
+        try:
+            entry, _ = self._look(kind, key)
+            if entry is not None:
+                return entry
+            with self._shelf("written", create=True):
+                pass  # the lock lives in it
+        except CacheError as error:
+            self._note(f"{error}; going on without it")
+            return build()
+        with self._turn(kind, key):
+            # Whoever had the lock before us has stored the entry by now.
+            entry = self.load(kind, key)
+            if entry is None:
+                entry = build()
+                try:
+                    self.save(kind, key, entry)
+                except CacheError as error:
+                    self._note(f"{error}; going on without it")
+            return entry
+
+    def entries(self, kind: str | None = None) -> list[EntryInfo]:
+        """All entries by name; reads manifests only.
+
+        Args:
+            kind: only entries of this kind.
+
+        Raises:
+            CacheError: the directory is there but cannot be used.
+        """
+        return [info for info, _ in self._survey(thorough=False, kind=kind)]
+
+    def check(self) -> list[tuple[EntryInfo, str | None]]:
+        """All entries by name, each read and verified as a load would, with its problem or None.
+
+        Raises:
+            CacheError: the directory is there but cannot be used.
+        """
+        return self._survey(thorough=True)
+
+    def clear(self, prefix: str = "", *, kind: str | None = None) -> tuple[int, int]:
+        """Remove entries, and all that is of no use: damaged entries, temporaries, free locks.
+
+        Args:
+            prefix: only entries whose key begins with it.
+            kind: only entries of this kind.
+
+        Returns:
+            Number of entries removed, and bytes freed in all.
+
+        Raises:
+            CacheError: the directory is there but cannot be used.
+        """
+        count = freed = 0
+        chosen = [
+            info
+            for info in self.entries()
+            if not info.ok or (info.key.startswith(prefix) and kind in (None, info.kind))
+        ]
+        if not os.path.lexists(self._path):
+            return count, freed
+        with self._shelf("cleared") as shelf:
+            for info in chosen:
+                with suppress(FileNotFoundError):  # someone else clears too
+                    files.discard(shelf, info.name)
+                    count += 1
+                    freed += info.bytes
+            freed += files.sweep(shelf, young_too=True)
+            for name in files.names(shelf):
+                if name.endswith(_LOCK_SUFFIX):
+                    _remove_lock(self._path / name)
+        return count, freed
+
+    @contextmanager
+    def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[int]:
+        """Descriptor of the directory of this format version; turns the body's errors into ours.
+
+        Raises:
+            CacheError: the directory, or something done in it, failed.
+        """
+        try:
+            if create:
+                files.make_private(self._path)
+            with files.open_directory(self._path) as fd:
+                yield fd
+        except (OSError, DamagedError, MemoryError) as error:
+            why = files.reason(error)
+            raise CacheError(f"cache {self._path} cannot be {what_for}: {why}") from error
+
+    @contextmanager
+    def _turn(self, kind: str, key: str) -> Iterator[None]:
+        """Wait until nobody else builds this entry; where locks do not work, do not wait."""
+        from filelock import FileLock, Timeout
+
+        name = directory_name(kind, key)
+        lock = FileLock(self._path / f"{name}{_LOCK_SUFFIX}", mode=0o600)
+        # Without the lock two processes may both build: double work, the same result.
+        with suppress(OSError, NotImplementedError):
+            try:
+                lock.acquire(timeout=_WAIT_BEFORE_NOTE)
+            except Timeout:
+                self._note(f"waiting for another process that builds cache entry {_short(name)}")
+                lock.acquire()
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                lock.release()
+
+    def _look(
+        self, kind: str, key: str, only: Container[str] | None = None
+    ) -> tuple[Entry | None, str]:
+        """The entry if there is a good one, and a line about it if there is a bad one.
+
+        Raises:
+            CacheError: the directory is there but cannot be used.
+            ValueError: as for :meth:`load`.
+        """
+        name = directory_name(kind, key)
+        if not os.path.lexists(self._path):
+            return None, ""
+        problem = ""
+        with self._shelf("read") as shelf:
+            for _ in range(4):
+                before = files.identity(shelf, name)
+                if before is None:
+                    return None, ""
+                try:
+                    with files.open_directory(name, shelf) as fd:
+                        manifest = read_manifest(fd, name)
+                        return read_entry(fd, manifest, only), ""
+                except (OSError, DamagedError) as error:
+                    problem = files.reason(error)
+                # If it was replaced or cleared meanwhile, we saw half of each: look again.
+                if files.identity(shelf, name) == before:
+                    break
+        return None, f"cache entry {_short(name)} damaged ({problem}), rebuilding"
+
+    def _survey(
+        self, *, thorough: bool, kind: str | None = None
+    ) -> list[tuple[EntryInfo, str | None]]:
+        if not os.path.lexists(self._path):
+            return []
+        with self._shelf("read") as shelf:
+            return [
+                inspect(shelf, name, thorough=thorough)
+                for name in files.names(shelf)
+                if _NAME.fullmatch(name) and kind in (None, name[: name.rindex("-")])
+            ]
+
+
+def _default_root() -> Path:
+    if chosen := os.environ.get("DPSAN_CACHE_DIR"):
+        return Path(chosen)
+    import platformdirs
+
+    return platformdirs.user_cache_path("dpsan")
+
+
+def _short(name: str) -> str:
+    """A directory name for messages."""
+    return name[: name.rindex("-") + 13]
+
+
+def _remove_lock(path: Path) -> None:
+    from filelock import FileLock
+
+    # Timeout is an OSError: somebody holds it and builds.
+    with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
+        path.unlink()

@@ -1,0 +1,113 @@
+"""One mechanism in words and numbers: what it is, what is claimed, what is true.
+
+Knows docstrings, the bibliography and guarantees.  Must not know how it is shown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import textwrap
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.base import Mechanism
+from dpsan.privacy.guarantee import Guarantee
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["bibtex", "numbers", "parameter_rows", "sections"]
+
+
+def sections(name: str) -> dict[str, str]:
+    """The parts of a mechanism's docstring by heading, unindented; ``Summary`` is the first."""
+    docstring = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
+    first, _, rest = docstring.partition("\n")
+    out = {"Summary": first.partition(": ")[2]}
+    parts = re.split(r"^([A-Z][\w ]*)\n", rest, flags=re.MULTILINE)
+    for heading, body in zip(parts[1::2], parts[2::2], strict=True):
+        out[heading] = textwrap.dedent(body).strip("\n")
+    return out
+
+
+@cache
+def _bibliography() -> dict[str, str]:
+    text = (Path(__file__).parent / "mechanisms" / "bibliography.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{([^,]+),.*?^\}", text, re.MULTILINE | re.DOTALL)
+    bodies = re.findall(r"^@\w+\{[^,]+,.*?^\}", text, re.MULTILINE | re.DOTALL)
+    return dict(zip(entries, bodies, strict=True))
+
+
+def bibtex(source: str) -> list[str]:
+    """The BibTeX entries that a mechanism's source names."""
+    known = _bibliography()
+    return [known[word] for word in re.findall(r"[\w]+", source) if word in known]
+
+
+def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[str, Any]]:
+    """The parameters besides epsilon: name, value or default, unit, domain, help."""
+    kind = MECHANISMS[name]
+    defaults = {key: about.default for key, about in kind.__dataclass_fields__.items()}
+    return [
+        {
+            "name": key,
+            "value": _plain(getattr(mechanism, key) if mechanism else defaults[key]),
+            "required": about.required,
+            "unit": about.unit,
+            "domain": about.domain(),
+            "help": about.help,
+        }
+        for key, about in kind.parameters().items()
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float, type(None))) else str(value)
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity: null means that no finite value holds."""
+    return None if value is None or math.isinf(value) else float(value)
+
+
+def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
+    """Claimed and true guarantee for these parameters on this vocabulary, as JSON values.
+
+    Keys: name, status, epsilon, epsilon_unit, delta, claimed, true, noise_scale, why, source,
+    parameters.  ``null`` in a guarantee means that no finite value holds.
+    """
+    guarantee: Guarantee = mechanism.guarantee(space)
+    claimed = guarantee.claimed
+    return {
+        "name": mechanism.name,
+        "status": str(mechanism.status),
+        "family": mechanism.family,
+        "epsilon": mechanism.epsilon,
+        "epsilon_unit": mechanism.epsilon_unit,
+        "delta": guarantee.at(mechanism.epsilon).delta
+        if mechanism.epsilon_unit == "nats"
+        else guarantee.delta,
+        "claimed": None
+        if claimed is None
+        else {
+            "epsilon": claimed.epsilon,
+            "delta": claimed.delta,
+            "metric": claimed.metric,
+        },
+        "true": {
+            "epsilon_metric": _finite(guarantee.epsilon_metric),
+            "metric": guarantee.metric,
+            "slack": guarantee.slack,
+            "epsilon_ldp": _finite(guarantee.epsilon_ldp),
+            "delta": guarantee.delta,
+            "infinite_loss_mass": guarantee.infinite_loss_mass,
+        },
+        "noise_scale": mechanism.noise_scale(space),
+        "why": guarantee.why,
+        "source": mechanism.source,
+        "parameters": {
+            row["name"]: row["value"] for row in parameter_rows(mechanism.name, mechanism)
+        },
+    }

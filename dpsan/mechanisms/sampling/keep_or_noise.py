@@ -1,0 +1,300 @@
+"""What the four published forms of [TLDP] share: keep a coordinate, or add noise to it.
+
+Knows tensors of coordinates.  Registers nothing: the registered names are in ``tldp_paper_*.py``.
+
+The law of one coordinate is q·(atom at x) + (1-q)·noise.  For two inputs that differ by the range
+in all I coordinates, an output that keeps any coordinate excludes the other input; the rest has
+mass A = (1-q)^I and the loss of I noises.  So delta(epsilon) = 1 - A + A·delta_noise(epsilon), in
+general 1 - ∫min(A f, e^epsilon A' g), which falls in A and A': the largest q of any input is worst,
+also where q depends on the word (weights).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.word_weights import FREQUENCY, NO_WEIGHTS, load, resolve
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism, Sampler, nearest, parameter
+from dpsan.privacy.grid import laplace_delta
+from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
+from dpsan.privacy.noise import gaussian, independent_laplace
+from dpsan.privacy.noise_formulas import gaussian_delta
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = [
+    "GAUSSIAN",
+    "LAPLACE",
+    "PARTS",
+    "Noise",
+    "PaperTensor",
+    "TensorSampler",
+    "WeightedTensor",
+    "atoms",
+    "keep_probability",
+    "line_lengths",
+    "true_delta",
+]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+PARTS: Final = 4096
+"""Words whose noise is held at once."""
+
+
+class Noise(NamedTuple):
+    """One of the paper's two noises, for range Delta and the claimed epsilon."""
+
+    scale: Callable[[float, float], float]
+    """(Delta, epsilon) -> b or sigma."""
+    mass: float
+    """1 / (scale · density at 0)."""
+    std: float
+    """Standard deviation / scale."""
+    draw: Callable[[Streams, int, float], Floats]
+    delta: Callable[[float, int], float]
+    """(claimed epsilon, I) -> delta of the noise alone at that epsilon, all shifts Delta."""
+
+
+def _laplace_scale(range_: float, epsilon: float) -> float:
+    return range_ / epsilon
+
+
+def _laplace_delta(epsilon: float, coordinates: int) -> float:
+    return laplace_delta(epsilon, epsilon, coordinates)
+
+
+def _gaussian_scale(range_: float, epsilon: float) -> float:
+    return range_ / math.sqrt(2 * epsilon)
+
+
+def _gaussian_delta(epsilon: float, coordinates: int) -> float:
+    # I shifts of Delta are one shift of sqrt(I)·Delta; Delta/sigma = sqrt(2 epsilon).
+    return gaussian_delta(epsilon, math.sqrt(2 * epsilon * coordinates))
+
+
+LAPLACE: Final = Noise(_laplace_scale, 2.0, math.sqrt(2), independent_laplace, _laplace_delta)
+GAUSSIAN: Final = Noise(_gaussian_scale, math.sqrt(2 * math.pi), 1.0, gaussian, _gaussian_delta)
+
+
+def keep_probability(noise: Noise, epsilon: float, range_: float, coordinates: int) -> float:
+    """The paper's p = e^(epsilon(1-I)) / (c + e^(epsilon(1-I))), c = 2b or sigma·sqrt(2 pi).
+
+    A probability divided by a density: p changes with the unit of the data.
+    """
+    odds = epsilon * (1 - coordinates) - math.log(noise.mass * noise.scale(range_, epsilon))
+    return 1 / (1 + math.exp(-odds)) if odds > -700 else math.exp(odds)
+
+
+def atoms(kept: float, coordinates: int) -> float:
+    """Probability that at least one coordinate comes out unchanged, 1 - (1-q)^I."""
+    return -math.expm1(coordinates * math.log1p(-kept)) if kept < 1 else 1.0
+
+
+def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> float:
+    """The delta with which the claimed epsilon is true, all coordinates ``range`` apart.
+
+    Args:
+        kept: largest probability q with which a coordinate is kept.
+    """
+    none = 1 - atoms(kept, coordinates)
+    return min(1.0, atoms(kept, coordinates) + none * noise.delta(epsilon, coordinates))
+
+
+def line_lengths(streams: Streams) -> Ids:
+    """For each word the number of words of its record, shape (m,); needs whole records."""
+    _, which, counts = np.unique(streams.records, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which], dtype=np.int64)
+
+
+class TensorSampler(Sampler):
+    """Keep each coordinate of a word or line, or add noise; then the nearest word.
+
+    Args:
+        space: points and words.
+        mechanism: the published form.
+    """
+
+    whole_records: ClassVar[bool] = True
+
+    def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
+        self.space, self.mechanism = space, mechanism
+        self.range = mechanism.coordinate_range(space)
+        self.plain = 1 - mechanism.word_weights(space)
+
+    def kept(self, words: int) -> float:
+        """The paper's p for a tensor of so many words."""
+        mechanism = self.mechanism
+        return keep_probability(
+            mechanism.noise, mechanism.epsilon, self.range, words * self.space.d
+        )
+
+    def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
+        """The noisy tensor, (m, d): what the paper releases.
+
+        Args:
+            words: for each word how many its tensor has.
+        """
+        noise, d = self.mechanism.noise, self.space.d
+        points = self.space.points(ids)
+        sizes, which = np.unique(words, return_inverse=True)
+        p = np.array([self.kept(size) for size in sizes.tolist()])[which]
+        keep = streams.uniform("keep", d) < (p * self.plain[ids])[:, None]
+        scale = noise.scale(self.range, self.mechanism.epsilon)
+        return np.where(keep, points, points + noise.draw(streams, d, scale))
+
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        """See :class:`Sampler`."""
+        out = np.empty(len(ids), dtype=np.int64)
+        words = np.ones_like(out) if self.mechanism.tensor == "word" else line_lengths(streams)
+        at = 0
+        for part in streams.chunks(PARTS):
+            here = slice(at, at + len(part))
+            points = self.release(ids[here], words[here], part)
+            out[here] = nearest(self.space, points, part)
+            at += len(part)
+        return out
+
+
+@dataclass(frozen=True)
+class PaperTensor(Mechanism):
+    """Algorithms 1 and 2 of the paper on a word or a line."""
+
+    family: ClassVar[str] = "tensor"
+    status: ClassVar[Status] = Status.REFUTED
+    epsilon_unit: ClassVar[str] = "nats"
+    noise: ClassVar[Noise]
+
+    tensor: str = parameter(
+        "word", "what is one tensor: a word, or a whole line", convert=str, words=("word", "line")
+    )
+    range: float | str = parameter(
+        "auto",
+        "range Delta of a coordinate; auto: the largest of this vocabulary",
+        convert=float,
+        unit="coordinate",
+        low=0,
+        open_low=True,
+        words=("auto",),
+    )
+    words: int = parameter(
+        64,
+        "length of the line that the statement speaks of",
+        convert=int,
+        unit="words",
+        low=1,
+        high=4096,
+    )
+
+    def coordinate_range(self, space: MetricSpace) -> float:
+        """Delta: max - min of a coordinate over all inputs, the largest of all coordinates.
+
+        Raises:
+            UsageError: the given range is smaller than that.
+        """
+        vectors = space.vectors  # ⊥ is their mean: inside
+        spread = vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)
+        least = float(spread.max()) * (1 + 2.0**-50)  # safe side
+        if isinstance(self.range, str):
+            return least or 1.0
+        if self.range < least * (1 - 1e-5):  # the value in the message, typed back, is accepted
+            raise UsageError(
+                f"range must be >= {least:.6g}, the range of this vocabulary (got {self.range:g})"
+            )
+        return max(self.range, least)
+
+    def word_weights(self, space: MetricSpace) -> Floats:
+        """Weight w of each input, shape (n + 1,): kept with p(1-w)."""
+        return np.zeros(space.n + 1)
+
+    @abstractmethod
+    def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
+        """A true (epsilon, delta) of a tensor with this largest probability to keep."""
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """The truth for one word.
+
+        Of a line of l words only d coordinates belong to one word; it keeps them with the p of
+        I = l·d, which is largest for l = 1: the statement for a single word covers all lines.
+        """
+        range_, d = self.coordinate_range(space), space.d
+        lightest = 1 - float(self.word_weights(space).min())
+
+        def kept(coordinates: int) -> float:
+            return keep_probability(self.noise, self.epsilon, range_, coordinates) * lightest
+
+        def found(coordinates: int) -> float:
+            return true_delta(self.noise, self.epsilon, kept(coordinates), coordinates)
+
+        q = kept(d)
+        epsilon, delta = self.truth(q, d)
+        why = (
+            f"a kept coordinate excludes every other value (mass {atoms(q, d):.3g} over the {d} "
+            f"coordinates of a word, in the released tensor) and {d} noises add up; true delta at "
+            f"the claimed epsilon: {found(d):.4f}"
+        )
+        if self.tensor == "line":
+            size = self.words * d
+            bound, rest = self.truth(kept(size), size)
+            why += f"; of a line of {self.words} words, {size} coordinates: {found(size):.4f}"
+            if bound != self.epsilon:
+                why += f", or epsilon {bound:g} with delta {rest:.3g}"
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=epsilon,
+            delta=delta,
+            infinite_loss_mass=atoms(q, d),
+            at_claim=Loss(self.epsilon, found(d)),
+            claimed=Claim(self.epsilon),
+            why=why,
+            source=self.source,
+        )
+
+    def noise_scale(self, space: MetricSpace) -> float | None:
+        """Of the noise where it is added."""
+        return self.noise.std * self.noise.scale(self.coordinate_range(space), self.epsilon)
+
+    def prepare(self, space: MetricSpace) -> TensorSampler:
+        """A tensor sampler."""
+        return TensorSampler(space, self)
+
+    def laplace_truth(self, kept: float, coordinates: int) -> tuple[float, float]:
+        """(I·epsilon, 1-(1-q)^I): the noise densities differ by at most e^(I epsilon)."""
+        return coordinates * self.epsilon, atoms(kept, coordinates)
+
+    def gaussian_truth(self, kept: float, coordinates: int) -> tuple[float, float]:
+        """The claimed epsilon with its exact delta: Gaussian loss is unbounded."""
+        return self.epsilon, true_delta(self.noise, self.epsilon, kept, coordinates)
+
+
+@dataclass(frozen=True)
+class WeightedTensor(PaperTensor):
+    """The same with p(1-w): words of weight near 1 are almost never kept."""
+
+    weights: str = parameter(
+        FREQUENCY,
+        f"weight of each word: '{FREQUENCY}', '{NO_WEIGHTS}' or a file of word TAB weight",
+        convert=str,
+    )
+    listed: tuple[float, ...] | None = field(default=None, repr=False)
+    """Weights of all words, read from the file."""
+
+    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
+        """See :class:`Mechanism`."""
+        if self.weights in (FREQUENCY, NO_WEIGHTS):
+            return self
+        values: list[Any] = load(self.weights, rows()).tolist()
+        return replace(self, listed=tuple(values))
+
+    def word_weights(self, space: MetricSpace) -> Floats:
+        """See :class:`PaperTensor`."""
+        return resolve(self.weights, self.listed, space.counts, space.n)

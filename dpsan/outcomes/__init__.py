@@ -1,0 +1,1 @@
+"""What comes out for a word, and what a reader concludes from it."""

@@ -1,0 +1,202 @@
+"""Choosing epsilon, and free parameters, by what they do on a vocabulary.
+
+Knows mechanisms, spaces and public draws.  Must not know strings of text or command lines.
+
+Only the public vocabulary is looked at, with public keys: nothing here is private or needs to be,
+and results are repeatable.  Every epsilon errs on the private side: what is achieved, or its upper
+confidence limit where it comes from draws, does not exceed what was wanted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.calibrate.losses import epsilon_for_loss
+from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
+from dpsan.outcomes.calibrate.root import TOLERANCE, solve
+from dpsan.outcomes.calibrate.target import Aim, Calibration, Draft, Target, per_nat
+from dpsan.space.metric_space import MetricSpace
+
+Ids = NDArray[np.int64]
+Told = Callable[[str], None]
+"""Told what is tried next: an epsilon, or parameters."""
+
+__all__ = ["Aim", "Calibration", "Draft", "Target", "calibrate", "epsilon_for_ldp", "maximize"]
+
+
+def calibrate(
+    draft: Draft,
+    space: MetricSpace,
+    target: Target,
+    wanted: float,
+    told: Told = lambda _: None,
+) -> Calibration:
+    """Find the epsilon of a mechanism that reaches a target, on the private side.
+
+    Args:
+        draft: the mechanism and its other parameters.
+        space: the vocabulary.
+        target: what to reach.
+        wanted: its value.
+        told: what is tried.
+
+    Raises:
+        UsageError: a value outside its domain, or out of reach.
+    """
+
+    def trying(epsilon: float) -> None:
+        told(f"epsilon {epsilon:g}")
+
+    started = time.perf_counter()
+    target.check(wanted)
+    draft.anywhere(space)  # parameters are checked before the slow part
+    if target in (Target.UNCHANGED, Target.CLOSE):
+        epsilon, achieved, interval, exact = _for_share(draft, space, target, wanted, trying)
+    else:
+        epsilon, achieved, exact = epsilon_for_loss(draft, space, target, wanted, told=trying)
+        interval = (achieved, achieved)
+    seconds = time.perf_counter() - started
+    mechanism = draft.at(epsilon)
+    return Calibration(mechanism, target, wanted, achieved, interval, exact, seconds)
+
+
+def epsilon_for_ldp(
+    draft: Draft, space: MetricSpace, wanted: float, told: Told = lambda _: None
+) -> float:
+    """The epsilon of a mechanism whose certified LDP epsilon is ``wanted``, or up to 0.2 % below.
+
+    Stored with the space, as is its certificate.
+
+    Raises:
+        UsageError: the mechanism has no certified LDP epsilon, or not this one.
+    """
+    Target.EPSILON_LDP.check(wanted)
+
+    def trying(epsilon: float) -> None:
+        told(f"epsilon {epsilon:g}")
+
+    return epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted, told=trying)[0]
+
+
+def _for_share(
+    draft: Draft,
+    space: MetricSpace,
+    target: Target,
+    wanted: float,
+    told: Callable[[float], None],
+) -> tuple[float, float, tuple[float, float], bool]:
+    """Epsilon, the share it gives, the share's interval, and whether that is exact."""
+    outputs = Outputs(space, draft.anywhere(space)[0])
+
+    def search(ids: Ids, aim: float, start: float, step: float | None) -> tuple[float, float]:
+        # Finer than a third of the standard error is noise.
+        noise = 0.0 if ids is outputs.many and outputs.exact else 0.3 / math.sqrt(aim * len(ids))
+        return solve(
+            lambda epsilon: outputs.shares([target], draft.at(epsilon), ids)[0],
+            aim,
+            start,
+            what=f"{target} {wanted:g}",
+            tolerance=max(TOLERANCE, noise),
+            step=step,
+            told=told,
+        )
+
+    epsilon = per_nat(draft, space)  # shares rise from there
+    step: float | None = math.log(2 if target is Target.CLOSE else 3)
+    error = math.sqrt(wanted * (1 - wanted) / len(outputs.many))
+    # The upper limit is 3 standard errors above the estimate; estimate and search both err.
+    margin = 0.0 if outputs.exact else 5 * error
+    for attempt in range(ATTEMPTS):
+        aim = max(wanted - margin, wanted / 2 ** (attempt + 1))
+        if step is not None and len(outputs.some) < len(outputs.many):
+            epsilon, step = search(outputs.some, aim, epsilon, step)[0], None
+        epsilon, share = search(outputs.many, aim, epsilon, step)
+        if outputs.exact:
+            return epsilon, share, (share, share), True
+        (found,) = outputs.confirm([target], draft.at(epsilon), attempt)
+        if found[2] <= wanted:
+            return epsilon, found[0], found[1:], False
+        margin, step = margin + 2 * (found[2] - wanted) + error, None
+    raise UsageError(f"{target} {wanted:g} is too small for {outputs.draws} draws to confirm")
+
+
+def maximize(
+    draft: Draft, space: MetricSpace, epsilon: float, aim: Aim, told: Told = lambda _: None
+) -> Calibration:
+    """Choose the free parameters of a mechanism at an epsilon; those given stay.
+
+    Every combination of the kind's ``tunable`` is tried on the same words and random numbers.
+    The guarantee allows it: only public data is looked at.
+
+    Raises:
+        UsageError: nothing is free, or no combination works.
+    """
+    started = time.perf_counter()
+    mechanism = draft.at(epsilon)
+    free = {name: grid for name, grid in draft.kind.tunable.items() if name not in draft.values}
+    if not free:
+        raise UsageError(f"{draft.kind.name} has no free parameter to choose")
+    outputs = Outputs(space, mechanism)
+    count = max(500, outputs.draws // 10)
+    best: tuple[float, Mechanism, dict[str, Any]] | None = None
+    error: UsageError | None = None
+    for combination in product(*free.values()):
+        chosen = dict(zip(free, combination, strict=True))
+        told(" ".join(f"{name}={value}" for name, value in chosen.items()))
+        try:
+            mechanism = draft.at(epsilon, chosen)
+            if aim is Aim.SIMILARITY:
+                score = outputs.similarity(mechanism, count)
+            else:
+                ids = outputs.words(count)
+                score = min(_split(*outputs.shares(_SPLIT, mechanism, ids)))
+        except UsageError as caught:  # sizes that this vocabulary is too small for
+            error = error or caught
+            continue
+        if best is None or score > best[0] + 1e-12:
+            best = score, mechanism, chosen
+    if best is None:
+        raise error or AssertionError
+    _, mechanism, chosen = best
+    shares: tuple[float, ...] = ()
+    if aim is Aim.SIMILARITY:
+        achieved, *limits = outputs.confirm_similarity(mechanism)
+    else:
+        shares, limits = _confirm_split(outputs, mechanism)
+        achieved = min(shares)
+    interval = (limits[0], limits[1])
+    seconds = time.perf_counter() - started
+    return Calibration(
+        mechanism, aim, None, achieved, interval, outputs.exact, seconds, chosen, shares
+    )
+
+
+_SPLIT = (Target.UNCHANGED, Target.CLOSE)
+
+
+def _split(unchanged: float, close: float) -> tuple[float, float, float]:
+    return unchanged, close, 1 - unchanged - close
+
+
+def _confirm_split(
+    outputs: Outputs, mechanism: Mechanism
+) -> tuple[tuple[float, float, float], list[float]]:
+    """The three shares, and an interval for the smallest."""
+    if outputs.exact:
+        every = np.arange(outputs.space.n)
+        shares = _split(*outputs.shares(_SPLIT, mechanism, every))
+        return shares, [min(shares)] * 2
+    first, second = outputs.confirm(_SPLIT, mechanism, 0)
+    shares = _split(first[0], second[0])
+    # Three intervals at once are good for the smallest of three (the level allows three).
+    limits = [first[1:], second[1:], (1 - first[2] - second[2], 1 - first[1] - second[1])]
+    return shares, [min(each[side] for each in limits) for side in (0, 1)]

@@ -1,0 +1,106 @@
+"""The words whose pairs lose most, and the loss among them: a guess of what a certificate gives.
+
+Knows mechanisms and their laws.  Must not know certificates or what is wanted.
+
+A certificate compares every pair of a vocabulary, which takes minutes.  Which words are extreme
+hardly depends on epsilon: they are found once and stored, and their loss takes a moment at every
+epsilon.  It is a lower bound; what holds is certified afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.calibrate.target import Draft
+from dpsan.space.metric_space import Arrays, MetricSpace
+
+__all__ = ["ExtremeWords"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_FIRST: Final = 256
+"""Words to begin with, spread over the vocabulary."""
+_KEPT: Final = 24
+"""Words of the largest losses whose neighbours are tried next, and that are kept."""
+_NEIGHBORS: Final = 16
+_ROUNDS: Final = 8
+_CELLS: Final = 1 << 22
+"""Probabilities that are held at once."""
+
+
+class ExtremeWords:
+    """The largest loss of a mechanism among few words, as a function of epsilon.
+
+    Args:
+        draft: the mechanism.
+        space: the vocabulary.
+        start: the epsilon at which the words are looked for.
+    """
+
+    def __init__(self, draft: Draft, space: MetricSpace, start: float) -> None:
+        self.draft, self.space = draft, space
+        law = hashlib.sha256(repr(vars(draft.anywhere(space)[0])).encode()).hexdigest()
+        name = f"extremes-1-{draft.kind.name}-{law}"
+        self.ids: Ids = space.table(name, lambda: self._find(draft.at(start)))["ids"]
+
+    def __call__(self, epsilon: float) -> float:
+        """Lower bound of the LDP loss.  Raises UsageError outside the mechanism's domain."""
+        losses = self._losses(self.draft.at(epsilon), self.ids)
+        if losses is None:
+            raise UsageError("the law is not known")
+        return float(losses.max())
+
+    def _losses(self, mechanism: Mechanism, ids: Ids) -> Floats | None:
+        """Ln P(w|w) - ln P(w|v) for words w (rows) and words v, then ⊥ (columns)."""
+        sampler = mechanism.prepare(self.space)
+        inputs = np.append(ids, self.space.n)
+        columns = []
+        for part in np.array_split(inputs, math.ceil(len(inputs) * self.space.n / _CELLS)):
+            law = sampler.probabilities(part)
+            if law is None:
+                return None
+            columns.append(law[:, ids])
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.concatenate(columns))
+        # The output that tells most is the word itself, where the law falls with distance.
+        return np.asarray(np.diag(logs)[:, None] - logs.T)
+
+    def _find(self, mechanism: Mechanism) -> Arrays:
+        """Climb from words to their neighbours while the loss grows."""
+        ids = np.unique(np.linspace(0, self.space.n - 1, _FIRST).astype(np.int64))
+        best = -math.inf
+        for _ in range(_ROUNDS):
+            losses = self._losses(mechanism, ids)
+            if losses is None:
+                return {"ids": ids[:0]}
+            words = losses[:, :-1]
+            order = np.argsort(-words, axis=None)
+            firsts, seconds = np.unravel_index(order[: 8 * _KEPT], words.shape)
+            chosen = _distinct(firsts, _KEPT), _distinct(seconds, _KEPT)
+            top = ids[np.unique(np.concatenate(chosen))]
+            found = float(losses.max())
+            if found <= best * (1 + 1e-4):
+                break
+            best = found
+            law = mechanism.prepare(self.space).probabilities(top)
+            assert law is not None  # noqa: S101 - it was known a moment ago
+            edge = min(_NEIGHBORS, self.space.n // 2)
+            order = np.argpartition(law, (edge, self.space.n - edge - 1), axis=1)
+            # The likeliest outputs, which are near, and the least likely, which are far.
+            ids = np.unique(
+                np.concatenate([top, order[:, -edge:].ravel(), order[:, :edge].ravel()])
+            )
+        return {"ids": top}
+
+
+def _distinct(values: Ids, count: int) -> Ids:
+    """The first values, each once."""
+    return np.array(list(dict.fromkeys(values.tolist()))[:count], dtype=np.int64)

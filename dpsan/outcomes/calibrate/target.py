@@ -1,0 +1,111 @@
+"""What can be asked of a calibration, and what it answers: plain data.
+
+Knows mechanisms.  Must not know how answers are found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["STARTS", "Aim", "Calibration", "Draft", "Target", "per_nat"]
+
+STARTS: Final = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0, 300.0, 1e3)
+"""Where to begin: some mechanisms are defined for few values of epsilon."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A mechanism whose epsilon is still open.
+
+    Args:
+        kind: the mechanism.
+        values: its other parameters.
+        key_to_index: the vocabulary, for parameters that name words.
+    """
+
+    kind: type[Mechanism]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    key_to_index: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
+        """The mechanism at an epsilon, with more parameters.  Raises UsageError."""
+        mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
+        return mechanism.with_vocabulary(lambda: self.key_to_index)
+
+    def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
+        """The mechanism at the first of :data:`STARTS` where it is defined, and its LDP epsilon.
+
+        Raises:
+            UsageError: wrong parameters.
+        """
+        error: UsageError | None = None
+        for epsilon in STARTS:
+            try:
+                mechanism = self.at(epsilon)
+                return mechanism, mechanism.guarantee(space).epsilon_ldp
+            except UsageError as caught:
+                error = error or caught
+        raise error or AssertionError
+
+
+class Target(StrEnum):
+    """What epsilon can be found for."""
+
+    UNCHANGED = "unchanged"
+    """Mean over the words of the vocabulary of P(w -> w)."""
+    CLOSE = "close"
+    """Mean share of outputs of rank 1 ... 100 from the true word."""
+    EPSILON_LDP = "epsilon-ldp"
+    """LDP epsilon, nats: by the exact certificate if there is one, else by the guarantee."""
+    EPSILON_METRIC = "epsilon-metric"
+    """Epsilon per unit of Euclidean distance, likewise."""
+
+    def check(self, wanted: float) -> None:
+        """Raise UsageError for a value outside the domain."""
+        share = self in (Target.UNCHANGED, Target.CLOSE)
+        if not 0 < wanted < (1 if share else math.inf):
+            raise UsageError(f"{self} must be > 0{' and < 1' if share else ''} (got {wanted:g})")
+
+
+class Aim(StrEnum):
+    """What free parameters can be chosen for."""
+
+    SIMILARITY = "similarity"
+    """Mean cosine of output and word, words weighted by their (public) frequencies."""
+    SPLIT = "split"
+    """The smallest of the shares of unchanged, close and distant outputs; 1/3 is even."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was found."""
+
+    mechanism: Mechanism
+    """With the epsilon and the parameters found."""
+    target: Target | Aim
+    wanted: float | None
+    """Value of the target; None where something was maximised."""
+    achieved: float
+    interval: tuple[float, float]
+    """99 % confidence; both ends are ``achieved`` where nothing was drawn."""
+    exact: bool
+    """Whether ``achieved`` comes from the law itself, over the whole vocabulary."""
+    seconds: float
+    chosen: dict[str, Any] = field(default_factory=dict)
+    """Parameters that were chosen here."""
+    shares: tuple[float, ...] = ()
+    """For ``split``: unchanged, close, distant."""
+
+
+def per_nat(draft: Draft, space: MetricSpace) -> float:
+    """Epsilon per nat of LDP loss, roughly; at that epsilon outputs are nearly uniform."""
+    mechanism, loss = draft.anywhere(space)
+    return mechanism.epsilon / loss if 0 < loss < math.inf else 1.0

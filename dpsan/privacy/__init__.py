@@ -1,0 +1,1 @@
+"""What a reviewer of the privacy must read: guarantees, certificates, noise, randomness."""

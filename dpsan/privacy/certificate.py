@@ -1,0 +1,399 @@
+"""Exact privacy loss of a law over the vocabulary, over every pair of inputs, ⊥ included.
+
+Knows integer weights, law matrices and spaces.  Must not know how a mechanism works: a mechanism
+that has a closed form hands its law to one of the functions below (``Mechanism.certificate``), and
+:func:`certify` falls back on the law matrix of a small vocabulary.
+
+The loss of input w against w' is ``max over outputs u of ln P(u|w) - ln P(u|w')``.  For weights
+``exp(-S(w, u))`` with a metric S whose inputs are outputs, u = w attains it, by the triangle
+inequality: it is ``S(w, w') + ln Z(w') - ln Z(w)``, so O(n²) values are enough instead of O(n³).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = [
+    "MATRIX_WORDS",
+    "Certificate",
+    "certify",
+    "exp_certificate",
+    "hockey_stick",
+    "infinite_loss",
+    "log_ratio",
+    "matrix_certificate",
+    "pairwise_losses",
+    "rank_certificate",
+    "set_certificate",
+    "support_certificate",
+]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MATRIX_WORDS: Final = 2000
+"""Largest vocabulary whose law matrix is compared in full, O(n³)."""
+_WORK: Final = 2e13
+"""Largest 2·n²·d for the O(n²) certificates; some minutes."""
+_TOP: Final = 62 * math.log(2)
+"""Logarithm of the largest integer weight."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """The loss of the law that is sampled, over every pair of inputs (``n`` is ⊥)."""
+
+    method: str
+    epsilon_ldp: float
+    """Upper bound on every loss, nats; the true maximum is at least this minus ``slack``."""
+    epsilon_metric: float | None = None
+    """Least value with loss <= epsilon_metric·distance + slack for all pairs; None: no metric."""
+    delta: float = 0.0
+    """Smallest delta with which the claimed epsilon holds; 0 where the law keeps the claim."""
+    infinite_loss_mass: float = 0.0
+    """Largest probability of an output that excludes some other input altogether."""
+    pair: tuple[int, int]
+    """Inputs with the largest loss, of the first against the second."""
+    seconds: float
+    metric: str | None = None
+    slack: float = 0.0
+    """Width of the rounding bound, nats; included in ``epsilon_ldp``."""
+
+
+class Certifiable(Protocol):
+    """What is needed of a mechanism."""
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Its own closed form, if any."""
+        ...
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Its guarantee, which holds the claim."""
+        ...
+
+    def prepare(self, space: MetricSpace) -> Any:
+        """Its sampler."""
+        ...
+
+
+def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
+    """The exact certificate of a mechanism on a vocabulary; None where no exact method exists.
+
+    Closed forms take O(n²·d) and are cached with the space; other laws are compared cell by cell
+    up to :data:`MATRIX_WORDS` words.
+    """
+    found = mechanism.certificate(space)
+    if found is not None or space.n > MATRIX_WORDS:
+        return found
+    started = time.perf_counter()
+    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
+    if law is None:
+        return None
+    claim = mechanism.guarantee(space).claimed
+    distances = None
+    if claim is not None and claim.metric == "euclidean":
+        distances = input_distances(space)
+    return matrix_certificate(law, claim, distances, started=started)
+
+
+def input_distances(space: MetricSpace) -> Floats:
+    """True distances between all inputs, (n + 1,) * 2; ⊥ is half a diameter from every word."""
+    from scipy.spatial.distance import cdist  # heavy import
+
+    n, points = space.n, space.points(np.arange(space.n))
+    out = np.full((n + 1, n + 1), space.diameter / 2)
+    out[:n, :n] = cdist(points, points)
+    out[n, n] = 0.0
+    return out
+
+
+# Laws exp(-score) with a score that is a metric.
+
+
+def exp_certificate(
+    space: MetricSpace,
+    weights: Callable[[Ids], NDArray[np.uint64]],
+    distances: Callable[[Ids], Floats],
+    score: Callable[[Floats], Floats],
+    *,
+    key: str,
+    metric: str,
+    unknown: float,
+    error: float,
+    block: int,
+    distance_error: float = 0.0,
+) -> Certificate | None:
+    """Certificate of integer weights close to 2^62·exp(-score), score a metric; ⊥ is uniform.
+
+    It speaks of the true distances: their rounding is in ``slack``.
+
+    Args:
+        space: the outputs.
+        weights: words (m,) -> the integers that are sampled, (m, n).
+        distances: words (m,) -> distances (m, n) in ``metric``, 0 to the word itself.
+        score: distances -> scores, non-decreasing and subadditive, 0 at 0.
+        key: names the law, for the cache.
+        metric: name of the metric.
+        unknown: distance of ⊥ from every word.
+        error: bound on abs(ln weight - 62·ln 2 + score of the true distance), and on what rounding
+            a distance does to its score.
+        block: words at a time.
+        distance_error: bound on the rounding of a distance.
+
+    Returns:
+        None where 2·n²·d is beyond a few minutes.
+    """
+    started = time.perf_counter()
+    if 2.0 * space.n**2 * (space.d + 32) > _WORK:
+        return None
+    law = weights, distances, score, unknown, (error, distance_error), block
+    found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *law))
+    ldp, per_unit, slack = found["values"].tolist()
+    first, second = found["pair"].tolist()
+    return Certificate(
+        method="exact certificate, integer weights",
+        epsilon_ldp=ldp,
+        epsilon_metric=per_unit,
+        pair=(first, second),
+        seconds=time.perf_counter() - started,
+        metric=metric,
+        slack=slack,
+    )
+
+
+def _exp_losses(
+    space: MetricSpace,
+    weights: Callable[[Ids], NDArray[np.uint64]],
+    distances: Callable[[Ids], Floats],
+    score: Callable[[Floats], Floats],
+    unknown: float,
+    errors: tuple[float, float],
+    block: int,
+) -> dict[str, NDArray[Any]]:
+    n = space.n
+    totals, smallest = np.empty(n), np.empty(n)
+    for at in range(0, n, block):
+        ids = np.arange(at, min(at + block, n))
+        rows = weights(ids)
+        totals[ids] = rows.sum(axis=1, dtype=np.float64)
+        smallest[ids] = rows.min(axis=1)
+    totals = np.log(totals)
+    # ⊥ against words and words against ⊥, exact from the integers.
+    from_unknown = totals - math.log(n) - np.log(smallest)
+    to_unknown = math.log(n) + _TOP - totals
+    w = int(np.argmax(from_unknown))
+    worst, pair = float(from_unknown[w]), (n, w)
+    w = int(np.argmax(to_unknown))
+    if to_unknown[w] > worst:
+        worst, pair = float(to_unknown[w]), (w, n)
+    # The triangle inequality holds for the true scores: two weights and the score at hand are
+    # rounded, so a loss is at most score + gap + 3·error, and a gap at most score + 3·error.
+    # Totals of n <= 2^24 float64 terms are good to 1e-8.
+    rounded = 3 * errors[0] + 2e-8 * (n > 1 << 20) + 1e-11
+    per_unit = worst / unknown if unknown > 0 else 0.0
+    for at in range(0, n, 8 * block):
+        ids = np.arange(at, min(at + 8 * block, n))
+        apart = distances(ids)
+        scores = score(apart)
+        gaps = np.abs(totals[ids, None] - totals)
+        losses = scores + gaps
+        place = int(np.argmax(losses))
+        if losses.flat[place] > worst:
+            worst = float(losses.flat[place])
+            i, j = at + place // n, place % n
+            pair = (i, j) if totals[i] <= totals[j] else (j, i)
+        # What rounding may have made of a gap is slack and no loss per unit: all that it can be
+        # next to a word, elsewhere what exceeds the score.
+        least = np.maximum(gaps - rounded, 0)
+        np.minimum(gaps, scores, out=gaps)
+        gaps[scores < 1000 * rounded] = 0
+        np.maximum(gaps, least, out=gaps)
+        gaps += scores
+        apart[apart == 0] = math.inf
+        gaps /= apart
+        per_unit = max(per_unit, float(gaps.max()))
+    # loss <= score + gap less rounding + 2·rounded, and the true distance is not that at hand.
+    slack = 2 * rounded + per_unit * errors[1]
+    return {
+        "values": np.array([worst + slack, per_unit, slack]),
+        "pair": np.array(pair, dtype=np.int64),
+    }
+
+
+# Laws whose total is the same for every word.
+
+
+def set_certificate(
+    inside: int, outside: int, total: int, outputs: int, pair: tuple[int, int] | None, unknown: int
+) -> Certificate:
+    """Certificate of two integer weights, inside and outside a set; ⊥ is uniform over the outputs.
+
+    Args:
+        inside: weight in the set.
+        outside: weight elsewhere.
+        total: sum of the weights, the same for every word.
+        outputs: how many words can come out.
+        pair: two words with different sets, None if all sets are equal.
+        unknown: the number of ⊥.
+    """
+    started = time.perf_counter()
+    worst, worst_pair = log_ratio(inside * outputs, total), (0, unknown)
+    if (other := log_ratio(total, outside * outputs)) > worst:
+        worst, worst_pair = other, (unknown, 0)
+    if pair is not None:
+        worst, worst_pair = log_ratio(inside, outside), pair
+    return Certificate(
+        method="exact certificate, two integer weights",
+        epsilon_ldp=worst,
+        pair=worst_pair,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def rank_certificate(weights: NDArray[np.uint64], pair: tuple[int, int]) -> Certificate:
+    """Certificate of integer weights by rank, the same for every word; ⊥ is uniform.
+
+    Args:
+        weights: shape (n,), non-increasing.
+        pair: (w, w') with w the farthest word from w'.
+    """
+    started = time.perf_counter()
+    return Certificate(
+        method="exact certificate, integer weights by rank",
+        epsilon_ldp=log_ratio(int(weights[0]), int(weights[-1])),
+        pair=pair,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def support_certificate(mass: float, pair: tuple[int, int], delta: float) -> Certificate:
+    """Certificate of a law whose supports differ, from its closed form.
+
+    Args:
+        mass: probability of the outputs of the first input that the second cannot give.
+        pair: the two inputs.
+        delta: smallest delta of the claim, or a lower bound.
+    """
+    return Certificate(
+        method="supports differ, closed form",
+        epsilon_ldp=math.inf,
+        delta=delta,
+        infinite_loss_mass=mass,
+        pair=pair,
+        seconds=0.0,
+    )
+
+
+def log_ratio(a: int, b: int) -> float:
+    """ln(a/b) of positive integers, at least 0: the least float64 that is not below it."""
+    if a <= b:
+        return 0.0
+    with localcontext() as context:
+        context.prec = 60  # the integers have at most 20 digits each
+        exact = (Decimal(a) / Decimal(b)).ln()
+        value = float(exact)
+        return value if Decimal(value) >= exact else math.nextafter(value, math.inf)
+
+
+# Any law, as a matrix.
+
+
+def matrix_certificate(
+    law: Floats,
+    claim: Claim | None = None,
+    distances: Floats | None = None,
+    *,
+    started: float | None = None,
+) -> Certificate:
+    """Certificate of a law matrix.
+
+    Args:
+        law: shape (inputs, outputs), rows sum to 1.
+        claim: the claim that ``delta`` refers to.
+        distances: shape (inputs, inputs), for the metric.
+        started: when the work began (``time.perf_counter``).
+    """
+    started = time.perf_counter() if started is None else started
+    losses = pairwise_losses(law)
+    i, j = np.unravel_index(int(np.argmax(losses)), losses.shape)
+    per_unit = None
+    if distances is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = losses / distances
+        ratios[losses <= 1e-12] = 0.0
+        per_unit = float(ratios.max())
+    delta, mass = 0.0, 0.0
+    if np.isinf(losses[i, j]):
+        mass, (i, j) = infinite_loss(law)  # type: ignore[assignment]
+    if claim is not None:
+        if claim.metric is None:
+            allowed = np.full(losses.shape, claim.epsilon)
+        elif distances is not None:
+            allowed = claim.epsilon * distances
+        else:
+            allowed = np.full(losses.shape, math.inf)
+        if (losses > allowed + 1e-9).any():
+            delta = hockey_stick(law, allowed)[0]
+    return Certificate(
+        method="exact law matrix",
+        epsilon_ldp=float(losses.max()),
+        epsilon_metric=per_unit,
+        delta=delta,
+        infinite_loss_mass=mass,
+        pair=(int(i), int(j)),
+        seconds=time.perf_counter() - started,
+        metric=None if per_unit is None or claim is None else claim.metric,
+    )
+
+
+def pairwise_losses(law: Floats) -> Floats:
+    """Loss of every input against every other, (inputs, inputs); inf where supports differ."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(law)
+    possible = law > 0
+    everywhere = bool(possible.all())
+    out = np.empty((len(law), len(law)))
+    scratch = np.empty_like(logs)
+    for row in range(len(law)):
+        if everywhere:
+            np.subtract(logs[row], logs, out=scratch)
+            out[row] = scratch.max(axis=1)
+        else:
+            some = possible[row]
+            out[row] = (logs[row, some] - logs[:, some]).max(axis=1)
+    return np.maximum(out, 0)
+
+
+def infinite_loss(law: Floats) -> tuple[float, tuple[int, int]]:
+    """Largest probability of outputs of one input that another cannot give, and the two inputs."""
+    mass = law @ (law == 0).T.astype(np.float64)
+    i, j = np.unravel_index(int(np.argmax(mass)), mass.shape)
+    return float(mass[i, j]), (int(i), int(j))
+
+
+def hockey_stick(law: Floats, epsilon: float | Floats) -> tuple[float, tuple[int, int]]:
+    """Smallest delta at an epsilon: max over pairs of sum (P(u|w) - e^epsilon P(u|w'))+.
+
+    Args:
+        law: shape (inputs, outputs).
+        epsilon: one value, or one for each pair.
+    """
+    factors = np.broadcast_to(np.exp(np.minimum(epsilon, 700.0)), (len(law), len(law)))
+    best, pair = 0.0, (0, 0)
+    for row in range(len(law)):
+        deltas = np.maximum(law[row] - factors[row][:, None] * law, 0).sum(axis=1)
+        other = int(np.argmax(deltas))
+        if deltas[other] > best:
+            best, pair = float(deltas[other]), (row, other)
+    return best, pair

@@ -1,0 +1,71 @@
+"""Guarantees of many words together: basic and optimal composition.
+
+Knows guarantees.  Must not know texts.  Sources: [BW18] and mechanisms.md §5; black boxes go
+through Google's dp-accounting (extra ``accounting``), Gaussian noise through its closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from dpsan.privacy.guarantee import Guarantee
+
+__all__ = ["Composed", "compose_basic", "compose_optimal"]
+
+_LARGEST: Final = 10_000
+"""Words up to which black boxes are composed numerically."""
+_GRID: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Epsilon and delta of several words together (local differential privacy)."""
+
+    epsilon: float
+    delta: float
+    method: str
+
+
+def compose_basic(guarantee: Guarantee, words: int) -> Composed:
+    """Epsilons and deltas add up."""
+    if words == 0:
+        return Composed(0.0, 0.0, "basic composition")
+    return Composed(
+        words * guarantee.epsilon_ldp, min(1.0, words * guarantee.delta), "basic composition"
+    )
+
+
+def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
+    """The best epsilon for a delta near the basic one; None where no method is at hand.
+
+    Gaussian noise: mu grows with the square root of the number of words, exactly.  Otherwise the
+    mechanism is taken as any (epsilon, delta) black box.
+    """
+    if words < 2 or not 0 < guarantee.delta < 1 or math.isinf(guarantee.epsilon_ldp):
+        return None
+    if guarantee.gaussian_mu is not None:
+        from dpsan.privacy.noise_formulas import gaussian_epsilon  # scipy
+
+        mu = math.sqrt(words) * guarantee.gaussian_mu
+        return Composed(gaussian_epsilon(mu, guarantee.delta), guarantee.delta, "Gaussian")
+    return _black_box(guarantee, words)
+
+
+def _black_box(guarantee: Guarantee, words: int) -> Composed | None:
+    if words > _LARGEST or guarantee.epsilon_ldp > 20:
+        return None
+    try:
+        from dp_accounting.pld import privacy_loss_distribution as pld
+        from dp_accounting.pld.common import DifferentialPrivacyParameters
+    except ImportError:
+        return None
+    # The infinite-loss part alone composes to 1 - (1 - delta)^words < words·delta.
+    delta = min(1.0, 2 * words * guarantee.delta)
+    one = pld.from_privacy_parameters(
+        DifferentialPrivacyParameters(guarantee.epsilon_ldp, guarantee.delta),
+        value_discretization_interval=_GRID,
+    )
+    epsilon = float(one.self_compose(words).get_epsilon_for_delta(delta))
+    return Composed(epsilon, delta, "optimal composition (dp-accounting)")

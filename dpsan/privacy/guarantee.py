@@ -1,0 +1,121 @@
+"""What a mechanism promises for one word, and with what right.
+
+Knows epsilon, delta, metrics and statuses.  Must not know how a mechanism works.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dpsan.text.numerals import number
+
+__all__ = ["Claim", "Guarantee", "Loss", "Status"]
+
+
+class Status(StrEnum):
+    """How sure we are of a guarantee."""
+
+    PROVED = "PROVED"
+    """We hold the proof and its reference."""
+    CLAIMED = "CLAIMED"
+    """The paper says so; not verified here."""
+    REFUTED = "REFUTED"
+    """A proof or a counterexample here shows that the published claim fails."""
+    NONE = "NONE"
+    """Nobody claims a guarantee of this kind, or none exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the publication says, for these parameters."""
+
+    epsilon: float
+    delta: float = 0.0
+    metric: str | None = None
+    """The metric if epsilon is per unit of distance; None for local differential privacy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An epsilon with the delta that belongs to it: no table shows one without the other."""
+
+    epsilon: float
+    """Nats."""
+    delta: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The true guarantee of one word's release, over every pair of input strings.
+
+    Local differential privacy (LDP): ``P(M(x) in T) <= e^epsilon_ldp P(M(x') in T) + delta`` for
+    all strings x, x' (unknown strings count as one extra input).  Metric privacy: the same with
+    ``epsilon_metric * distance(x, x')`` in place of ``epsilon_ldp``.
+    """
+
+    status: Status
+    epsilon_ldp: float
+    """Nats; ``inf`` where no finite value holds."""
+    delta: float = 0.0
+    metric: str | None = None
+    epsilon_metric: float | None = None
+    """Per unit of ``metric``; None where no metric guarantee better than the LDP one holds."""
+    also: tuple[tuple[str, float], ...] = ()
+    """Further metrics in which a guarantee holds: (metric, epsilon per unit)."""
+    slack: float = 0.0
+    """Nats added to the metric loss of two different inputs by rounding."""
+    per_line: bool = False
+    """The guarantee is for all words of a line together, not for each word."""
+    infinite_loss_mass: float = 0.0
+    """Largest probability of an output that excludes some other input altogether."""
+    at_claim: Loss | None = None
+    """The claimed epsilon with its true delta, where ``epsilon_ldp`` is another epsilon."""
+    gaussian_mu: float | None = None
+    """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
+    claimed: Claim | None = None
+    why: str = ""
+    source: str = ""
+
+    def at(self, epsilon: float) -> Loss:
+        """An epsilon with the least delta known for it; the guarantee's own pair if none is."""
+        own = Loss(self.epsilon_ldp, self.delta)
+        known = [each.delta for each in (own, self.at_claim) if each and each.epsilon <= epsilon]
+        return Loss(epsilon, min(known)) if known else own
+
+    def summary(self) -> str:
+        """What is claimed and what is true, in one phrase."""
+        true = (
+            f"true LDP epsilon {number(self.epsilon_ldp)}"
+            if math.isfinite(self.epsilon_ldp)
+            else "no finite LDP epsilon"
+        )
+        if self.delta:
+            true += f" with true delta {number(self.delta)}"
+        if self.infinite_loss_mass:
+            true += f", infinite loss with probability {number(self.infinite_loss_mass)}"
+        if self.claimed is None:
+            return true
+        per = f" per unit of {self.claimed.metric} distance" if self.claimed.metric else ""
+        delta = f", delta {number(self.claimed.delta)}" if self.claimed.delta else ""
+        return f"claimed epsilon {number(self.claimed.epsilon)}{per}{delta}, {true}"
+
+    @property
+    def rounding(self) -> str:
+        """What rounding adds to every metric loss, in words and rounded up; else nothing."""
+        return f" (+ {1.05 * self.slack:.2g} nats of rounding)" if self.slack else ""
+
+    def epsilon(self, distance: float) -> float:
+        """The privacy loss bound between two inputs at a distance (privacy map).
+
+        Args:
+            distance: in units of ``metric``, >= 0; ignored but for 0 where there is no metric.
+        """
+        if not distance >= 0:
+            raise ValueError("distance must be >= 0")
+        if distance == 0:  # one point: one law
+            return 0.0
+        if self.epsilon_metric is None or math.isinf(distance):
+            return self.epsilon_ldp
+        return min(self.epsilon_metric * distance + self.slack, self.epsilon_ldp)

@@ -1,0 +1,1 @@
+"""From inputs to outputs: one run of ``rewrite``."""

@@ -1,0 +1,151 @@
+"""Reads audits: rows of the grammar, in order, or one error that names the line.
+
+Knows the grammar and files.  Must not know texts: no message quotes a row.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
+from dpsan.formats.base import Source
+from dpsan.formats.source import FileSource, decompressed
+from dpsan.formats.text import raw_records
+from dpsan.run.audit.schema import DRAWN, SCHEMA, DamagedError, checked, word_fields
+from dpsan.sanitize.request import Action
+
+__all__ = ["damaged", "read_header", "read_rows"]
+
+_ROW: Final = 16 << 20
+_ACTIONS: Final = frozenset(map(str, Action))
+
+Row = dict[str, Any]
+
+
+def damaged(path: str | Path, line: int, what: str = "") -> InputError:
+    """The error of a damaged row."""
+    return InputError(path, f"damaged audit row{': ' if what else ''}{what}", line=line)
+
+
+def read_header(path: Path) -> Row:
+    """The first row of an audit.
+
+    Raises:
+        InputError: it cannot be read or is not an audit.
+    """
+    with _opened(path) as source:
+        return next(_checked(source))[1]
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """All rows of an audit with their lines, the header first; read once, one at a time.
+
+    Raises:
+        InputError: it cannot be read, or a row is damaged.
+    """
+    with _opened(path) as source:
+        yield from _checked(source)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Source]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
+        raise InputError(path, str(reason)) from None
+    try:
+        yield decompressed(FileSource(str(path), descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _checked(source: Source) -> Iterator[tuple[int, Row]]:
+    grammar: _Grammar | None = None
+    number = 0
+    for item in raw_records(source, b"\n", _ROW):
+        if item is None:
+            continue
+        number, raw, _ = item
+        try:
+            if grammar is None:
+                row = _header(source.name, raw)
+                grammar = _Grammar(row)
+            else:
+                row = orjson.loads(raw)
+                grammar.check(row)
+        except orjson.JSONDecodeError:
+            raise damaged(source.name, number, "not JSON") from None
+        except DamagedError as error:
+            raise damaged(source.name, number, str(error)) from None
+        yield number, row
+    if grammar is None:
+        raise InputError(source.name, "not an audit: empty")
+    # A run that was killed may have left a text without its last words: that is no damage.
+
+
+def _header(name: str, raw: bytes) -> Row:
+    try:
+        row = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        row = None
+    if type(row) is not dict or row.get("type") != "header":
+        raise InputError(name, "not an audit of dpsan", "see rewrite --audit", line=1)
+    if row.get("schema") != SCHEMA:
+        what = f"an audit of another schema than {SCHEMA}, which this version reads"
+        raise InputError(name, what, "use the dpsan that wrote it", line=1)
+    return checked(row)
+
+
+class _Grammar:
+    """What the header says of the rows that follow."""
+
+    def __init__(self, header: Row) -> None:
+        self._epsilon = float(header["epsilon"])
+        self._per_line = header["guarantee"]["per_line"]
+        self._word = word_fields(copies=header["copies"] > 1, originals=header["originals"])
+        self._text: tuple[int, ...] | None = None
+        self._shares: list[float] = []
+        self._ended = False
+
+    def check(self, row: Any) -> None:
+        """Raise DamagedError if a row is not one that may come next."""
+        if self._ended:
+            raise DamagedError("a row behind the totals")
+        if type(row) is dict and row.get("type") == "word":
+            self._check_word(checked(row, self._word))
+        else:
+            self.end_text()
+            kind = checked(row)["type"]
+            if kind == "header":
+                raise DamagedError("a second header")
+            self._ended = kind == "totals"
+
+    def _check_word(self, row: Row) -> None:
+        action, epsilon = row["action"], row["epsilon"]
+        if action not in _ACTIONS:
+            raise DamagedError("unknown action")
+        if (action in DRAWN) != (epsilon is not None):
+            raise DamagedError("an epsilon where nothing was drawn, or none where it was")
+        text = row["file"], row.get("copy", 1), row["line"], row["text"]
+        if text != self._text:
+            self.end_text()
+            self._text = text
+        if self._per_line and epsilon is not None:
+            self._shares.append(epsilon)
+        elif epsilon not in (None, self._epsilon):
+            raise DamagedError("another epsilon than the header's")
+
+    def end_text(self) -> None:
+        """Raise DamagedError if the shares of a text's words are not the header's epsilon."""
+        shares, self._shares, self._text = self._shares, [], None
+        if shares and not math.isclose(math.fsum(shares), self._epsilon, rel_tol=1e-9):
+            raise DamagedError("another epsilon than the header's")

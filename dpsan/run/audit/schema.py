@@ -1,0 +1,196 @@
+"""The grammar of the audit: which rows there are, and what their fields are.
+
+Knows rows as JSON values.  Must not know files or how words are drawn.
+
+A header; ``word`` rows, a ``file`` row behind each input that was finished, and ``totals``.  A run
+that stopped early has totals with ``"complete": false`` or none at all.  Keys, noise and noisy
+vectors are never written.  In a guarantee and in sums, null stands for infinity.
+
+The epsilon of a word is the header's, or its even share where a guarantee is for all words of a
+text together (``per_line``); null where nothing was drawn, since no epsilon bounds what such a
+word tells.  ``text`` numbers the texts (fields, cells) of one record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import NoneType
+from typing import Any, Final
+
+from dpsan.privacy.guarantee import Guarantee
+from dpsan.sanitize.request import Action
+
+__all__ = ["DRAWN", "SCHEMA", "DamagedError", "checked", "finite", "guarantee_row", "word_fields"]
+
+SCHEMA: Final = 2
+"""Changes whenever rows do; a reader knows this one only."""
+DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN})
+"""Actions whose words have an epsilon."""
+
+Row = dict[str, Any]
+Fields = Mapping[str, tuple[type, ...]]
+
+_NUMBER: Final = (float, int)
+_SUM: Final = (float, int, NoneType)
+_HEADER: Final[Fields] = {
+    "type": (str,),
+    "schema": (int,),
+    "dpsan": (str,),
+    "created": (str,),
+    "mechanism": (str,),
+    "epsilon": _NUMBER,
+    "epsilon_unit": (str,),
+    "parameters": (dict,),
+    "guarantee": (dict,),
+    "expected_unchanged": _NUMBER,
+    "weak": (str, NoneType),
+    "embeddings": (dict,),
+    "tokenizer": (str,),
+    "unknown": (str,),
+    "case": (str,),
+    "keep_words": (int,),
+    "copies": (int,),
+    "originals": (bool,),
+    "seeded": (bool,),
+    "private": (bool,),
+    "not_protected": (list,),
+}
+_GUARANTEE: Final[Fields] = {
+    "status": (str,),
+    "epsilon_ldp": _SUM,
+    "delta": _NUMBER,
+    "metric": (str, NoneType),
+    "epsilon_metric": _SUM,
+    "slack": _NUMBER,
+    "also": (list,),
+    "per_line": (bool,),
+    "infinite_loss_mass": _NUMBER,
+    "claimed": (dict, NoneType),
+    "why": (str,),
+    "source": (str,),
+}
+_EMBEDDINGS: Final[Fields] = {
+    "source": (str,),
+    "digest": (str,),
+    "words": (int,),
+    "dimensions": (int,),
+}
+_WORD: Final[Fields] = {
+    "type": (str,),
+    "file": (int,),
+    "line": (int,),
+    "text": (int,),
+    "start": (int,),
+    "end": (int,),
+    "action": (str,),
+    "out": (str,),
+    "epsilon": _SUM,
+}
+_COPY: Final[Fields] = {"copy": (int,)}
+_ORIGINALS: Final[Fields] = {
+    "in": (str,),
+    "in_start": (int,),
+    "in_end": (int,),
+    "unchanged": (bool,),
+    "rank": (int, NoneType),
+    "distance": _SUM,
+}
+_SUMS: Final[Fields] = {
+    "records": (int,),
+    "words": (int,),
+    **{str(action): (int,) for action in Action},
+    "draws": (int,),
+    "epsilon_sum": _NUMBER,
+    "epsilon_ldp_sum": _SUM,
+    "delta_sum": _NUMBER,
+    "epsilon_ldp_largest_record": _SUM,
+    "delta_largest_record": _NUMBER,
+    "invalid": (int,),
+    "invisible": (int,),
+}
+_ROWS: Final[Mapping[str, Fields]] = {
+    "header": _HEADER,
+    "file": {
+        "type": (str,),
+        "file": (int,),
+        "name": (str,),
+        **_SUMS,
+        "input_sha256": (str,),
+        "output_sha256": (str,),
+    },
+    "totals": {
+        "type": (str,),
+        "complete": (bool,),
+        **_SUMS,
+        "epsilon_ldp_largest_file": _SUM,
+        "delta_largest_file": _NUMBER,
+        "input_sha256": (str, NoneType),
+        "output_sha256": (str, NoneType),
+    },
+}
+
+
+class DamagedError(Exception):
+    """What is wrong with a row: names of fields, never a value."""
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity: null means that no finite value holds."""
+    return None if value is None or math.isinf(value) else value
+
+
+def guarantee_row(guarantee: Guarantee) -> Row:
+    """A guarantee as JSON values."""
+    return {
+        "status": str(guarantee.status),
+        "epsilon_ldp": finite(guarantee.epsilon_ldp),
+        "delta": guarantee.delta,
+        "metric": guarantee.metric,
+        "epsilon_metric": finite(guarantee.epsilon_metric),
+        "slack": guarantee.slack,
+        "also": [list(each) for each in guarantee.also],
+        "per_line": guarantee.per_line,
+        "infinite_loss_mass": guarantee.infinite_loss_mass,
+        "claimed": None if guarantee.claimed is None else asdict(guarantee.claimed),
+        "why": guarantee.why,
+        "source": guarantee.source,
+    }
+
+
+def word_fields(*, copies: bool, originals: bool) -> Fields:
+    """The fields of a word's row in an audit of several copies, with the input words."""
+    return {**_WORD, **(_COPY if copies else {}), **(_ORIGINALS if originals else {})}
+
+
+def checked(row: object, fields: Fields | None = None) -> Row:
+    """The row, if it is one of the grammar.
+
+    Args:
+        fields: of the kind of row; default by its type.
+
+    Raises:
+        DamagedError: it is not.
+    """
+    if type(row) is not dict:
+        raise DamagedError("not a row")
+    if fields is None:
+        fields = _ROWS.get(str(row.get("type")), {})
+        if not fields:
+            raise DamagedError("unknown type")
+    _match(row, fields)
+    if fields is _HEADER:
+        _match(row["guarantee"], _GUARANTEE)
+        _match(row["embeddings"], _EMBEDDINGS)
+    return row
+
+
+def _match(row: Row, fields: Fields) -> None:
+    for name, kinds in fields.items():
+        if name not in row:
+            raise DamagedError(f"no {name}")
+        if type(row[name]) not in kinds:
+            raise DamagedError(f"{name} is of another type")
+    if len(row) != len(fields):
+        raise DamagedError("fields that no such row has")

@@ -1,0 +1,153 @@
+"""Outputs of small files, synced and placed together: a disk that is asked once is not asked often.
+
+Knows finished outputs, their order and the audit.  Must not know how they were made.  A file under
+its final name is complete also after a power failure: all outputs of a group are on the disk
+before the first one gets its name.  What an audit says of an output is written before that, too.
+"""
+
+from __future__ import annotations
+
+import resource
+import stat
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from dpsan.errors import DpsanError, OutputError
+from dpsan.errors import reason as os_reason
+from dpsan.formats.placing import sync_directory
+from dpsan.run.audit import AuditWriter
+from dpsan.run.stream import Finished, Outcome
+
+__all__ = ["Group", "is_small"]
+
+_MOST: Final = 128
+"""Outputs of a group: each has an open descriptor."""
+_AT_ONCE: Final = 16
+"""Outputs that are synced at the same time: more make the disk write no seldomer."""
+_SECONDS: Final = 1.0
+"""No output waits longer for its name, apart from the time that one file takes."""
+_SMALL: Final = 1 << 16
+
+
+def is_small(path: Path) -> bool:
+    """Whether rewriting a file takes less time than syncing it, so that others may wait for it."""
+    try:
+        status = path.stat()
+    except OSError:
+        return True  # it will fail at once
+    return stat.S_ISREG(status.st_mode) and status.st_size <= _SMALL
+
+
+@dataclass
+class _Waiting:
+    file: int
+    path: Path
+    finished: Finished | None
+    """None if it failed: only its rows of the audit wait."""
+    rows: bytes
+    problem: DpsanError | None = None
+
+
+class Group:
+    """Finished outputs that wait for the disk.
+
+    Args:
+        audit: gets the rows of each file in order.
+        done: told of each output that has its name.
+        failed: told of each that has not.
+    """
+
+    def __init__(
+        self,
+        audit: AuditWriter | None,
+        done: Callable[[int, Outcome], None],
+        failed: Callable[[int, Path, DpsanError], None],
+    ) -> None:
+        self._audit, self._done, self._failed = audit, done, failed
+        self._waiting: list[_Waiting] = []
+        self._since = 0.0
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._most = _MOST if soft < 0 else max(1, min(_MOST, soft // 4))
+
+    def begin(self) -> None:
+        """The next file begins: its rows wait behind those of the files that wait."""
+        if self._audit and self._waiting:
+            self._audit.hold(self.flush)
+
+    def add(self, file: int, path: Path, finished: Finished | None) -> None:
+        """Take an output in, or the rows of a file without one.  Raises OutputError: the audit."""
+        if not self._waiting:
+            self._since = time.monotonic()
+        rows = self._audit.take() if self._audit else b""
+        self._waiting.append(_Waiting(file, path, finished, rows))
+        if len(self._waiting) >= self._most or time.monotonic() - self._since > _SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sync all outputs, then give them their names.  Raises OutputError: the audit failed."""
+        held = self._audit.take() if self._audit else b""
+        waiting = self._waiting
+        _sync_all(waiting)
+        folders: dict[Path, list[_Waiting]] = {}
+        while waiting:
+            each = waiting[0]
+            if self._audit:
+                self._audit.send(each.rows)
+            waiting.pop(0)
+            if each.finished is None:
+                continue
+            each.problem = each.problem or _problem(each.finished.place)
+            if each.problem:
+                self._failed(each.file, each.path, each.problem)
+            else:
+                folders.setdefault(each.finished.sink.target.parent, []).append(each)
+                self._done(each.file, each.finished.outcome)
+        for folder, placed in folders.items():
+            if problem := _problem(partial(_sync, folder)):
+                for each in placed:  # there and complete; only their names may be lost
+                    self._failed(each.file, each.path, problem)
+        if self._audit:
+            self._audit.send(held)
+
+    def abandon(self) -> None:
+        """Remove what waits still; nothing after a :meth:`flush`."""
+        if self._audit:
+            self._audit.take()
+        for each in self._waiting:
+            if each.finished:
+                each.finished.sink.discard()
+        self._waiting.clear()
+
+
+def _sync_all(waiting: list[_Waiting]) -> None:
+    """Sync all outputs: what is asked at once, a disk does at once."""
+    asked = [(each, each.finished.sync) for each in waiting if each.finished]
+    if not asked:
+        return
+    pool = ThreadPoolExecutor(min(_AT_ONCE, len(asked)))
+    try:
+        problems = pool.map(_problem, [sync for _, sync in asked])
+        for (each, _), problem in zip(asked, problems, strict=True):
+            each.problem = problem
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _problem(step: Callable[[], None]) -> DpsanError | None:
+    try:
+        step()
+    except DpsanError as error:
+        return error
+    return None
+
+
+def _sync(folder: Path) -> None:
+    try:
+        sync_directory(folder)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot write: {os_reason(error)}") from None

@@ -1,0 +1,257 @@
+"""One run of ``rewrite``: all inputs to all outputs, the audit, the totals.
+
+Knows inputs, outputs and their order.  Must not know options or mechanisms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from dpsan.errors import BudgetError, OutputError, UsageError, failure
+from dpsan.errors import reason as os_reason
+from dpsan.formats.atomic_files import AtomicFile, Sink
+from dpsan.formats.compression import packer_for
+from dpsan.formats.placing import stream_number
+from dpsan.formats.registry import format_for
+from dpsan.formats.source import FileSource
+from dpsan.run.audit import AuditWriter
+from dpsan.run.group import Group, is_small
+from dpsan.run.paths import plan_outputs
+from dpsan.run.stream import (
+    Inplace,
+    Outcome,
+    Plan,
+    open_input,
+    rewrite_file,
+    rewrite_stream,
+)
+from dpsan.run.workers import Workers
+from dpsan.sanitize.accountant import Accountant, Budget
+from dpsan.sanitize.sanitizer import Sanitizer
+
+__all__ = ["Result", "Run"]
+
+STDIN: Final = Path("-")
+
+
+@dataclass
+class Result:
+    """What became of a run."""
+
+    totals: Accountant
+    outcomes: list[Outcome] = field(default_factory=list)
+    became: dict[int, tuple[str, Outcome | str]] = field(default_factory=dict)
+    """By the number of the input its name, and its outcome, ``failed`` or ``skipped``."""
+    failed: list[str] = field(default_factory=list)
+    """One line for each input that failed."""
+    skipped: int = 0
+    """Inputs whose output was there already (``--resume``)."""
+
+    @property
+    def each(self) -> list[tuple[str, Outcome | str]]:
+        """Every input in order, with its outcome, ``failed`` or ``skipped``."""
+        return [self.became[file] for file in sorted(self.became)]
+
+    @property
+    def hashes(self) -> tuple[str, str] | None:
+        """SHA-256 of input and output where there is exactly one of each."""
+        return self.outcomes[0].sha256 if len(self.outcomes) == 1 else None
+
+
+@dataclass
+class Run:
+    """Inputs, outputs and how to go from one to the other.
+
+    ``output`` is a file for everything together, a directory for one file each (``tree``), an
+    :class:`Inplace`, or None for standard output.
+    """
+
+    sanitizer: Sanitizer
+    plan: Plan
+    key: bytes
+    inputs: list[Path]
+    output: Path | Inplace | None = None
+    tree: bool = False
+    resume: bool = False
+    workers: Workers | None = None
+    audit: AuditWriter | None = None
+    progress: Callable[[int], None] | None = None
+    budget: Budget | None = None
+    complain: Callable[[str], None] = lambda _: None
+    """Told of each failed input at once."""
+
+    def execute(self) -> Result:
+        """Do it; failed inputs do not stop the others.
+
+        Raises:
+            OutputError, BrokenPipeError: a common output failed.
+        """
+        result = Result(Accountant(self.sanitizer.guarantee, self.sanitizer.mechanism.epsilon))
+        complete = False
+        try:
+            if self.tree or isinstance(self.output, Inplace):
+                self._each(result)
+            else:
+                self._together(result)
+            complete = not result.failed
+        finally:
+            if self.audit:
+                self.audit.totals(result.totals, result.hashes, complete=complete)
+        return result
+
+    def _record(self, result: Result, file: int, outcome: Outcome) -> None:
+        result.outcomes.append(outcome)
+        result.became[file] = outcome.name, outcome
+        result.totals.merge(outcome.totals)
+        if self.audit:
+            self.audit.file(file, outcome.name, outcome.totals, outcome.sha256)
+
+    def _fail(self, result: Result, file: int, path: Path, error: Exception) -> None:
+        line = failure(path, error)
+        result.became[file] = str(path), "failed"
+        result.failed.append(line)
+        self.complain(line)
+
+    def _each(self, result: Result) -> None:
+        """One output for each input."""
+        group = Group(self.audit, partial(self._record, result), partial(self._fail, result))
+        try:
+            self._files(result, group)
+            group.flush()
+        finally:
+            group.abandon()
+
+    def _files(self, result: Result, group: Group) -> None:
+        if isinstance(self.output, Inplace):
+            targets: list[Path | Inplace] = [self.output] * len(self.inputs)
+        else:
+            targets = [*plan_outputs(self.inputs, self.output or Path())]
+        for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
+            if self.resume and isinstance(target, Path) and target.exists():
+                result.skipped += 1
+                result.became[file] = str(path), "skipped"
+                if self.progress:
+                    self.progress(path.stat().st_size if path.exists() else 0)
+                continue
+            small = is_small(path)
+            if not small:
+                group.flush()
+            group.begin()
+            try:
+                finished = rewrite_file(
+                    path,
+                    target,
+                    self.sanitizer,
+                    self.plan,
+                    self.key,
+                    workers=self.workers,
+                    file=file,
+                    audit=self.audit,
+                    progress=self.progress,
+                    budget=self.budget,
+                )
+            except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                self._fail(result, file, path, error)
+                group.add(file, path, None)
+                if isinstance(error, BudgetError):
+                    return
+            else:
+                group.add(file, path, finished)
+            if not small:
+                group.flush()
+
+    def _together(self, result: Result) -> None:
+        """All inputs one after the other into one output."""
+        with ExitStack() as stack:
+            self._check_joinable()
+            sink = self._common(stack)
+            begun: list[Accountant] = []
+            for file, path in enumerate(self.inputs, start=1):
+                try:
+                    outcome = self._stream(path, sink, file, begun)
+                except (OutputError, BrokenPipeError):
+                    raise
+                except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                    self._fail(result, file, path, error)
+                    if not isinstance(sink, AtomicFile) or isinstance(error, BudgetError):
+                        result.totals.merge(begun[-1])  # what was written counts
+                    if isinstance(error, BudgetError):
+                        self._close(sink)  # complete up to the record before
+                        return
+                else:
+                    if file == len(self.inputs) and not result.failed:
+                        self._close(sink)
+                        outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))
+                    self._record(result, file, outcome)
+
+    @staticmethod
+    def _close(sink: Sink) -> None:
+        if isinstance(sink, AtomicFile):
+            sink.commit()  # a file under its final name is complete
+        else:
+            sink.finish()
+
+    def _check_joinable(self) -> None:
+        """Raise UsageError if some input cannot be one of several in an output."""
+        for path in self.inputs if len(self.inputs) > 1 else ():
+            kind = format_for(self.plan.format, str(path))
+            if not kind.joinable:
+                raise UsageError(
+                    f"{kind.name} files cannot be joined", "-O DIR writes one output for each"
+                )
+
+    def _common(self, stack: ExitStack) -> Sink:
+        """The output of all inputs together."""
+        if self.output is None:
+            return Sink("standard output", 1)
+        assert isinstance(self.output, Path)  # noqa: S101 - narrowed by execute()
+        packer = packer_for(self.output.name)
+        stream = stream_number(self.output)
+        if stream is not None or not _replaceable(self.output):
+            # A device or a pipe: there is nothing to replace.  An open stream goes on where it is.
+            try:
+                if stream is not None:
+                    descriptor = os.dup(stream)
+                else:
+                    descriptor = os.open(self.output, os.O_WRONLY | os.O_CLOEXEC)
+            except OSError as error:
+                raise OutputError(f"{self.output}: cannot write: {os_reason(error)}") from None
+            stack.callback(os.close, descriptor)
+            return Sink(str(self.output), descriptor, packer)
+        sink = AtomicFile(self.output, force=self.plan.force, packer=packer)
+        stack.callback(sink.discard)  # nothing to discard after a commit
+        return sink
+
+    def _stream(self, path: Path, sink: Sink, file: int, begun: list[Accountant]) -> Outcome:
+        begun.append(Accountant(self.sanitizer.guarantee, self.sanitizer.mechanism.epsilon))
+        with ExitStack() as stack:
+            if path == STDIN:
+                source = FileSource("standard input", 0)
+            else:
+                descriptor = open_input(path)
+                stack.callback(os.close, descriptor)
+                source = FileSource(str(path), descriptor)
+            return rewrite_stream(
+                source,
+                sink,
+                self.sanitizer,
+                self.plan,
+                self.key,
+                workers=self.workers,
+                file=file,
+                audit=self.audit,
+                progress=self.progress,
+                started=begun.append,
+                budget=self.budget,
+            )
+
+
+def _replaceable(path: Path) -> bool:
+    """Whether there is nothing, a file, or a directory, of which the file itself will complain."""
+    return not path.exists() or path.is_file() or path.is_dir()

@@ -1,0 +1,387 @@
+"""From files and streams through a sanitizer to files and streams.
+
+Knows formats, sinks and totals.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from dpsan.errors import BudgetError, InputError, OutputError
+from dpsan.errors import reason as os_reason
+from dpsan.formats.atomic_files import AtomicFile, Sink
+from dpsan.formats.base import ReadOptions, Record
+from dpsan.formats.compression import packer_for
+from dpsan.formats.registry import format_for
+from dpsan.formats.source import FileSource, decompressed
+from dpsan.privacy import randomness
+from dpsan.run.audit import AuditWriter
+from dpsan.run.batch_size import FilePace, Pace
+from dpsan.run.paths import Original, refuse_unusual
+from dpsan.run.workers import Inline, Workers
+from dpsan.sanitize.accountant import Accountant, Budget
+from dpsan.sanitize.request import Sanitized
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.numerals import number
+
+__all__ = [
+    "Finished",
+    "Inplace",
+    "Outcome",
+    "Plan",
+    "open_input",
+    "rewrite_file",
+    "rewrite_stream",
+]
+
+_RENDERED: Final = 1 << 20
+"""Output bytes that are collected before they are written."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done to every input of a run."""
+
+    format: str = "auto"
+    options: ReadOptions = field(default_factory=ReadOptions)
+    copies: int = 1
+    line_buffered: bool = False
+    force: bool = False
+    batch: int = 1 << 14
+    """Most records sanitized at once; no result depends on it."""
+
+
+@dataclass(frozen=True)
+class Inplace:
+    """Write over the input; keep the original under another suffix if one is given."""
+
+    backup: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one input."""
+
+    name: str
+    totals: Accountant
+    sha256: tuple[str, str]
+    """Of input and output."""
+    bare: int = 0
+    """Structured records without any of the chosen fields, written unchanged."""
+
+
+def rewrite_stream(
+    source: FileSource,
+    sink: Sink,
+    sanitizer: Sanitizer,
+    plan: Plan,
+    key: bytes,
+    *,
+    workers: Workers | None = None,
+    file: int = 1,
+    audit: AuditWriter | None = None,
+    progress: Callable[[int], None] | None = None,
+    started: Callable[[Accountant], None] | None = None,
+    budget: Budget | None = None,
+    records: Iterator[Record | None] | None = None,
+    first: int = 0,
+) -> Outcome:
+    """Sanitize one input; records come out in order and nothing is lost.
+
+    Records are taken in batches while input is plentiful and at once when it is not.  If reading
+    fails, all records before the failure are written first.
+
+    Args:
+        key: of the run; the file and each copy get keys of their own from it.
+        file: 1-based number of the input within the run.
+        progress: called with the number of input bytes read since the last call.
+        started: called with the totals, which grow while the input is read.
+        budget: what may be spent.
+        records: of a part of the input, being read from ``source``; default all.
+        first: number of the first text of ``records`` within the file.
+
+    Raises:
+        BudgetError: the next record would cost more than is left; all before it are written.
+        InputError: the input cannot be read.
+        OutputError: the output cannot be written.
+    """
+    if records is None:
+        records = format_for(plan.format, source.name).read(decompressed(source), plan.options)
+    totals = Accountant(sanitizer.guarantee, sanitizer.mechanism.epsilon)
+    if started:
+        started(totals)
+    keys = [
+        randomness.derive_key(key, "file", file - 1, "copy", copy) for copy in range(plan.copies)
+    ]
+    workers = workers or Inline(sanitizer)
+    flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget, first)
+    try:
+        # Several processes need many batches, and an audit lists copies batch by batch: its order
+        # must not depend on the time taken.
+        at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
+        pace = FilePace() if at_rest else Pace(plan.copies == 1)
+        for batch, urgent in _batches(records, plan, pace):
+            if batch:
+                flow.submit(batch)
+            flow.finish(everything=urgent)
+            if not batch:
+                workers.idle()
+    except InputError:
+        flow.finish(everything=True)
+        raise
+    flow.finish(everything=True)
+    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare)
+
+
+@dataclass
+class _Flow:
+    """Batches on their way: sanitized in any order, written in the order of the input."""
+
+    source: FileSource
+    sink: Sink
+    workers: Workers
+    keys: list[bytes]
+    file: int
+    totals: Accountant
+    audit: AuditWriter | None
+    progress: Callable[[int], None] | None
+    budget: Budget | None
+    _cells: int = 0
+    """Texts so far: the number of a text under the key does not depend on batches."""
+    bare: int = 0
+    _seen: int = 0
+    _waiting: deque[tuple[list[Record], int, list[Future[Sanitized]]]] = field(
+        default_factory=deque
+    )
+    """Records, number of their first text, and what the workers make of them."""
+
+    def submit(self, batch: list[Record]) -> None:
+        """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
+        for record in batch:
+            if record.part == "header" and self.sink.header not in (None, record.render([])):
+                raise InputError(
+                    self.source.name,
+                    "other columns than the first file",
+                    "-O DIR writes one output for each",
+                    line=record.line,
+                )
+        self._waiting.append((batch, self._cells, self._start(batch, self._cells)))
+        self._cells += sum(len(record.texts) for record in batch)
+
+    def _start(self, batch: list[Record], first: int) -> list[Future[Sanitized]]:
+        texts = [text for record in batch for text in record.texts]
+        numbers = range(first, first + len(texts))
+        audited = self.audit is not None
+        return [self.workers.submit(texts, key, numbers, audited) for key in self.keys]
+
+    def finish(self, *, everything: bool) -> None:
+        """Write the oldest batches: all, or as many as are too many to be in hand."""
+        while self._waiting and (everything or len(self._waiting) > self.workers.window):
+            batch, first, futures = self._waiting.popleft()
+            results = [future.result() for future in futures]
+            within = self._affordable(batch, results)
+            over = batch[within] if within < len(batch) else None
+            if over is not None:
+                # The same key and numbers give the same words: these are drawn no second time.
+                batch = batch[:within]
+                results = [future.result() for future in self._start(batch, first)]
+            lines = [record.line for record in batch for _ in record.texts]
+            sizes = [len(record.texts) for record in batch]
+            for copy, done in enumerate(results, start=1):
+                self.totals.add(done, sizes)
+                if self.audit and done.records is not None:
+                    self.audit.words(self.file, lines, done.records, copy)
+            self._write(batch, results)
+            if self.progress:
+                self.progress(self.source.bytes_read - self._seen)
+                self._seen = self.source.bytes_read
+            if over is not None and self.budget:
+                self._waiting.clear()
+                raise BudgetError(
+                    f"{self.source.name}:{over.line}: the budget ends here: "
+                    f"{number(self.budget.spent)} of {number(self.budget.limit)} spent"
+                )
+
+    def _affordable(self, batch: list[Record], results: list[Sanitized]) -> int:
+        """How many records of a batch the budget pays for."""
+        if self.budget is None:
+            return len(batch)
+        at = 0
+        for place, record in enumerate(batch):
+            end = at + len(record.texts)
+            cost = sum(self.totals.cost(done.drawn[at:end]) for done in results)
+            if not self.budget.take(cost):
+                return place
+            at = end
+        return len(batch)
+
+    def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
+        sink = self.sink
+        out: list[bytes] = []
+        at = held = 0
+        for record in batch:
+            end = at + len(record.texts)
+            for done in results if record.part == "record" else results[:1]:
+                if not self._wanted(record, begun=sink.begun or bool(out)):
+                    continue
+                piece = record.render(done.lines[at:end])
+                if piece and sink.owed:
+                    out.append(sink.owed)
+                    sink.owed = b""
+                out.append(piece)
+                sink.owed = record.owes or sink.owed
+                held += len(piece)
+            at = end
+            if record.part == "record":
+                self.totals.records += 1
+                self.totals.invalid += record.invalid
+                self.bare += record.bare
+            if held > _RENDERED:
+                sink.write(b"".join(out))
+                out, held = [], 0
+        sink.write(b"".join(out))
+
+    def _wanted(self, record: Record, *, begun: bool) -> bool:
+        """Whether a piece is written here: some are not, in an output of several inputs."""
+        if record.part == "mark":
+            return not begun
+        if record.part == "header":
+            if self.sink.header is not None:
+                return False
+            self.sink.header = record.render([])
+        return True
+
+
+def _batches(
+    records: Iterator[Record | None], plan: Plan, pace: Pace
+) -> Iterator[tuple[list[Record], bool]]:
+    """Records in groups, and whether somebody is waiting for the result.
+
+    Whatever is held when the source is idle, ends or fails comes before that.
+    """
+    batch: list[Record] = []
+    size, most = 0, plan.batch * pace.records
+    try:
+        for record in records:
+            if record is not None:
+                batch.append(record)
+                size += record.size + sum(map(len, record.texts))
+            full = size >= pace.limit or len(batch) >= most
+            urgent = record is None or plan.line_buffered
+            if (batch and full) or urgent:
+                pace.start()
+                yield batch, urgent
+                pace.took(pace.seconds(), size, full=full)
+                batch, size = [], 0
+    except InputError:
+        if batch:
+            yield batch, True
+        raise
+    if batch:
+        yield batch, True
+
+
+def open_input(path: Path) -> int:
+    """A descriptor of an input file.  Raises InputError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
+        raise InputError(path, str(reason)) from None
+    return descriptor
+
+
+@dataclass
+class Finished:
+    """An input whose rewriting is complete, but has no name yet and may not be on the disk."""
+
+    sink: AtomicFile
+    outcome: Outcome
+    original: Original | None = None
+
+    def sync(self) -> None:
+        """Wait for the disk.  Raises OutputError; then nothing is left behind."""
+        self.sink.sync()
+
+    def place(self) -> None:
+        """Give the output its name.
+
+        Raises:
+            InputError, OutputError: then the target is as it was, and nothing is left behind.
+        """
+        try:
+            if self.original is None:
+                self.sink.place()
+            else:
+                self.original.replace(self.sink.place)
+        except OSError as error:
+            raise OutputError(f"{self.outcome.name}: {os_reason(error)}") from None
+        finally:
+            self.sink.discard()  # nothing to discard once it has its name
+
+
+def rewrite_file(
+    path: Path,
+    target: Path | Inplace,
+    sanitizer: Sanitizer,
+    plan: Plan,
+    key: bytes,
+    *,
+    file: int,
+    workers: Workers | None = None,
+    audit: AuditWriter | None = None,
+    progress: Callable[[int], None] | None = None,
+    budget: Budget | None = None,
+) -> Finished:
+    """Sanitize one input into a file that is then to be synced and placed.
+
+    Raises:
+        BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
+            is left.
+    """
+    if isinstance(target, Inplace):
+        refuse_unusual(path)
+    descriptor = open_input(path)
+    try:
+        original = None
+        if isinstance(target, Inplace):
+            backup = path.with_name(path.name + target.backup) if target.backup else None
+            original = Original(path, descriptor, backup, force=plan.force)
+            sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sink = AtomicFile(target, force=plan.force, packer=packer_for(target.name))
+        try:
+            outcome = rewrite_stream(
+                FileSource(str(path), descriptor),
+                sink,
+                sanitizer,
+                plan,
+                key,
+                workers=workers,
+                file=file,
+                audit=audit,
+                progress=progress,
+                budget=budget,
+            )
+            sink.seal()
+            outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
+        except BaseException:
+            sink.discard()
+            raise
+        return Finished(sink, outcome, original)
+    except OSError as error:
+        # The system's own words for the number: nothing that a library may have put in.
+        raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None
+    finally:
+        os.close(descriptor)

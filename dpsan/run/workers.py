@@ -1,0 +1,268 @@
+"""Sanitizing in this process or in several spawned ones; results are the same.
+
+Knows processes.  Must not know formats or files.  Workers share nothing but the cache on disk:
+each loads the vectors itself, so memory is (number of workers) times one process.  They are
+spawned, never forked: FAISS hangs after a fork.
+
+The pool is our own because that of the standard library hands all workers the ends of one pipe: one
+that dies while it writes leaves a part of a message that the rest of the program waits for without
+end.  Here each worker has a socket, and its death, at any moment, is an end of file.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Final, NamedTuple, Protocol, Self
+
+from dpsan.embeddings.cache.store import Store
+from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
+from dpsan.sanitize.request import RunSpec, Sanitized
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.long_text import Text
+
+__all__ = ["Inline", "Pool", "Workers"]
+
+_THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+_PARENTS: Final = (signal.SIGINT, signal.SIGHUP)
+
+
+class Workers(Protocol):
+    """Where batches are sanitized."""
+
+    window: int
+    """How many batches may be in hand before the oldest must be finished."""
+
+    def submit(
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+    ) -> Future[Sanitized]:
+        """Sanitize a batch, see :meth:`Sanitizer.sanitize`."""
+        ...
+
+    def idle(self) -> None:
+        """Nobody waits for anything now."""
+        ...
+
+
+class Inline:
+    """In this process, at once."""
+
+    window = 0
+
+    def __init__(self, sanitizer: Sanitizer) -> None:
+        self._sanitizer = sanitizer
+
+    def idle(self) -> None:
+        """See :class:`Workers`."""
+        self._sanitizer.warm_up()
+
+    def submit(
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+    ) -> Future[Sanitized]:
+        """See :class:`Workers`."""
+        future: Future[Sanitized] = Future()
+        future.set_result(self._sanitizer.sanitize(texts, key, numbers, audit=audit))
+        return future
+
+
+class _DiedError(DpsanError):
+    """A worker process ended without an answer."""
+
+    def __init__(self) -> None:
+        super().__init__("a worker process died", "out of memory? try a smaller -j")
+
+
+class _Work(NamedTuple):
+    """Arguments of :meth:`Workers.submit`, as they travel to a worker."""
+
+    texts: list[Text]
+    key: bytes
+    numbers: Sequence[int]
+    audit: bool
+
+
+class Pool:
+    """Spawned processes, one thread each; a context manager.
+
+    Args:
+        spec: every worker builds its sanitizer from it, with the cache at ``root``.
+        jobs: number of processes.
+        digest: of the embeddings that the guarantee was computed for; a worker that finds others
+            fails.
+    """
+
+    def __init__(self, spec: RunSpec, root: Path, jobs: int, digest: str) -> None:
+        self.window = 2 * jobs
+        self._lock, self._living = threading.Lock(), jobs
+        self._waiting: SimpleQueue[tuple[_Work, Future[Sanitized]] | None] = SimpleQueue()
+        context = get_context("spawn")
+        pipes = [context.Pipe() for _ in range(jobs)]
+        # Daemons: whatever happens, the interpreter ends them when it ends.
+        self._processes = [
+            context.Process(target=_serve, args=(theirs, spec, root, digest), daemon=True)
+            for _, theirs in pipes
+        ]
+        self._threads = [
+            threading.Thread(target=self._converse, args=(ours,), daemon=True) for ours, _ in pipes
+        ]
+        with _undisturbed(), _inherited():
+            for process in self._processes:
+                process.start()
+        for _, theirs in pipes:
+            theirs.close()  # else a worker's death would be no end of file
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            for process in self._processes:
+                process.kill()  # they write nothing that a kill could spoil
+        with suppress(Empty):  # nobody asks for these answers any more
+            while item := self._waiting.get_nowait():
+                item[1].cancel()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+        for process in self._processes:
+            process.join()
+
+    def idle(self) -> None:
+        """See :class:`Workers`: each gets ready by itself."""
+
+    def submit(
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+    ) -> Future[Sanitized]:
+        """See :class:`Workers`."""
+        answer: Future[Sanitized] = Future()
+        self._waiting.put((_Work(list(texts), key, numbers, audit), answer))
+        return answer
+
+    def _converse(self, worker: Connection) -> None:
+        """Give one worker what waits until nothing will; each work gets an answer or an error."""
+        while (item := self._waiting.get()) is not None:
+            work, answer = item
+            try:
+                worker.send(work)
+                done: Sanitized | Exception = worker.recv()
+            except (EOFError, OSError):
+                done = _DiedError()
+                worker.close()
+            except Exception as error:  # noqa: BLE001, raised where the answer is asked for
+                done = error
+            if isinstance(done, Exception):
+                answer.set_exception(done)
+            else:
+                answer.set_result(done)
+            if worker.closed and self._others_live():
+                return  # what waits is theirs
+        worker.close()
+
+    def _others_live(self) -> bool:
+        """A worker has died: whether one is left.  The last one's thread refuses what waits."""
+        with self._lock:
+            self._living -= 1
+            return self._living > 0
+
+
+@contextmanager
+def _inherited() -> Iterator[None]:
+    """Processes started here have one thread each and leave the keyboard's signals to their parent.
+
+    The signals go to the whole process group, also while a worker is still starting.
+    """
+    kept = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _PARENTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for name, value in kept.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that come meanwhile are heard at the end: a half-started worker would complain."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    kept = {
+        number: signal.signal(number, lambda number, _: heard.append(number))
+        for number in (*_PARENTS, signal.SIGTERM)
+        if callable(signal.getsignal(number))
+    }
+    try:
+        yield
+    finally:
+        for each, handler in kept.items():
+            signal.signal(each, handler)
+        for number in heard[:1]:
+            signal.raise_signal(number)
+
+
+def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
+    """A worker's life: it ends when its parent closes the connection."""
+    for number in _PARENTS:
+        signal.signal(number, signal.SIG_IGN)  # the parent decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        sanitizer = Sanitizer.from_spec(spec, Store(root))
+        if sanitizer.embeddings.digest != digest:
+            raise EmbeddingError(sanitizer.embeddings.source, "changed after the start")
+        sanitizer.warm_up()
+        opened: Sanitizer | DpsanError = sanitizer
+    except Exception as error:  # noqa: BLE001, raised in the parent
+        opened = _told(error)
+    try:
+        while True:
+            parent.send(_answer(opened, parent.recv()))
+    except EOFError:
+        return
+    except Exception:  # noqa: BLE001, the parent tells of it; a traceback could hold text
+        os._exit(1)
+
+
+def _answer(opened: Sanitizer | DpsanError, work: _Work) -> Sanitized | DpsanError:
+    if isinstance(opened, DpsanError):
+        return opened
+    try:
+        return opened.sanitize(work.texts, work.key, work.numbers, audit=work.audit)
+    except Exception as error:  # noqa: BLE001, raised in the parent
+        return _told(error)
+
+
+def _told(error: Exception) -> DpsanError:
+    """What can travel, and tells the place of what went wrong here."""
+    return error if isinstance(error, DpsanError) else UnexpectedError(error)
+
+
+def _end_with_parent() -> None:
+    """End as soon as the parent was killed, also in the middle of a batch."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,1 @@
+"""Text in, sanitized text out: what is asked, what was done, what it cost."""

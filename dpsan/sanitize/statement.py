@@ -1,0 +1,186 @@
+"""What a run did and what it means, in lines for people.
+
+Knows totals, guarantees and circumstances.  Must not know how words are drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from dpsan.privacy.composition import Composed, compose_optimal
+from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.request import Action
+from dpsan.text.numerals import counted, number, percent
+
+__all__ = ["COUNTS", "NOT_PROTECTED", "Statement", "weakness"]
+
+COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
+NOT_PROTECTED: Final = (
+    "number of words and lines",
+    COUNTS,
+    "punctuation and white space",
+    "language",
+    "word positions",
+    "correlation between words",
+    "repeated runs on the same text (they add up)",
+    "timing, swap and logs",
+    "the audit file itself",
+)
+
+_WEAK_LDP: Final = 16.0
+"""LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
+than the words of any vocabulary."""
+_WEAK_SHARE: Final = 0.5
+
+
+def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
+    """Why the protection is weak whatever its proof, or None.
+
+    Args:
+        copies: independent rewrites of every word.
+        unchanged: expected share of words that come out as themselves, of each copy.
+    """
+    reasons = []
+    loss = copies * guarantee.epsilon_ldp
+    if loss > _WEAK_LDP:
+        each = "line" if guarantee.per_line else "word"
+        known = f"LDP epsilon {number(loss)}" if loss < math.inf else "no finite LDP epsilon"
+        reasons.append(f"{known} per {each}, where more than 16 bounds next to nothing")
+    if unchanged > _WEAK_SHARE:
+        reasons.append(f"{percent(unchanged)} of the words are expected to stay the same")
+    return "; ".join(reasons) or None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The lines at the end of a run.
+
+    Args:
+        totals: of the run.
+        mechanism: its name.
+        unchanged: expected share of words that come out as themselves.
+        files: how many inputs there were.
+        case_input: whether capital letters are re-applied.
+    """
+
+    totals: Accountant
+    mechanism: str
+    unchanged: float
+    copies: int = 1
+    files: int = 1
+    case_input: bool = False
+
+    def lines(self, *, verbose: bool = False) -> list[str]:
+        """One line and the warnings; with ``verbose`` also every cost and what is not protected.
+
+        Nothing is said of a run that drew nothing, but that it was not private.
+        """
+        totals = self.totals
+        out = [self._summary(short=not verbose)] if totals.draws else []
+        if totals.counts[Action.PASSED]:
+            out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
+        if totals.draws:
+            out += self._warnings()
+        if totals.invalid:
+            invalid = counted(totals.invalid, "invalid byte sequence")
+            out.append(f"{invalid} replaced by U+FFFD")
+        if totals.invisible:
+            out.append(f"{counted(totals.invisible, 'invisible character')} between words dropped")
+        return out + list(self._details()) if verbose and totals.draws else out
+
+    def _summary(self, *, short: bool) -> str:
+        totals, guarantee = self.totals, self.totals.guarantee
+        whole = "the largest file" if self.files > 1 else "the whole text"
+        cost = totals.composed(totals.largest_file)
+        word = Composed(self.copies * guarantee.epsilon_ldp, self.copies * guarantee.delta, "")
+        copies = f" in {self.copies} copies" if self.copies > 1 else ""
+        loss = "no finite LDP epsilon"
+        if word.epsilon < math.inf:
+            each = "line" if guarantee.per_line else "word"
+            loss = f"LDP epsilon {_cost(word)} per {each}{copies}, {_cost(cost)} for {whole}"
+        return (
+            f"{counted(totals.draws, 'word')} drawn{self._others()} by {self.mechanism}, "
+            f"{guarantee.status}: {loss}; "
+            f"{percent(self.unchanged)} are expected to stay the same"
+            + (f" (not protected: {self._exposed()})" if short else "")
+        )
+
+    def _others(self) -> str:
+        """Words that are special, in parentheses."""
+        counts = self.totals.counts
+        unknown = [f"{number(counts[Action.UNKNOWN])} unknown"] if counts[Action.UNKNOWN] else []
+        besides = [
+            f"{number(counts[action])} {action}"
+            for action in (Action.MASKED, Action.KEPT, Action.PASSED)
+            if counts[action]
+        ]
+        told = unknown + ([f"besides {', '.join(besides)}"] if besides else [])
+        return f" ({'; '.join(told)})" if told else ""
+
+    def _exposed(self) -> str:
+        """What is not protected, in short."""
+        return ", ".join(["these counts", *self._own(), "and what -v lists"])
+
+    def _own(self) -> list[str]:
+        """What is not protected by this run's own choices."""
+        counts = self.totals.counts
+        return [
+            what
+            for what, holds in (
+                ("which words are unknown", counts[Action.MASKED]),
+                ("the words of the keep-list", counts[Action.KEPT]),
+                ("capital letters", self.case_input),
+            )
+            if holds
+        ]
+
+    def _warnings(self) -> Iterator[str]:
+        guarantee = self.totals.guarantee
+        if guarantee.status is not Status.PROVED:
+            yield f"NOT GUARANTEED: {guarantee.summary()}; {guarantee.why}"
+        weak = weakness(guarantee, self.copies, self.unchanged)
+        if weak:
+            yield f"WEAK: {weak}"
+
+    def _details(self) -> Iterator[str]:
+        totals, guarantee = self.totals, self.totals.guarantee
+        each = "line" if guarantee.per_line else "word"
+        counts = (f"{number(count)} {action}" for action, count in totals.counts.items())
+        yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
+        metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
+        parts = [
+            f"epsilon {number(epsilon)} per unit of {metric} distance{guarantee.rounding}"
+            for metric, epsilon in metrics
+            if metric is not None and epsilon is not None
+        ]
+        one = totals.composed(1)
+        yield f"per {each}: {', '.join([*parts, f'LDP epsilon {_cost(one)}'])}"
+        if self.copies > 1:
+            many = totals.composed(self.copies)
+            yield f"{self.copies} copies of every {each}: LDP epsilon {_cost(many)}"
+        yield from self._together("largest record", self.copies * totals.largest_record)
+        yield from self._together(
+            "largest file" if self.files > 1 else "whole text", totals.largest_file
+        )
+        if self.files > 1:
+            yield from self._together("all files", totals.charges)
+        yield f"sum of epsilon over all draws: {number(totals.epsilon_sum)}"
+        yield "not protected: " + ", ".join([*self._own(), *NOT_PROTECTED])
+
+    def _together(self, what: str, charges: int) -> Iterator[str]:
+        each = "line" if self.totals.guarantee.per_line else "draw"
+        basic = self.totals.composed(charges)
+        yield f"{what} ({counted(charges, each)}): LDP epsilon {_cost(basic)}"
+        better = compose_optimal(self.totals.guarantee, charges)
+        if better and better.epsilon < basic.epsilon:
+            yield f"{what}, {better.method}: LDP epsilon {_cost(better)}"
+
+
+def _cost(composed: Composed) -> str:
+    """Epsilon, with delta where there is one."""
+    delta = f" with delta {number(composed.delta)}" if composed.delta else ""
+    return number(composed.epsilon) + delta

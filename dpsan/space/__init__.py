@@ -1,0 +1,1 @@
+"""The vocabulary with its distance: exact search, exact distances, diameters."""

@@ -1,0 +1,172 @@
+"""Clipping, and how far two inputs can be apart: the constants that noise is scaled by.
+
+Knows vectors.  Must not know distributions or mechanisms.
+
+A norm is convex, so the largest distance between words is also the largest between any points of
+their convex hull: ⊥, the centroid, is covered by every constant here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import UsageError
+from dpsan.space.exact_search import FlatIndex
+from dpsan.space.metric_space import Arrays, MetricSpace
+
+__all__ = ["clipped", "l1_diameter", "l2_diameter", "largest_norm", "largest_stretch"]
+
+_UP: Final = 1 + 1e-9
+_WORK: Final = 2e10
+"""Coordinate differences up to which all pairs are compared; about 20 s on one core."""
+_BLOCK: Final = 256
+_PAIRS: Final = 512
+_NEAR: Final = 1e-6
+"""Pairs nearer than this share of their two squared norms are compared by differences."""
+_MANY: Final = 5_000_000
+_LEAST: Final = 2.0**-100
+"""Smallest clipping radius, and smallest factor of a clipped vector: far above the denormal
+numbers of float32, where rounding is no longer relative."""
+
+
+def largest_norm(vectors: NDArray[np.float32]) -> float:
+    """The largest Euclidean norm of a row, rounded up."""
+    return max(float(part.max()) for part in _norms(vectors)) * _UP
+
+
+def _norms(vectors: NDArray[np.float32]) -> list[NDArray[np.float64]]:
+    return [
+        np.linalg.norm(vectors[at : at + 4096].astype(np.float64), axis=1)
+        for at in range(0, len(vectors), 4096)
+    ]
+
+
+def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
+    """The words moved onto the ball of a radius where they lie outside, and that radius.
+
+    Clipping projects onto a convex set, which never moves two points apart (Lipschitz 1).
+
+    Args:
+        clip: the radius, or "auto": the largest norm, so that nothing moves.
+
+    Raises:
+        UsageError: a radius so small that clipped vectors of 32 bits might lie beyond it.
+    """
+    held = space.table("largest-norm", lambda: {"norm": np.array([largest_norm(space.vectors)])})
+    largest = float(held["norm"][0])
+    if isinstance(clip, str):
+        return space, largest
+    if largest <= clip:
+        return space, float(clip)
+    least = max(_LEAST, largest * _LEAST)
+    if clip < least:
+        raise UsageError(
+            f"clip must be >= {least:.3g} for vectors of 32 bits with norms up to {largest:.3g} "
+            f"(got {clip:g})"
+        )
+    norms = np.concatenate(_norms(space.vectors))
+    # Rounded down by more than float32 rounding can add: 2^-24 for the factor, as much for a
+    # product, and 2^-150 for a coordinate below the normal numbers, far less than _LEAST.
+    factors = np.where(norms > clip, clip * (1 - 2.0**-22) / norms, 1.0).astype(np.float32)
+    index = FlatIndex.over(space.vectors * factors[:, None])
+    name = f"clip-{float(clip)!r}"
+    return space.transformed(name, index.vectors, lipschitz=1.0, index=index), float(clip)
+
+
+def l2_diameter(space: MetricSpace, radius: float) -> float:
+    """Largest Euclidean distance of two inputs: exact or bounded, never above 2·radius."""
+    return min(space.diameter, 2 * radius)
+
+
+def l1_diameter(space: MetricSpace, radius: float) -> float:
+    """Largest L1 distance of two inputs: exact where cheap, else the smallest of four bounds."""
+    held = space.table("l1-diameter", lambda: _l1(space.vectors))
+    root = float(np.sqrt(space.d)) * _UP
+    return min(float(held["bound"][0]), root * l2_diameter(space, radius))
+
+
+def _l1(vectors: NDArray[np.float32]) -> Arrays:
+    """Exact L1 diameter, or an upper bound; rounded up.
+
+    Rows i, j farther apart than L have radii (L1 distances from the centroid) that sum to at least
+    L, so with rows in descending order of radius each meets only a prefix of the others.
+    """
+    from scipy.spatial.distance import cdist  # heavy import
+
+    centroid = vectors.mean(axis=0, dtype=np.float64)
+    radii = np.concatenate(
+        [
+            np.abs(vectors[at : at + 65536] - centroid).sum(axis=1)
+            for at in range(0, len(vectors), 65536)
+        ]
+    )
+    best, here = 0.0, int(np.argmax(radii))
+    for _ in range(8):  # each step goes to the row farthest from the present one
+        with np.errstate(over="ignore"):  # float32 is enough to choose a row
+            far = np.abs(vectors - vectors[here]).sum(axis=1, dtype=np.float64)
+        there = int(np.argmax(far))
+        reached = float(np.abs(vectors[here].astype(np.float64) - vectors[there]).sum())
+        if reached <= best:
+            break
+        best, here = reached, there
+    order = np.argsort(-radii, kind="stable")
+    radii = radii[order]
+    # How many rows each row has to meet: those of radius >= best - own radius.
+    ends = np.searchsorted(-radii, -(best - radii) * (1 - 1e-6), side="right")
+    work = float(np.maximum(ends - np.arange(len(radii)), 0).sum()) * vectors.shape[1]
+    if work > _WORK:
+        ranges = (vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)).sum()
+        return {"bound": np.array([min(2 * radii[0], ranges) * _UP]), "exact": np.array([False])}
+    for at in range(0, len(radii), _BLOCK):
+        end = int(ends[at])  # the largest of the block
+        if end <= at:
+            break
+        rows = vectors[order[at : at + _BLOCK]].astype(np.float64)
+        for other in range(at, end, 4096):
+            part = vectors[order[other : min(other + 4096, end)]].astype(np.float64)
+            best = max(best, float(cdist(rows, part, "cityblock").max()))
+    return {"bound": np.array([best * _UP]), "exact": np.array([True])}
+
+
+def largest_stretch(points: NDArray[np.float64], images: NDArray[np.float64]) -> float:
+    """Max |f(x) - f(y)|/|x - y| over all pairs of rows, rounded up.
+
+    Inf where too many pairs are near, or where equal points have different images.
+
+    Args:
+        points: shape (n, d).
+        images: what the map f made of them, as they are used, rounding included; shape (n, m).
+    """
+    apart, squares = points - points.mean(axis=0), np.empty(len(points))
+    moved, lengths = images - images.mean(axis=0), np.empty(len(points))
+    np.einsum("nd,nd->n", apart, apart, out=squares)
+    np.einsum("nm,nm->n", moved, moved, out=lengths)
+    best, near = 0.0, 0
+    for at in range(0, len(points), _PAIRS):
+        block = slice(at, at + _PAIRS)
+        limit = squares[block, None] + squares[at:]
+        far = limit - 2 * apart[block] @ apart[at:].T
+        image = lengths[block, None] + lengths[at:] - 2 * moved[block] @ moved[at:].T
+        limit *= _NEAR
+        close = far <= limit  # cancellation: the formula is good to 1e-13 of the two squares
+        rows, columns = np.nonzero(close)
+        far[close] = np.inf
+        best = max(best, float((image / far).max()))
+        distinct = rows != columns
+        near += int(distinct.sum())
+        if near > _MANY:
+            return float("inf")
+        rows, columns = at + rows[distinct], at + columns[distinct]
+        for part in range(0, len(rows), 8192):
+            pair = slice(part, part + 8192)
+            # Differences of the rows themselves, which lose nothing.
+            s, t = (each[rows[pair]] - each[columns[pair]] for each in (points, images))
+            size, moves = np.einsum("nd,nd->n", s, s), np.einsum("nm,nm->n", t, t)
+            if (moves[size == 0] > 0).any():
+                return float("inf")
+            known = size > 0
+            best = max(best, float((moves[known] / size[known]).max(initial=0.0)))
+    return float(np.sqrt(best)) * (1 + 1e-6)

@@ -1,0 +1,302 @@
+"""Exact nearest-neighbour search: FAISS proposes in float32, float64 decides.
+
+Knows vectors and row numbers.  Must not know words or privacy.
+
+FAISS computes squared distances in float32, whose last bits depend on batch size and threads.
+Here a few more candidates than asked for are re-scored in float64, ties go to the smaller row
+number, and a rounding bound checks that no other row can belong among them; where it cannot
+exclude that, more candidates are taken, in the end all of them.  So the answer is a function of
+the query alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.space.float32_search import least_values
+
+__all__ = ["FlatIndex", "largest_norm"]
+
+_EXTRA: Final = 3
+"""Candidates taken beyond those asked for; more cost time, fewer cost retries."""
+_QUERIES: Final = 1024
+"""Queries re-scored at a time: bounds memory at 1024 · (k + 3) · d float64."""
+_FAR: Final = 64
+"""Far queries handled at a time, at most."""
+_FAR_SCORES: Final = 1 << 23
+"""Scores of far queries held at a time: bounds memory at 16 bytes each."""
+_FAR_EXTRA: Final = 16
+_UNIT: Final = 2.0**-24
+"""Unit roundoff of float32."""
+_TINY: Final = 2.0**-126
+"""The smallest normal number of float32: what is smaller may count as 0."""
+_HUGE: Final = 2.0**125
+"""No sum of float32 products that are less in all overflows."""
+
+
+def largest_norm(vectors: NDArray[np.float32]) -> float:
+    """The largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
+    squares = [
+        float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
+        for block in (vectors[at : at + 65536] for at in range(0, len(vectors), 65536))
+    ]
+    return float(np.sqrt(max(squares)))
+
+
+_largest_norm = largest_norm  # where an argument has its name
+
+
+class FlatIndex:
+    """Vectors (n, d) searched flat, that is whole; holds the only copy of them.
+
+    In memory of numpy's, which asks the system for huge pages: the search of a large matrix takes
+    a third less time there than in FAISS's own.
+    """
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        """Copy ``vectors`` (n, d) into a new index."""
+        copy = np.array(vectors, dtype=np.float32, order="C")
+        self._hold(copy.shape, lambda: copy, largest_norm(copy))
+
+    @classmethod
+    def over(cls, vectors: NDArray[np.float32], largest_norm: float | None = None) -> FlatIndex:
+        """An index of vectors (n, d) where they are; they must not change any more.
+
+        Args:
+            vectors: float32, C order; made read-only.
+            largest_norm: what :func:`largest_norm` gave for them, if it is known.
+        """
+        vectors.flags.writeable = False
+        known = _largest_norm(vectors) if largest_norm is None else largest_norm
+        return cls.later(vectors.shape, lambda: vectors, known)
+
+    @classmethod
+    def later(
+        cls,
+        shape: tuple[int, ...],
+        read: Callable[[], NDArray[np.float32]],
+        largest_norm: float,
+    ) -> FlatIndex:
+        """An index of vectors that are not in memory until they are used.
+
+        Args:
+            shape: n and d.
+            read: gives the vectors, float32, C order, which must not change any more.
+            largest_norm: what :func:`largest_norm` gave for them.
+        """
+        self = cls.__new__(cls)
+        self._hold(shape, read, largest_norm)
+        return self
+
+    def _hold(
+        self, shape: tuple[int, ...], read: Callable[[], NDArray[np.float32]], norm: float
+    ) -> None:
+        self.n, self.d = shape
+        self._read = read
+        self._vectors: NDArray[np.float32] | None = None
+        self._largest_norm = norm
+        self._half_squares: NDArray[np.float32] | None = None
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Shape (n, d), read-only."""
+        # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
+        if self._vectors is None:
+            vectors = self._read()
+            vectors.flags.writeable = False
+            self._vectors = vectors
+        return self._vectors
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"vectors": self.vectors, "largest_norm": self._largest_norm}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vectors = state["vectors"]
+        self._hold(vectors.shape, lambda: vectors, state["largest_norm"])
+
+    def search(
+        self, points: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The k nearest rows of each point, nearest first, ties by row number.
+
+        Args:
+            points: shape (m, d), finite.
+            k: 1 ... n.
+
+        Returns:
+            Row numbers and Euclidean distances (not squared), each (m, k).
+        """
+        if not 1 <= k <= self.n:
+            raise ValueError(f"k must be in 1 ... {self.n}")
+        return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
+
+    def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The nearest row of each point, ties by row number, shape (m,): :meth:`search` for k = 1.
+
+        Where the float32 values of the best two differ by more than rounding can, the first is
+        certain and no distance is computed again.
+        """
+        found, near = self._propose(points, min(self.n, 1 + _EXTRA))
+        ids = found[:, 0].copy()
+        if self.n > 1:
+            unsure = np.flatnonzero(~self._apart(points, near[:, 0], near[:, 1]))
+            settled, _ = self._settle(points[unsure], found[unsure], near[unsure], 1)
+            ids[unsure] = settled[:, 0]
+        return ids
+
+    def ranked(
+        self,
+        points: NDArray[np.float64],
+        k: int,
+        asked: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """The k nearest rows of each point by rank, as :meth:`search`, where they are known.
+
+        Most ranks are certain by float32 values: those before and behind differ by more than
+        rounding can.  A point of which another rank is asked for is scored in float64.
+
+        Args:
+            points: shape (p, d).
+            k: 1 ... n.
+            asked: shape (m,): a point of which a rank must be known.
+            ranks: shape (m,), each in 0 ... k-1: that rank.
+
+        Returns:
+            Row numbers, -1 for unknown, shape (p, k).
+        """
+        found, near = self._propose(points, min(self.n, k + max(_EXTRA, k // 8)))
+        apart = np.ones((len(points), k + 1), dtype=np.bool_)  # before each rank
+        gaps = np.diff(near[:, : k + 1].astype(np.float64))
+        apart[:, 1 : 1 + gaps.shape[1]] = gaps > 2.5 * self._bound(points)[:, None]
+        sure = apart[:, :-1] & apart[:, 1:]
+        rows = np.where(sure, found[:, :k], -1)
+        unsure = np.unique(asked[~sure[asked, ranks]])
+        rows[unsure], _ = self._settle(points[unsure], found[unsure], near[unsure], k)
+        return rows
+
+    def _propose(
+        self, points: NDArray[np.float64], width: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        with np.errstate(over="ignore"):
+            asked = np.ascontiguousarray(points, dtype=np.float32)
+        found, near = least_values(self.vectors, asked, width)
+        # FAISS has no row where a value overflows.  Such a point has an infinite bound: nothing is
+        # concluded from its values, but its candidates are rows, and all of them if width is n.
+        lost = (found < 0).any(axis=1)
+        found[lost], near[lost] = np.arange(width), 0.0
+        return found, near
+
+    def _apart(
+        self, points: NDArray[np.float64], near: NDArray[np.float32], far: NDArray[np.float32]
+    ) -> NDArray[np.bool_]:
+        """Whether the rows of these two float32 values differ in true distance for sure."""
+        gap: NDArray[np.float64] = far.astype(np.float64) - near
+        return np.asarray(gap > 2.5 * self._bound(points), dtype=np.bool_)
+
+    def _bound(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound on |float32 value - true squared distance| for any order of summation, (m,).
+
+        d products, the rounding of the point itself and of the final sums: factor d + 8 on the
+        norms, and as often what is lost where a product is too small for float32.  Infinite where
+        one may be too large.
+        """
+        norms = np.sqrt(np.einsum("md,md->m", points, points)) + self._largest_norm
+        bound = np.where(norms**2 < _HUGE, 2 * _UNIT * norms**2 + _TINY, np.inf)
+        return np.asarray((self.d + 8) * bound, dtype=np.float64)
+
+    def _settle(
+        self,
+        points: NDArray[np.float64],
+        found: NDArray[np.int64],
+        near: NDArray[np.float32],
+        k: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The k nearest rows and their distances, from candidates and their float32 values."""
+        m = len(points)
+        ids = np.empty((m, k), dtype=np.int64)
+        distances = np.empty((m, k), dtype=np.float64)
+        # FAISS searches all points at once (one matrix product); re-scoring goes in pieces.
+        step = max(1, _QUERIES * 8 // (k + _EXTRA)) if k > 8 else _QUERIES
+        for at in range(0, m, step):
+            part = slice(at, at + step)
+            good = self._decide(
+                points[part], found[part], near[part], k, ids[part], distances[part]
+            )
+            far = at + np.flatnonzero(~good)
+            size = max(1, min(_FAR, _FAR_SCORES // self.n))
+            for some in (far[start : start + size] for start in range(0, len(far), size)):
+                ids[some], distances[some] = self._far(points[some], k)
+        return ids, distances
+
+    def _decide(
+        self,
+        points: NDArray[np.float64],
+        found: NDArray[np.int64],
+        near: NDArray[np.float32],
+        k: int,
+        ids: NDArray[np.int64],
+        distances: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        """Re-score candidates into ``ids`` and ``distances``; True where certainly right."""
+        found = np.sort(found, axis=1)  # ascending rows: a stable sort breaks ties by row
+        offsets = self.vectors[found].astype(np.float64)
+        offsets -= points[:, None, :]
+        exact = np.einsum("mkd,mkd->mk", offsets, offsets)
+        order = np.argsort(exact, axis=1, kind="stable")[:, :k]
+        ids[:] = np.take_along_axis(found, order, axis=1)
+        exact = np.take_along_axis(exact, order, axis=1)
+        distances[:] = np.sqrt(exact)
+        if found.shape[1] == self.n:
+            return np.ones(len(points), dtype=np.bool_)
+        # A row outside the candidates has a float32 value of at least the largest candidate's.
+        largest: NDArray[np.float64] = near[:, -1].astype(np.float64)
+        return np.asarray(exact[:, -1] < largest - self._bound(points), dtype=np.bool_)
+
+    def _far(
+        self, points: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Queries whose first candidates could not be proved complete, mostly far from all words.
+
+        There x² drowns x·y - y²/2 in float32; without x² the rounding is smaller by |x|/|y|.
+        """
+        width = min(self.n, k + _FAR_EXTRA)
+        with np.errstate(over="ignore", invalid="ignore"):  # judged below
+            if self._half_squares is None:
+                self._half_squares = np.einsum("nd,nd->n", self.vectors, self.vectors) / 2
+            scores = points.astype(np.float32) @ self.vectors.T
+            scores -= self._half_squares
+        found = np.argpartition(-scores, width - 1, axis=1)[:, :width]
+        smallest = np.take_along_axis(scores, found, axis=1).min(axis=1).astype(np.float64)
+        ids = np.empty((len(points), k), dtype=np.int64)
+        distances = np.empty((len(points), k))
+        # Candidates only: completeness is judged below, in terms of the scores.
+        self._decide(
+            points, found, np.full((len(points), 1), np.inf, np.float32), k, ids, distances
+        )
+        last = self.vectors[ids[:, -1]].astype(np.float64)
+        score = np.einsum("md,md->m", points, last) - np.einsum("md,md->m", last, last) / 2
+        norms, y = np.linalg.norm(points, axis=1), self._largest_norm
+        bound = (self.d + 8) * 2 * _UNIT * (norms * y + y * y)
+        bound += (self.d + 8) * (4 * _UNIT**2 * (norms + y) ** 2 + _TINY)  # of the float64 squares
+        sure = score > smallest + bound
+        sure &= np.isfinite(smallest) & (norms * y + y * y < _HUGE)  # no value overflowed
+        for row in np.flatnonzero(~sure & (width < self.n)):
+            ids[row], distances[row] = self._all(points[row], k)
+        return ids, distances
+
+    def _all(
+        self, point: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """One query against every row in float64."""
+        exact = np.empty(self.n, dtype=np.float64)
+        for at in range(0, self.n, 16384):
+            offsets = self.vectors[at : at + 16384].astype(np.float64)
+            offsets -= point
+            exact[at : at + 16384] = np.einsum("nd,nd->n", offsets, offsets)
+        order = np.argsort(exact, kind="stable")[:k]
+        return order, np.sqrt(exact[order])

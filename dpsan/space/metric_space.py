@@ -1,0 +1,307 @@
+"""The vocabulary with its distance: what mechanisms may know about words.
+
+Knows vectors, distances, neighbours and bounds.  Must not know words as strings or mechanisms.
+
+Inputs are row numbers 0 ... n-1 and ``n`` for ⊥, the one input that every unknown string becomes;
+its point is the public centroid.  Outputs are row numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.space.exact_search import FlatIndex
+from dpsan.space.lattice import Lattice
+
+__all__ = ["MetricSpace", "Tables", "centroid_of", "diameter_bound", "no_tables"]
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Tables(Protocol):
+    """Where derived tables are kept: returns the named arrays, building them at most once."""
+
+    def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
+        """The arrays of a name."""
+        ...
+
+
+def no_tables(name: str, build: Callable[[], Arrays]) -> Arrays:
+    """Keep nothing: build every time."""
+    return build()
+
+
+_EAGER_FLOPS: Final = 2e12
+"""Work (2·n²·d) up to which whole-vocabulary tables are computed; about 20 s on two cores."""
+
+
+class MetricSpace:
+    """n words in d dimensions with the Euclidean distance.
+
+    Args:
+        embeddings: words and vectors; their vectors are moved into the index, not copied twice.
+        tables: where derived tables are cached, keyed by this space.
+        index: an index that already holds the vectors.
+        lipschitz: constant of the public map from the original vectors to these.
+        centroid: what :func:`centroid_of` gives for the vectors, if it is known.
+    """
+
+    def __init__(
+        self,
+        embeddings: Embeddings,
+        tables: Tables = no_tables,
+        *,
+        index: FlatIndex | None = None,
+        lipschitz: float = 1.0,
+        name: str = "",
+        centroid: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.index = index or FlatIndex(embeddings.vectors)
+        self.n, self.d = self.index.n, self.index.d
+        self.counts = embeddings.counts
+        self.digest = embeddings.digest
+        self.lipschitz = lipschitz
+        self.name = name
+        self._tables = tables
+        self._memory: dict[str, Arrays] = {}
+        self._lattice: Lattice | None = None
+        self.centroid = centroid_of(self.vectors) if centroid is None else centroid
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Shape (n, d), read-only."""
+        return self.index.vectors
+
+    def table(self, name: str, build: Callable[[], Arrays]) -> Arrays:
+        """Arrays derived from this space alone: from memory, else the cache, else built."""
+        full = f"{self.name}{name}"
+        if full not in self._memory:
+            self._memory[full] = self._tables(full, build)
+        return self._memory[full]
+
+    def transformed(
+        self,
+        name: str,
+        vectors: NDArray[np.float32],
+        lipschitz: float,
+        index: FlatIndex | None = None,
+    ) -> MetricSpace:
+        """The same words at other points (clipped, whitened, projected).
+
+        Args:
+            name: names the transform and its parameters, part of the key of every cached table.
+            vectors: shape (n, d'), a public deterministic function of the original vectors.
+            lipschitz: bound on distance(new) / distance(original) over all pairs.
+            index: one that already holds the vectors.
+        """
+        moved = Embeddings(
+            index_to_key=[""] * self.n,
+            vectors=vectors,
+            source="",
+            digest=self.digest,
+            counts=self.counts,
+        )
+        return MetricSpace(
+            moved,
+            self._tables,
+            index=index,
+            lipschitz=self.lipschitz * lipschitz,
+            name=f"{self.name}{name}/",
+        )
+
+    def points(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The points of inputs (⊥ allowed), shape (m, d)."""
+        unknown = ids == self.n
+        if not unknown.any():
+            return self.vectors[ids].astype(np.float64)
+        out = self.vectors[np.where(unknown, 0, ids)].astype(np.float64)
+        out[unknown] = self.centroid
+        return out
+
+    def search(
+        self, points: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Exact k nearest words of points (m, d): row numbers and distances, each (m, k)."""
+        return self.index.search(points, k)
+
+    def distances(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Euclidean distances from inputs (⊥ allowed) to every word, shape (m, n).
+
+        Each is a function of its two rows alone, symmetric, and exactly 0 from a word to itself.
+        """
+        return self.lattice.distances(ids)
+
+    def rank(self, word: int, other: int) -> tuple[float, int]:
+        """Distance between two words, and how many words are nearer to the first (ties by row)."""
+        distances, ranks = self.ranks(word, np.array([other]))
+        return distances[0], ranks[0]
+
+    def ranks(self, word: int, others: NDArray[np.int64]) -> tuple[list[float], list[int]]:
+        """Distances from a word to others, and for each how many words are nearer to the word."""
+        distances = self.distances(np.array([word]))[0]
+        reached = distances[others]
+        ranks = []
+        for other, limit in zip(others.tolist(), reached, strict=True):
+            nearer = int((distances < limit).sum() + (distances[:other] == limit).sum())
+            ranks.append(0 if other == word else max(nearer, 1))
+        return reached.tolist(), ranks
+
+    @property
+    def distance_error(self) -> float:
+        """Bound on the rounding error of one value of :meth:`distances`."""
+        return self.lattice.error
+
+    @property
+    def lattice(self) -> Lattice:
+        """The same points where distances are exact; made when first needed."""
+        if self._lattice is None:
+            self._lattice = Lattice(self.vectors, self.centroid)
+        return self._lattice
+
+    def eager(self, outputs: int) -> bool:
+        """Whether a table over all words against ``outputs`` words is cheap enough to build."""
+        return bool(2.0 * self.n * outputs * self.d <= _EAGER_FLOPS)
+
+    def neighbors(
+        self, ids: NDArray[np.int64], k: int, outputs: int | None = None
+    ) -> NDArray[np.int64]:
+        """The k nearest of the first ``outputs`` words (default all) for each word, (m, k).
+
+        A word that is itself an output comes first; ties go to the smaller row number.
+
+        Args:
+            ids: words, not ⊥.
+        """
+        outputs = self.n if outputs is None else outputs
+        index = self.index if outputs == self.n else self._part(outputs)
+        found, _ = index.search(self.points(ids), k)
+        _own_first(found, ids, np.flatnonzero(ids < outputs))
+        return found
+
+    def ranked(
+        self,
+        ids: NDArray[np.int64],
+        k: int,
+        asked: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """:meth:`neighbors` where they are known, else -1; see :meth:`FlatIndex.ranked`."""
+        found = self.index.ranked(self.points(ids), k, asked, ranks)
+        _own_first(found, ids, np.flatnonzero(found[:, 0] >= 0))
+        return found
+
+    def _part(self, outputs: int) -> FlatIndex:
+        held = self._memory.setdefault("parts", {})
+        if str(outputs) not in held:
+            held[str(outputs)] = FlatIndex.over(self.vectors[:outputs])  # type: ignore[assignment]
+        return held[str(outputs)]  # type: ignore[return-value]
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance between two inputs, exact or bounded from above (see the table)."""
+        return float(self._diameter()["bound"][0])
+
+    @property
+    def diameter_is_exact(self) -> bool:
+        """Whether :attr:`diameter` is exact up to rounding upwards."""
+        return bool(self._diameter()["exact"][0])
+
+    def nearest_distances(self) -> NDArray[np.float64]:
+        """Distance from each word to its nearest other word, ascending.
+
+        All words where that is cheap, else the most frequent ones (for display, not for proofs).
+        """
+        sample = self.n if self.eager(self.n) else min(self.n, 5000)
+
+        def build() -> Arrays:
+            out = np.empty(sample)
+            for at in range(0, sample, 8192):
+                ids = np.arange(at, min(at + 8192, sample))
+                out[ids] = self.search(self.points(ids), 2)[1][:, 1]
+            return {"nearest": np.sort(out)}
+
+        if self.n < 2:
+            return np.zeros(0)
+        return self.table(f"nearest-{sample}", build)["nearest"]
+
+    def _diameter(self) -> Arrays:
+        def build() -> Arrays:
+            bound, exact = diameter_bound(self.vectors)
+            return {"bound": np.array([bound]), "exact": np.array([exact])}
+
+        return self.table("diameter", build)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state.update(_memory={}, _lattice=None, _tables=no_tables)
+        return state
+
+
+def centroid_of(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The mean of vectors (n, d), shape (d,): the point of ⊥."""
+    mean: NDArray[np.float64] = vectors.mean(axis=0, dtype=np.float64)
+    return mean
+
+
+def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
+    """An upper bound on the largest distance between rows, and whether it is the exact value.
+
+    Two rows at distance >= L have radii (distances from the centroid) that sum to at least L, so
+    with L from a walk to far points only rows of radius >= L - largest radius are compared.  Where
+    too many are left, twice the largest radius is the bound.
+
+    Args:
+        vectors: shape (n, d).
+    """
+    centroid = vectors.mean(axis=0, dtype=np.float64)
+    radii = np.empty(len(vectors))
+    for at in range(0, len(vectors), 4096):
+        radii[at : at + 4096] = np.linalg.norm(vectors[at : at + 4096] - centroid, axis=1)
+    low = 0.0
+    here = int(np.argmax(radii))
+    far = np.empty(len(vectors), dtype=np.float32)
+    for _ in range(8):  # each step goes to the row farthest from the present one
+        with np.errstate(over="ignore"):  # float32 is enough to choose a row
+            for at in range(0, len(vectors), 4096):
+                part = slice(at, at + 4096)
+                far[part] = np.linalg.norm(vectors[part] - vectors[here], axis=1)
+        there = int(np.argmax(far))
+        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there]))
+        if reached <= low:
+            break
+        low, here = reached, there
+    largest = float(radii.max())
+    rounding = 1 + 1e-9  # float64 sums of at most 10^4 squares are good to 1e-12; safe side
+    rows = np.flatnonzero(radii >= (low - largest) * (1 - 1e-6))
+    if 2.0 * len(rows) ** 2 * vectors.shape[1] > _EAGER_FLOPS:
+        return 2 * largest * rounding, False
+    points = vectors[rows] - centroid
+    squares = np.einsum("nd,nd->n", points, points)
+    best = low**2
+    for at in range(0, len(rows), 1024):
+        block = slice(at, at + 1024)
+        # The upper triangle is enough.
+        product = points[block] @ points[at:].T
+        product *= -2
+        product += squares[block, None]
+        product += squares[at:]
+        best = max(best, float(product.max()))
+    return float(np.sqrt(best)) * rounding, True
+
+
+def _own_first(found: NDArray[np.int64], ids: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+    """Put each word before others that have the same vector and a smaller row number.
+
+    Args:
+        found: shape (m, k): neighbours, changed in these rows.
+        ids: words, shape (m,).
+        rows: numbers of rows.
+    """
+    for row in rows[found[rows, 0] != ids[rows]]:
+        rest = found[row][found[row] != ids[row]][: found.shape[1] - 1]
+        found[row] = np.concatenate(([ids[row]], rest))

@@ -1,0 +1,1 @@
+"""Lines, tokens and look-up: strings end here."""

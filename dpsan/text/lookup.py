@@ -1,0 +1,154 @@
+"""From strings to inputs: which row number, or which rule, every word of a text stands for.
+
+Knows tokenizers, row numbers and the keep-list.  Must not know vectors or mechanisms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.text.tokens import INVISIBLE, lookup_keys, subwords
+
+__all__ = ["KEPT", "MASKED", "PASSED", "Lookup"]
+
+KEPT: Final = -1
+"""On the keep-list."""
+MASKED: Final = -2
+"""Unknown, and masked."""
+PASSED: Final = -3
+"""Unknown, and written unchanged."""
+_COMPOUND: Final = -4
+"""Not a word by itself: it stands for its pieces."""
+_CACHE_TOKENS: Final = 200_000
+
+
+class Lookup:
+    """Splits texts into words and finds a code for each: a row number, or a negative rule.
+
+    Args:
+        split: line -> alternating list, gaps at even places and words at odd ones.
+        rows: row number of each known word.
+        keep: words passed through, in any case.
+        unknown: the code of unknown words.
+    """
+
+    def __init__(
+        self,
+        split: Callable[[str], list[str]],
+        rows: Mapping[str, int],
+        keep: Iterable[str],
+        unknown: int,
+    ) -> None:
+        self.split = split
+        self._codes = _Codes(_Rules(rows, keep, unknown).resolve)
+
+    def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
+        """Split texts.
+
+        Returns:
+            The alternating pieces of each text, all words of all texts, and their codes.
+        """
+        return self.coded(list(map(self.split, texts)))
+
+    def coded(self, split: list[list[str]]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
+        """The same of texts that are split already."""
+        words, codes = self._coded(split)
+        if (codes == _COMPOUND).any():
+            split = list(map(self._expanded, split))
+            words, codes = self._coded(split)
+        return split, words, codes
+
+    def _coded(self, split: list[list[str]]) -> tuple[list[str], NDArray[np.int64]]:
+        words = list(chain.from_iterable([pieces[1::2] for pieces in split]))
+        code = self._codes.__getitem__
+        return words, np.fromiter(map(code, words), dtype=np.int64, count=len(words))
+
+    def _expanded(self, pieces: list[str]) -> list[str]:
+        """With the pieces of unknown compounds in place, until every word has a code."""
+        codes = self._codes
+        if _COMPOUND not in map(codes.__getitem__, pieces[1::2]):
+            return pieces
+        out = [pieces[0]]
+        for at in range(1, len(pieces), 2):
+            if codes[pieces[at]] != _COMPOUND:
+                out += (pieces[at], pieces[at + 1])
+            else:
+                inner = self._expanded(codes.pieces(pieces[at]))
+                out[-1] += inner[0]
+                out += inner[1:]
+                out[-1] += pieces[at + 1]
+        return out
+
+
+class _Rules:
+    """What a token stands for.  Apart from :class:`Lookup`, so that nothing refers to itself.
+
+    A vocabulary in a reference cycle would stay in memory until the garbage collector runs.
+    """
+
+    def __init__(self, rows: Mapping[str, int], keep: Iterable[str], unknown: int) -> None:
+        self._rows = rows
+        self._keep = {key for word in keep for key in lookup_keys(word)}
+        self._unknown = unknown
+
+    def resolve(self, token: str) -> int | list[str]:
+        """The code of a token, or the pieces it must be split into."""
+        row: int | None = None
+        unseen = INVISIBLE.search(token)
+        for key in lookup_keys(token):
+            # What is invisible passes within a word only as the list has it.
+            if key in self._keep and (not unseen or INVISIBLE.search(key)):
+                return KEPT
+            if row is None:
+                row = self._rows.get(key)
+        if row is not None:
+            return row
+        pieces = subwords(token)
+        if pieces is None or not self._useful(pieces):
+            return self._unknown
+        return pieces
+
+    def _useful(self, pieces: list[str]) -> bool:
+        """Contractions are split only into known words; everything else is split always."""
+        if len(pieces) == 5 and pieces[2] == "":
+            return all(isinstance(self.resolve(p), int) and self._known(p) for p in pieces[1::2])
+        return True
+
+    def _known(self, token: str) -> bool:
+        return any(key in self._rows or key in self._keep for key in lookup_keys(token))
+
+
+class _Codes(dict[str, int]):
+    """The codes of the tokens seen lately; compounds have one too.
+
+    Args:
+        resolve: gives the code of a token or the pieces of a compound.
+    """
+
+    def __init__(self, resolve: Callable[[str], int | list[str]]) -> None:
+        super().__init__()
+        self._resolve = resolve
+        self._pieces: dict[str, list[str]] = {}
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= _CACHE_TOKENS:
+            self.clear()
+            self._pieces.clear()
+        found = self._resolve(token)
+        if not isinstance(found, int):
+            self._pieces[token] = found
+            found = _COMPOUND
+        self[token] = found
+        return found
+
+    def pieces(self, compound: str) -> list[str]:
+        """The alternating pieces of a compound."""
+        if compound not in self._pieces:  # forgotten meanwhile
+            self.clear()
+            assert self[compound] == _COMPOUND  # noqa: S101 - what a token is never changes
+        return self._pieces[compound]

@@ -1,0 +1,221 @@
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsan.analysis.report import Timeline, read_audit
+from dpsan.analysis.report.page import page
+from dpsan.errors import InputError
+
+VOCABULARY = "two.txt"
+SECRET = "Zanzibarquux"  # noqa: S105
+
+
+@pytest.fixture(scope="module")
+def audits(dpsan, tmp_path_factory):
+    """Three runs with audits: two files of which one fails, masked copies, and JSONL."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+    (folder / "a<b>.txt").write_text("here there\n\nhere\n" + "here there here\n" * 500)
+    (folder / "b.txt").write_bytes(b"here\xff\n" + SECRET.encode() + b"\n")
+    (folder / "c.jsonl").write_text('{"t":"here","u":"there x"}\n{"t":null,"u":"here"}\n')
+    base = ["-q", "-e", "2", "-m", "laplace", "-E", VOCABULARY]
+    runs = (
+        (["-O", "out", "-a", "1.jsonl", "a<b>.txt", "b.txt", "none.txt"], 1),
+        (["--unknown", "mask", "--copies", "2", "-a", "2.jsonl", "--audit-originals", "b.txt"], 0),
+        (["-k", "t", "-k", "u", "-a", "3.jsonl", "c.jsonl"], 0),
+    )
+    for arguments, status in runs:
+        assert dpsan("rewrite", *base, *arguments, cwd=folder).returncode == status
+    return folder
+
+
+def test_sums(audits):
+    first = read_audit(audits / "1.jsonl").as_json()
+    assert (first["mechanism"], first["status"]) == ("laplace", "PROVED")
+    assert not first["complete"]
+    assert (first["words"], first["drawn"], first["unknown"]) == (1505, 1504, 1)
+    assert first["epsilon_sum"] == 2 * 1505
+    assert first["records_with_words"] == 504
+    assert first["epsilon_per_record"] == {"p5": 6, "p50": 6, "p95": 6, "max": 6}
+    assert [each["records"] for each in first["files"]] == [503, 2]
+    assert first["files"][1]["invalid"] == 1
+    assert all(len(each["output_sha256"]) == 64 for each in first["files"])
+    second = read_audit(audits / "2.jsonl").as_json()
+    assert second["complete"]
+    assert (second["words"], second["draws"], second["masked"]) == (4, 2, 2)
+    third = read_audit(audits / "3.jsonl").as_json()
+    assert third["records_with_words"] == 2
+    assert third["epsilon_per_record"]["max"] == 6
+
+
+def test_command(audits, dpsan):
+    done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits)
+    assert done.returncode == 0
+    assert b"1,505: 1,504 drawn, 1 unknown, 0 masked, 0 kept, 0 passed" in done.stdout
+    assert b"1.jsonl: not finished" in done.stdout
+    shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
+    assert [each["words"] for each in shown] == [1505, 4]
+    done = dpsan("report", "--html", "r.html", "1.jsonl", "2.jsonl", "3.jsonl", cwd=audits)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = dpsan("report", "--html", "r.html", "1.jsonl", cwd=audits)
+    assert (done.returncode, done.stderr) == (1, b"dpsan: r.html: exists (--force replaces it)\n")
+    done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits)
+    assert done.returncode == 1
+    assert done.stderr == b"dpsan: nothing.jsonl: no such file\ndpsan: 1 of 2 files failed\n"
+
+
+@pytest.fixture(scope="module")
+def twins(dpsan, tmp_path_factory):
+    """Audits of two texts of as many words, all other words: what a report may not tell apart."""
+    found = []
+    for name, text in (("one", "here\nthere here\n"), ("two", "there\nhere there\n")):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+        (folder / "text.txt").write_text(text)
+        more = ("-a", "audit.jsonl", "--audit-originals", "text.txt")
+        done = dpsan("rewrite", "-q", "-e", "2", "-m", "krr", "-E", VOCABULARY, *more, cwd=folder)
+        assert done.returncode == 0
+        found.append((folder, text.encode()))
+    return found
+
+
+def shown(dpsan, folder):
+    """Everything that ``report`` can print of an audit."""
+    texts = [dpsan("report", *how, "audit.jsonl", cwd=folder).stdout for how in ([], ["--json"])]
+    dpsan("report", "--html", "page.html", "--force", "audit.jsonl", cwd=folder)
+    return [*(each.decode() for each in texts), (folder / "page.html").read_text()]
+
+
+def test_a_report_cannot_test_guesses(twins, dpsan):
+    """Reports of texts that differ in their words differ in the digest of the output alone."""
+    seen = []
+    for folder, text in twins:
+        told = shown(dpsan, folder)
+        output = dpsan("report", "--json", "audit.jsonl", cwd=folder).stdout
+        (file,) = json.loads(output)[0]["files"]
+        created = r"\d{4}-\d\d-\d\dT[\d:+]+"
+        rest = [re.sub(f"{created}|{file['output_sha256']}", "", each) for each in told]
+        for before, each in zip(told, rest, strict=True):
+            assert file["output_sha256"] in before
+            for way in ("sha256", "sha1", "md5"):
+                assert hashlib.new(way, text).hexdigest() not in each
+        seen.append(rest)
+    assert seen[0] == seen[1]
+
+
+def test_a_report_names_the_counts_that_depend_on_words(twins, dpsan):
+    for each in shown(dpsan, twins[0][0]):
+        assert "counts of unknown, masked, kept and passed words (they depend on the" in each
+
+
+def test_weak_runs_are_loud(dpsan, tmp_path):
+    (tmp_path / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+    more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
+    dpsan("rewrite", *more, stdin=b"here there\n", cwd=tmp_path)
+    for each in shown(dpsan, tmp_path):
+        assert "LDP epsilon 20 per word, where more than 16 bounds next to nothing" in each
+        assert "over 99 %" in each
+
+
+class Checker(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.text = [], [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in ("meta", "br", "rect", "path", "polygon", "polyline"):
+            self.open.append(tag)
+        for name, value in attrs:
+            assert name not in ("src", "href", "onload", "onclick"), name
+            self.text += f" {value}"
+
+    def handle_endtag(self, tag):
+        if tag not in ("rect", "path", "polygon", "polyline"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_page_is_self_contained_and_without_words(audits):
+    out = page([read_audit(audits / f"{number}.jsonl") for number in (1, 2, 3)])
+    checker = Checker()
+    checker.feed(out)
+    assert not checker.open
+    assert checker.tags.count("svg") == 3 * 4
+    assert "script" not in checker.tags
+    assert not re.search(r"https?://|url\(|@import", out)
+    assert "prefers-color-scheme:dark" in out
+    assert "a<b>.txt" in checker.text
+    for text in (out, json.dumps([read_audit(audits / "2.jsonl").as_json()])):
+        assert SECRET not in text
+        assert not re.search(r"\b(here|there)\b", text)
+
+
+def lines(audits):
+    return (audits / "1.jsonl").read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda rows: [*rows[:5], rows[5][:20] + b"\n", *rows[6:]],
+            ":6: damaged audit row: not JSON",
+        ),
+        (lambda rows: [*rows[:-1], rows[-1][:-9]], ":1509: damaged audit row: not JSON"),
+        (lambda rows: rows[1:], ":1: not an audit of dpsan (see rewrite --audit)"),
+        (lambda rows: rows[:7] + rows[8:], ":1504: damaged audit row: the words before it do not"),
+        (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a row behind the totals"),
+        (lambda rows: [rows[0], b'{"type":"secret"}\n'], ":2: damaged audit row: unknown type"),
+        (lambda rows: [rows[0], b"[1]\n"], ":2: damaged audit row"),
+        (lambda rows: [], ": not an audit: empty"),
+    ],
+)
+def test_damage_names_file_and_line(audits, tmp_path, change, message):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(b"".join(change(lines(audits))))
+    with pytest.raises(InputError) as caught:
+        read_audit(bad)
+    assert str(caught.value).startswith(f"{bad}{message}")
+    assert "secret" not in str(caught.value)
+
+
+@given(data=st.binary(max_size=80), at=st.integers(0, 900))
+def test_any_damage_is_one_error(audits, data, at):
+    rows = b"".join(lines(audits)[:4])
+    bad = audits / "any.jsonl"
+    bad.write_bytes(rows[:at] + data + rows[at:])
+    try:
+        read_audit(bad)
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+@given(st.lists(st.integers(0, 9), max_size=3000))
+def test_timeline_is_bounded_and_adds_up(values):
+    timeline = Timeline()
+    for value in values:
+        timeline.add(value)
+    assert len(timeline.charges) <= 240
+    assert sum(timeline.charges) == sum(values)
+    if values:
+        first = values[: timeline.width]
+        assert timeline.means()[0] == pytest.approx(np.mean(first))
+
+
+def test_unfinished_run(audits, tmp_path):
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(b"".join(lines(audits)[:100]))
+    told = read_audit(cut).as_json()
+    assert not told["complete"]
+    assert told["files"][0]["finished"] is False
+    assert told["words"] == 99
+    page([read_audit(cut)])

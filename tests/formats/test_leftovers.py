@@ -1,0 +1,157 @@
+"""Temporary files of killed runs are swept by the next run, and nothing else is."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import pytest
+
+from dpsan.formats import atomic_files as files
+from dpsan.formats import leftovers
+from dpsan.formats.atomic_files import AtomicFile
+from dpsan.formats.leftovers import hold_directory, sweep_directories
+
+DIGITS = "0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def unseen(monkeypatch):
+    """Each test is a process that has seen no directory yet."""
+    monkeypatch.setattr(leftovers, "_FOUND", {})
+
+
+def temporaries(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name.endswith(".tmp"))
+
+
+def write(target, **more):
+    sink = AtomicFile(target, **more)
+    sink.write(b"new")
+    sink.commit()
+
+
+def test_a_killed_run_is_swept_by_the_next(tmp_path, dpsan, cache):
+    """kill -9 in the middle of an input that never ends, then the same command again."""
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    os.mkfifo(tmp_path / "a.txt")
+    command = ["rewrite", "-q", "-e", "9", "-m", "laplace", "-E", "two.txt", "-O", "out", "a.txt"]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "dpsan", *command],
+        cwd=tmp_path,
+        env={**os.environ, "DPSAN_CACHE_DIR": str(cache)},
+    )
+    feed = os.open(tmp_path / "a.txt", os.O_WRONLY)
+    out = tmp_path / "out"
+    while not (out.is_dir() and temporaries(out)) and child.poll() is None:
+        pass
+    left = temporaries(out)
+    # While it lives, another run onto the same name leaves its file alone.
+    write(out / "a.txt")
+    assert temporaries(out) == left
+    child.kill()
+    assert child.wait() == -signal.SIGKILL
+    os.close(feed)
+    assert temporaries(out) == left != []
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "a.txt").write_text("here\n")
+    done = dpsan(*command, "--force", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [path.name for path in out.iterdir()] == ["a.txt"]
+
+
+def test_only_dead_files_for_the_same_name_go(tmp_path):
+    target = tmp_path / "a.txt"
+    dead = tmp_path / f".a.txt.{DIGITS}.tmp"
+    others = [f".b.txt.{DIGITS}.tmp", ".a.txt.notes.tmp", f"a.txt.{DIGITS}.tmp", f".a.txt.{DIGITS}"]
+    for name in others:
+        (tmp_path / name).touch()
+    dead.write_text("half")
+    folder = tmp_path / f".a.txt.{DIGITS[::-1]}.tmp"
+    folder.mkdir()
+    os.mkfifo(tmp_path / f".a.txt.{'f' * 16}.tmp")
+    (tmp_path / f".a.txt.{'e' * 16}.tmp").symlink_to(tmp_path / others[0])
+    living = AtomicFile(target)
+    write(target)
+    assert not dead.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "a.txt",
+        *others,
+        folder.name,
+        f".a.txt.{'f' * 16}.tmp",
+        f".a.txt.{'e' * 16}.tmp",
+        living._temporary.name,
+    }
+    living.discard()
+
+
+def test_a_file_is_locked_until_it_has_its_name(tmp_path, monkeypatch):
+    """Else a sweep between the two would take it."""
+    target, real, named = tmp_path / "a.txt", os.close, []
+    sink = AtomicFile(target)
+    locked = sink.descriptor
+
+    def close(descriptor):
+        if descriptor == locked:
+            named.append(target.exists())
+        real(descriptor)
+
+    monkeypatch.setattr(os, "close", close)
+    sink.commit()
+    assert named[0]
+
+
+def test_a_file_swept_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
+    real, swept = fcntl.flock, []
+
+    def flock(descriptor, how):
+        if not swept:
+            swept.append(temporaries(tmp_path))
+            (tmp_path / swept[0][0]).unlink()
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write(tmp_path / "a.txt")
+    assert len(swept[0]) == 1
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+
+
+def test_no_locks_no_sweep(tmp_path, monkeypatch):
+    def flock(descriptor, how):
+        raise OSError(95, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    dead = tmp_path / f".a.txt.{DIGITS}.tmp"
+    dead.touch()
+    write(tmp_path / "a.txt")
+    assert dead.exists()
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+
+
+def test_long_names_of_several_bytes(tmp_path):
+    """A temporary name has at most 255 bytes, as the final one."""
+    target = tmp_path / ("é" * 127)
+    (tmp_path / leftovers.temporary_name(target.name, DIGITS)).touch()
+    write(target)
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_directories_of_killed_runs(tmp_path):
+    with ExitStack() as stack:
+        for name in (".dpsan-live.tmp", ".dpsan-dead.tmp", ".dpsan-else.tmp", ".dpsan-old.tmp"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "part").touch()
+        hold_directory(tmp_path / ".dpsan-live.tmp", stack)
+        with ExitStack() as ended:
+            hold_directory(tmp_path / ".dpsan-dead.tmp", ended)
+            hold_directory(tmp_path / ".dpsan-else.tmp", ended)
+        (tmp_path / ".dpsan-else.tmp" / ".alive").write_text("another machine")
+        sweep_directories(tmp_path, ".dpsan-", ".tmp")
+        assert temporaries(tmp_path) == [".dpsan-else.tmp", ".dpsan-live.tmp", ".dpsan-old.tmp"]
+
+
+def test_nothing_is_left_to_remember(tmp_path):
+    write(tmp_path / "a.txt")
+    assert not files._UNFINISHED

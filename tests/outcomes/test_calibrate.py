@@ -1,0 +1,459 @@
+"""Calibration: on the private side, near what is wanted, and told plainly where it cannot be."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from support import make_embeddings
+
+from dpsan import Sanitizer
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.outcomes import calibrate
+from dpsan.outcomes.calibrate import Aim, Draft, Target
+from dpsan.outcomes.calibrate.outputs import Outputs
+from dpsan.outcomes.calibrate.root import solve
+from dpsan.privacy.certificate import certify
+from dpsan.sanitize.request import RunSpec
+from dpsan.space.metric_space import MetricSpace
+
+SPACE = MetricSpace(make_embeddings(n=300, d=5))
+SMALL = MetricSpace(make_embeddings(n=40, d=4))
+LDP = {"laplace", "exponential", "tem", "krr", "knn-response", "zipf-response", "geodesic"}
+
+
+def found(name, target, wanted, space=SPACE, **values):
+    return calibrate.calibrate(Draft(MECHANISMS[name], values), space, Target(target), wanted)
+
+
+def private(answer):
+    """The promise: nothing that is achieved, at its upper limit, exceeds what was wanted."""
+    return answer.interval[1] <= answer.wanted
+
+
+def other_end(value, wanted, start, **more):
+    """A search that hands back the wrong end of its last bracket."""
+    epsilon, _ = solve(value, wanted, start, **more)
+    while value(epsilon) <= wanted:
+        epsilon *= 1.001
+    return epsilon, value(epsilon)
+
+
+@pytest.fixture
+def few_draws(monkeypatch):
+    monkeypatch.setattr(calibrate.outputs, "_DRAWS", (2000, 6000))
+
+
+# -- the search --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [0.3, 1, 3])
+@pytest.mark.parametrize("step", [None, math.log(3)])
+@pytest.mark.parametrize("start", [1e-4, 1.0, 500.0])
+def test_solve_is_below_and_near(power, step, start):
+    epsilon, value = solve(lambda e: (e / 7) ** power, 2.0, start, step=step)
+    assert value == (epsilon / 7) ** power
+    assert 2 * 0.999 <= value <= 2
+
+
+def test_solve_takes_few_steps():
+    """A certificate takes seconds."""
+    steps = []
+
+    def value(epsilon):
+        steps.append(epsilon)
+        return 20 * epsilon + 3 * math.log1p(epsilon)
+
+    solve(value, 8.0, 8 / 23, tolerance=2e-3)
+    assert len(steps) <= 4
+
+
+def test_solve_keeps_an_exact_answer():
+    assert solve(lambda e: e, 8.0, 8.0) == (8.0, 8.0)
+
+
+def test_solve_stays_below_a_jump():
+    epsilon, value = solve(lambda e: 1.0 if e < 3 else 5.0, 2.0, 1.0, step=math.log(2))
+    assert value == 1
+    assert 2.99 < epsilon < 3
+
+
+def test_solve_in_a_narrow_domain():
+    def value(epsilon):
+        if not 25 < epsilon < 50:
+            raise UsageError("outside")
+        return epsilon
+
+    assert solve(value, 44.0, 1.0)[0] == pytest.approx(44, rel=2e-3)
+    with pytest.raises(UsageError, match=r"out of reach: at most (49|50)"):
+        solve(value, 60.0, 1.0)
+    with pytest.raises(UsageError, match="out of reach: at least 25"):
+        solve(value, 20.0, 40.0)
+
+
+def test_solve_never_defined():
+    def value(epsilon):
+        raise UsageError("never")
+
+    with pytest.raises(UsageError, match="never"):
+        solve(value, 1.0, 1.0)
+
+
+# -- shares --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["exponential", "krr", "knn-response", "zipf-response", "tem"])
+@pytest.mark.parametrize("wanted", [0.02, 0.3, 0.9])
+def test_unchanged_from_laws(name, wanted):
+    values = {"k": 1, "outputs": "all"} if name == "knn-response" else {}
+    answer = found(name, "unchanged", wanted, **values)
+    assert answer.exact
+    law = answer.mechanism.prepare(SPACE).probabilities(np.arange(SPACE.n))
+    assert np.diag(law).mean() == pytest.approx(answer.achieved, rel=1e-9)
+    assert private(answer)
+    assert answer.achieved >= wanted * 0.998
+
+
+@pytest.mark.parametrize("name", ["laplace", "vickrey", "mahalanobis"])
+def test_unchanged_from_draws(name, few_draws):
+    answer = found(name, "unchanged", 0.3)
+    assert not answer.exact
+    assert private(answer)
+    assert answer.achieved > 0.26
+    # Draws under a key of our own, at the epsilon found.
+    outputs = Outputs(SPACE, answer.mechanism)
+    ids = np.tile(np.arange(SPACE.n), 60)
+    share = (outputs.draw(answer.mechanism, ids, "of the test") == ids).mean()
+    low, high = answer.interval
+    assert low < share < high
+
+
+def test_intervals_hold(few_draws):
+    """Clopper-Pearson limits from draws hold the exact share of a mechanism whose law is known."""
+    mechanism = MECHANISMS["exponential"].build(2.0, {})
+    outputs = Outputs(SPACE, mechanism)
+    for target in (Target.UNCHANGED, Target.CLOSE):
+        (true,) = outputs.shares([target], mechanism, np.arange(SPACE.n))
+        inside = [
+            low <= true <= high
+            for attempt in range(10)
+            for _, low, high in outputs.confirm([target], mechanism, attempt)
+        ]
+        assert all(inside)
+        # The twin: not all of them hold a share that is 20 % off.
+        assert not all(
+            low <= true * 1.2 <= high
+            for attempt in range(10)
+            for _, low, high in outputs.confirm([target], mechanism, attempt)
+        )
+
+
+def test_close():
+    space = MetricSpace(make_embeddings(n=1000, d=5))
+    answer = found("exponential", "close", 0.4, space)
+    law = answer.mechanism.prepare(space).probabilities(np.arange(space.n))
+    rank = np.argsort(np.argsort(space.distances(np.arange(space.n)), axis=1), axis=1)
+    share = law[(rank >= 1) & (rank <= 100)].sum() / space.n
+    assert share == pytest.approx(answer.achieved, abs=1e-6)
+    assert private(answer)
+    assert share > 0.399
+    # The smallest such epsilon: below it there is less.
+    (less,) = Outputs(space, answer.mechanism).shares(
+        [Target.CLOSE],
+        MECHANISMS["exponential"].build(answer.mechanism.epsilon / 2, {}),
+        np.arange(space.n),
+    )
+    assert less < share
+
+
+@pytest.mark.parametrize("name", ["exponential", "laplace"])
+def test_close_beyond_the_hump(name):
+    """Larger epsilons leave words unchanged, so the close share has a maximum."""
+    space = MetricSpace(make_embeddings(n=1000, d=5))
+    with pytest.raises(UsageError, match=r"close 0\.99 is out of reach: at most 0\.[3-9]"):
+        found(name, "close", 0.99, space)
+
+
+# -- epsilons ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(LDP))
+@pytest.mark.parametrize("wanted", [0.5, 4.0])
+def test_epsilon_ldp(name, wanted):
+    answer = found(name, "epsilon-ldp", wanted, SMALL)
+    assert private(answer)
+    assert answer.achieved >= 0.995 * wanted
+    certificate = certify(answer.mechanism, SMALL)
+    if certificate is not None:
+        assert answer.exact
+        assert certificate.epsilon_ldp == pytest.approx(answer.achieved, rel=1e-9)
+    else:
+        assert answer.mechanism.guarantee(SMALL).epsilon_ldp == answer.achieved
+
+
+@pytest.mark.parametrize("name", ["knn-response", "krr"])
+@pytest.mark.parametrize("wanted", [0.1, 1.0, 8.0])
+def test_epsilon_ldp_of_pure_mechanisms_is_their_own(name, wanted):
+    assert found(name, "epsilon-ldp", wanted).mechanism.epsilon == wanted
+
+
+def test_epsilon_ldp_beats_the_naive_bound():
+    answer = found("exponential", "epsilon-ldp", 6.0)
+    assert 1.2 < answer.mechanism.epsilon / (6 / SPACE.diameter) < 2
+
+
+def test_epsilon_metric():
+    answer = found("exponential", "epsilon-metric", 1.0)
+    assert private(answer)
+    assert certify(answer.mechanism, SPACE).epsilon_metric == pytest.approx(answer.achieved)
+    assert answer.mechanism.epsilon > 1.05
+    assert found("laplace", "epsilon-metric", 1.0).mechanism.epsilon == 1
+
+
+@pytest.mark.parametrize(("name", "target"), [("laplace", "unchanged"), ("tem", "epsilon-ldp")])
+def test_what_is_tried_is_told(name, target):
+    told = []
+    answer = calibrate.calibrate(Draft(MECHANISMS[name]), SPACE, Target(target), 0.3, told.append)
+    assert f"epsilon {answer.mechanism.epsilon:g}" in told
+    assert len(told) > 1
+
+
+def test_parameters_that_are_tried_are_told():
+    told, draft = [], Draft(MECHANISMS["geodesic"], {"k": 3})
+    answer = calibrate.maximize(draft, SMALL, 3.0, Aim.SIMILARITY, told.append)
+    assert f"cap={answer.chosen['cap']}" in told
+    assert len(told) == len(MECHANISMS["geodesic"].tunable["cap"])
+
+
+def test_epsilon_for_ldp_is_kept():
+    """Found once for a vocabulary; intermediate certificates are not stored."""
+    held = {}
+
+    def tables(name, build):
+        if name not in held:
+            held[name] = build()
+        return held[name]
+
+    draft = Draft(MECHANISMS["exponential"])
+    first = calibrate.epsilon_for_ldp(draft, MetricSpace(make_embeddings(), tables), 3.0)
+    assert sum(name.startswith("certificate-") for name in held) == 1
+    assert sum(name.startswith("calibrated-") for name in held) == 1
+    size = len(held)
+    again = calibrate.epsilon_for_ldp(draft, MetricSpace(make_embeddings(), tables), 3.0)
+    assert again == first
+    assert len(held) == size
+
+
+# -- out of reach --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "wanted", "message"),
+    [
+        ("laplace", "unchanged", 1.5, r"unchanged must be > 0 and < 1 \(got 1.5\)"),
+        ("laplace", "unchanged", 0.0, r"unchanged must be > 0 and < 1 \(got 0\)"),
+        ("laplace", "close", 1.0, "close must be > 0 and < 1"),
+        ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 \(got -1\)"),
+        ("laplace", "epsilon-ldp", math.inf, "epsilon-ldp must be > 0"),
+        ("laplace", "epsilon-ldp", math.nan, "epsilon-ldp must be > 0"),
+        ("krr", "unchanged", 0.001, "unchanged 0.001 is out of reach: at least 0.0033"),
+        ("tem", "epsilon-ldp", 500.0, "out of reach: at most 12.6.* on this vocabulary"),
+        ("uniform", "unchanged", 0.5, "unchanged 0.5 is out of reach: at most 0.0033"),
+        ("knn-response", "epsilon-metric", 1.0, "knn-response has no certified metric epsilon"),
+        ("gaussian-classical", "epsilon-ldp", 3.0, "delta is required"),
+        ("trlaplace-paper", "epsilon-ldp", 1.0, "no certified LDP epsilon .status REFUTED"),
+    ],
+)
+def test_out_of_reach(name, target, wanted, message):
+    with pytest.raises(UsageError, match=message):
+        found(name, target, wanted)
+
+
+def test_domain_ends():
+    answer = found("gaussian-classical", "epsilon-ldp", 0.7, delta="1e-6")
+    assert answer.mechanism.epsilon == 0.7
+    with pytest.raises(UsageError, match=r"out of reach: at most (1|0\.99)"):
+        found("gaussian-classical", "epsilon-ldp", 3.0, delta="1e-6")
+
+
+def test_all_mechanisms_answer_or_say_why(few_draws):
+    said = []
+    for name, kind in MECHANISMS.items():
+        values = {n: p.example for n, p in kind.parameters().items() if p.required}
+        for target in ("epsilon-ldp", "unchanged"):
+            try:
+                answer = found(name, target, 0.5, SMALL, **values)
+            except UsageError as error:
+                said.append(str(error))
+            else:
+                assert private(answer), name
+    assert not any("\n" in each for each in said)
+
+
+# -- the planted fault ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "wanted"),
+    [
+        ("exponential", "unchanged", 0.3),
+        ("zipf-response", "close", 0.5),
+        ("tem", "epsilon-ldp", 4.0),
+    ],
+)
+def test_the_wrong_end_is_noticed(name, target, wanted, monkeypatch):
+    assert private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
+    monkeypatch.setattr(calibrate, "solve", other_end)
+    monkeypatch.setattr(calibrate.losses, "solve", other_end)
+    # A space of its own: answers are kept with it.
+    assert not private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
+
+
+def test_the_wrong_end_of_draws_is_not_believed(monkeypatch, few_draws):
+    """A search without a margin: fresh draws decide, so the answer is private all the same."""
+
+    def bold(value, wanted, start, **more):
+        return solve(value, wanted * 1.2, start, **more)
+
+    monkeypatch.setattr(calibrate, "solve", bold)
+    assert private(found("laplace", "unchanged", 0.3))
+
+
+# -- free parameters -----------------------------------------------------------------------------
+
+
+def test_similarity_is_no_worse_than_the_default():
+    space = MetricSpace(make_embeddings(n=900, d=5))
+    for epsilon in (3.0, 6.0):
+        best = calibrate.maximize(Draft(MECHANISMS["knn-response"]), space, epsilon, Aim.SIMILARITY)
+        assert set(best.chosen) == {"k", "outputs"}
+        auto = MECHANISMS["knn-response"].build(epsilon, {})
+        outputs = Outputs(space, auto)
+        assert best.exact
+        assert best.achieved >= outputs.confirm_similarity(auto)[0] - 0.01
+
+
+def test_given_parameters_stay():
+    best = calibrate.maximize(
+        Draft(MECHANISMS["knn-response"], {"k": "7"}), SPACE, 5.0, Aim.SIMILARITY
+    )
+    assert best.mechanism.k == 7
+    assert set(best.chosen) == {"outputs"}
+    with pytest.raises(UsageError, match="no free parameter"):
+        calibrate.maximize(Draft(MECHANISMS["laplace"]), SPACE, 5.0, Aim.SIMILARITY)
+
+
+def test_split_is_the_most_even(few_draws):
+    space = MetricSpace(make_embeddings(n=500, d=5))
+    best = calibrate.maximize(Draft(MECHANISMS["rank-softmax"]), space, 6.0, Aim.SPLIT)
+    assert sum(best.shares) == pytest.approx(1)
+    assert best.achieved == min(best.shares)
+    low, high = best.interval
+    assert low <= best.achieved <= high
+    outputs = Outputs(space, best.mechanism)
+    for c in (0.001, 1.0):
+        other = MECHANISMS["rank-softmax"].build(6.0, {"c": c})
+        unchanged, close = outputs.shares(
+            [Target.UNCHANGED, Target.CLOSE], other, outputs.words(3000)
+        )
+        assert min(unchanged, close, 1 - unchanged - close) <= high
+
+
+# -- in a run ------------------------------------------------------------------------------------
+
+
+def test_sanitizer_at_an_ldp_epsilon(tmp_path):
+    sanitizer = Sanitizer(
+        "exponential", epsilon_ldp=4.0, embeddings=make_embeddings(), cache=tmp_path, seed=1
+    )
+    assert sanitizer.spec.epsilon == sanitizer.mechanism.epsilon
+    assert sanitizer.guarantee.epsilon_ldp == 4.0
+    certificate = certify(sanitizer.mechanism, sanitizer.space)
+    assert 0.995 * 4 <= certificate.epsilon_ldp <= 4
+    # What workers get: the epsilon that was found, not the search.
+    assert pickle.loads(pickle.dumps(sanitizer)).mechanism == sanitizer.mechanism
+    copy = Sanitizer(
+        "exponential",
+        epsilon=sanitizer.spec.epsilon,
+        embeddings=make_embeddings(),
+        cache=tmp_path,
+        seed=1,
+    )
+    assert copy.guarantee.epsilon_ldp > 4  # the closed form says less
+    assert copy.rewrite(["word1 word2"]) == sanitizer.rewrite(["word1 word2"])
+
+
+def test_both_or_none():
+    with pytest.raises(UsageError, match="exclude each other"):
+        Sanitizer(epsilon=1.0, epsilon_ldp=1.0, embeddings=make_embeddings())
+    with pytest.raises(UsageError, match="epsilon is required"):
+        Sanitizer(embeddings=make_embeddings())
+    with pytest.raises(UsageError, match="epsilon is required"):
+        RunSpec(epsilon=None).build()
+
+
+# -- on real vectors -----------------------------------------------------------------------------
+
+
+def test_laplace_on_glove(glove, monkeypatch):
+    """GloVe 840B: 30 % unchanged is near epsilon 10, and a run shows the share."""
+    _, space = glove
+    monkeypatch.setattr(calibrate.outputs, "_DRAWS", (2000, space.n))
+    answer = found("laplace", "unchanged", 0.3, space)
+    assert 9 < answer.mechanism.epsilon < 10.5
+    assert private(answer)
+    ids = np.arange(space.n)
+    drawn = Outputs(space, answer.mechanism).draw(answer.mechanism, ids, "of the test")
+    low, high = answer.interval
+    assert low < (drawn == ids).mean() < high
+
+
+def counted(monkeypatch):
+    """Certificates made by searches for a loss."""
+    from dpsan.outcomes.calibrate import losses
+
+    made, certify = [], losses.certify
+
+    def counting(mechanism, space):
+        made.append(mechanism.epsilon)
+        return certify(mechanism, space)
+
+    monkeypatch.setattr(losses, "certify", counting)
+    return made
+
+
+@pytest.mark.parametrize(("name", "most"), [("exponential", 1), ("tem", 1), ("geodesic", 2)])
+def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
+    """Each takes a minute on the bundled vocabulary; the extreme words are looked for once."""
+    made, names = counted(monkeypatch), []
+    held = {}
+
+    def tables(table, build):
+        if table not in held:
+            names.append(table)
+            held[table] = build()
+        return held[table]
+
+    space = MetricSpace(make_embeddings(n=2200, d=6), tables)
+    draft = Draft(MECHANISMS[name])
+    for wanted in (3.0, 6.0, 9.0):
+        made.clear()
+        epsilon = calibrate.epsilon_for_ldp(draft, space, wanted)
+        assert len(made) <= most
+        loss = certify(draft.at(epsilon), space).epsilon_ldp
+        assert wanted * (1 - 2e-3) <= loss <= wanted
+    assert sum(each.startswith("extremes") for each in names) == 1
+
+
+def test_the_guess_is_a_lower_bound_close_to_the_certificate():
+    from dpsan.outcomes.calibrate.extremes import ExtremeWords
+
+    space = MetricSpace(make_embeddings(n=2200, d=6))
+    draft = Draft(MECHANISMS["exponential"])
+    among = ExtremeWords(draft, space, 0.5)
+    for epsilon in (0.2, 0.5, 1.0, 2.0):
+        loss = certify(draft.at(epsilon), space).epsilon_ldp
+        assert 0.97 * loss <= among(epsilon) <= loss
+    with pytest.raises(UsageError, match="law is not known"):
+        ExtremeWords(Draft(MECHANISMS["laplace"]), space, 0.5)(1.0)

@@ -1,0 +1,208 @@
+"""Exact certificates against brute force over every pair and output, ⊥ included."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from support import make_embeddings
+
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.base import RowSampler
+from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.geodesic import Geodesic
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.tem import TEM
+from dpsan.mechanisms.uniform import Uniform
+from dpsan.mechanisms.zipf_response import ZipfResponse
+from dpsan.privacy.certificate import (
+    Certificate,
+    certify,
+    hockey_stick,
+    infinite_loss,
+    matrix_certificate,
+    pairwise_losses,
+)
+from dpsan.privacy.guarantee import Claim, Status
+from dpsan.space.metric_space import MetricSpace
+
+
+def brute(law):
+    """The definition, output by output."""
+    logs = np.log(law)
+    return max(float((logs[:, None, u] - logs[None, :, u]).max()) for u in range(law.shape[1]))
+
+
+def integer_law(mechanism, space):
+    weights = mechanism.prepare(space).weights(np.arange(space.n + 1)).astype(object)
+    return np.array([[w / sum(row) for w in row] for row in weights.tolist()], dtype=np.float64)
+
+
+EXP = [
+    Exponential(0.3),
+    Exponential(2.0),
+    TEM(1.5),
+    TEM(9.0, beta=0.2),
+    Geodesic(1.0),
+    Geodesic(3.0, k=2, cap=0),
+    Geodesic(0.7, k=3, edges="rank", cap=6),
+]
+
+
+@pytest.mark.parametrize("mechanism", EXP, ids=repr)
+def test_exp_certificate_against_brute_force(space, mechanism):
+    found = certify(mechanism, space)
+    law = integer_law(mechanism, space)
+    true = brute(law)
+    assert found.epsilon_ldp - found.slack == pytest.approx(true, abs=1e-10)
+    assert true <= found.epsilon_ldp <= mechanism.guarantee(space).epsilon_ldp
+    i, j = found.pair
+    assert np.log(law[i] / law[j]).max() == pytest.approx(true, abs=1e-10)
+    assert found.epsilon_metric <= mechanism.epsilon
+    losses = pairwise_losses(law)[:-1, :-1]
+    ids = np.arange(space.n)
+    paths = isinstance(mechanism, Geodesic)
+    apart = mechanism.paths(space).lengths(ids) if paths else space.distances(ids)
+    np.fill_diagonal(apart, np.inf)
+    # ⊥ may be the worst: it is counted at half a diameter.
+    assert (losses <= found.epsilon_metric * apart + found.slack).all()
+    unknown = pairwise_losses(law)[-1].max(), pairwise_losses(law)[:, -1].max()
+    half = (mechanism.paths(space).diameter_bound() if paths else space.diameter) / 2
+    exact = max((losses / apart).max(), max(unknown) / half)
+    assert found.epsilon_metric == pytest.approx(exact, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [KnnResponse(4.0, k=5, outputs=30), KRR(3.0), ZipfResponse(5.0), ZipfResponse(0.2), Uniform()],
+    ids=repr,
+)
+def test_equal_totals_against_brute_force(space, mechanism):
+    found = certify(mechanism, space)
+    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
+    law = law[:, (law > 0).any(axis=0)]
+    assert found.epsilon_ldp == pytest.approx(brute(law), abs=1e-12)
+    assert found.epsilon_ldp <= mechanism.epsilon
+    i, j = found.pair
+    assert np.log(law[i] / law[j]).max() == pytest.approx(brute(law), abs=1e-12)
+    assert found.delta == found.infinite_loss_mass == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, 20.0, 60.0, 300.0])
+@pytest.mark.parametrize("kind", [KRR, ZipfResponse, KnnResponse])
+def test_pure_laws_are_never_above_epsilon(space, kind, epsilon):
+    found = certify(kind(epsilon), space)
+    assert found.epsilon_ldp <= epsilon
+    if epsilon <= 20:
+        assert found.epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
+
+
+def test_matrix_certificate_by_hand():
+    """krr: delta(e') = (e^e - e^e')/(e^e + n - 1)."""
+    n, epsilon = 7, 2.0
+    law = np.full((n, n), 1.0)
+    np.fill_diagonal(law, math.exp(epsilon))
+    law /= law.sum(axis=1, keepdims=True)
+    found = matrix_certificate(law, Claim(1.0))
+    assert found.epsilon_ldp == pytest.approx(epsilon)
+    expected = (math.exp(2) - math.exp(1)) / (math.exp(2) + n - 1)
+    assert found.delta == pytest.approx(expected)
+    assert hockey_stick(law, 1.0)[0] == pytest.approx(expected)
+    assert hockey_stick(law, 0.0)[0] == pytest.approx((math.exp(2) - 1) / (math.exp(2) + n - 1))
+    assert matrix_certificate(law, Claim(epsilon)).delta == 0
+
+
+def test_matrix_and_closed_form_agree(space):
+    mechanism = Exponential(1.0)
+    law = integer_law(mechanism, space)
+    distances = np.full((space.n + 1, space.n + 1), space.diameter / 2)
+    distances[:-1, :-1] = space.distances(np.arange(space.n))
+    closed = certify(mechanism, space)
+    matrix = matrix_certificate(law, Claim(1.0, metric="euclidean"), distances)
+    assert matrix.epsilon_ldp == pytest.approx(closed.epsilon_ldp, abs=2 * closed.slack)
+    assert matrix.epsilon_metric == pytest.approx(closed.epsilon_metric, abs=1e-6)
+    assert matrix.delta == 0
+
+
+def test_top_k_support_is_an_infinite_loss(space):
+    """Planted: the exponential law over the ten nearest words only."""
+    law = Exponential(1.0).prepare(space).probabilities(np.arange(space.n + 1))
+    cut = np.sort(law, axis=1)[:, -10][:, None]
+    law[:-1] = np.where(law >= cut, law, 0)[:-1]
+    law /= law.sum(axis=1, keepdims=True)
+    found = matrix_certificate(law)
+    assert math.isinf(found.epsilon_ldp)
+    mass, (i, j) = infinite_loss(law)
+    assert found.infinite_loss_mass == mass == pytest.approx(law[i, law[j] == 0].sum())
+    assert mass > 0.5
+
+
+def test_squared_distances_break_the_claim(space):
+    """Planted: d² where d is meant."""
+    wrong = RowSampler(space, lambda ids: 0.5 * space.distances(ids) ** 2)
+    law = wrong.probabilities(np.arange(space.n))
+    distances = space.distances(np.arange(space.n))
+    found = matrix_certificate(law, Claim(1.0, metric="euclidean"), distances)
+    assert found.epsilon_metric > 1.5
+    assert found.delta > 0.01
+    right = Exponential(1.0).prepare(space).probabilities(np.arange(space.n))
+    assert matrix_certificate(right, Claim(1.0, metric="euclidean"), distances).delta == 0
+
+
+def test_without_the_half_breaks_the_claim(space):
+    """Planted: exp(-epsilon d)."""
+    law = Exponential(2.0).prepare(space).probabilities(np.arange(space.n))
+    distances = space.distances(np.arange(space.n))
+    found = matrix_certificate(law, Claim(1.0, metric="euclidean"), distances)
+    assert 1.2 < found.epsilon_metric <= 2
+
+
+def test_every_table_mechanism_is_certified(space):
+    for name, kind in MECHANISMS.items():
+        if kind.family != "table":
+            continue
+        found = certify(kind(300.0 if name == "tgumbel-paper" else 2.0), space)
+        assert isinstance(found, Certificate), name
+        assert found.seconds >= 0
+        if kind.status is Status.PROVED:
+            assert math.isfinite(found.epsilon_ldp)
+            assert found.delta == found.infinite_loss_mass == 0
+
+
+def test_unknown_law_has_no_certificate(space):
+    assert certify(Laplace(1.0), space) is None
+
+
+def test_certificates_are_cached():
+    built = []
+
+    def keep(name, build):
+        built.append(name)
+        return build()
+
+    space = MetricSpace(make_embeddings(), keep)
+    first = certify(Exponential(1.0), space)
+    assert dataclasses.replace(certify(Exponential(1.0), space), seconds=first.seconds) == first
+    certify(Exponential(1.5), space)
+    certify(TEM(1.5), space)
+    certify(TEM(1.5, beta=0.01), space)
+    assert len([name for name in built if name.startswith("certificate")]) == 4
+
+
+def test_identical_words_do_not_blow_up_the_metric():
+    embeddings = make_embeddings()
+    embeddings.vectors[9] = embeddings.vectors[4]
+    embeddings.vectors[11] = embeddings.vectors[5] * (1 + 1e-6)
+    found = certify(Exponential(1.0), MetricSpace(embeddings))
+    assert found.epsilon_metric <= 1.0
+
+
+def test_exponential_golden_on_glove(glove):
+    """mechanisms.md §2: exact metric epsilon .79 ... .85 where 1 is claimed; 10^4 words."""
+    _, space = glove
+    found = certify(Exponential(1.0), space)
+    assert 0.79 <= found.epsilon_metric <= 0.85
+    assert 15 < found.epsilon_ldp < 16 < space.diameter
+    assert found.seconds < 120  # 9 s of processor time; machines may be busy

@@ -1,0 +1,174 @@
+"""Every audit that can be written can be read, and adds up to the totals of its run."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+
+import pytest
+from support import make_embeddings
+
+from dpsan.analysis.evaluate.setting import read_setting
+from dpsan.analysis.report import read_audit
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import ReadOptions
+from dpsan.mechanisms import MECHANISMS
+from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.audit.schema import finite
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan
+from dpsan.sanitize.request import Action
+from dpsan.sanitize.sanitizer import Sanitizer, run_key
+
+EMBEDDINGS = make_embeddings(n=40, d=4)
+SHAPES = [(name, {}) for name in MECHANISMS] + [
+    (name, {"tensor": "line"}) for name, kind in MECHANISMS.items() if "tensor" in kind.parameters()
+]
+OPTIONS = [
+    {},
+    {"unknown": "mask"},
+    {"unknown": "keep", "originals": True},
+    {"keep": ["word3", "nobody"], "copies": 3},
+    {"epsilon_ldp": 3.0, "copies": 2, "originals": True, "unknown": "mask"},
+]
+# Texts without words, with unknown words only, and two fields that are one record.
+ROWS = [
+    {"t": "word1 word2 word3", "u": "word3 nobody"},
+    {"t": "", "u": "nobody"},
+    {"t": "...", "u": "word4 word5 word6 word7"},
+    {"t": "word8", "u": "- -"},
+]
+
+
+def opened(name, parameters, epsilons=(2.0, 0.9, 8.0, 60.0, 300.0, 3000.0), **more):
+    """A sanitizer, at the first epsilon that the mechanism takes."""
+    values = {
+        key: about.example for key, about in MECHANISMS[name].parameters().items() if about.required
+    }
+    for epsilon in epsilons:
+        try:
+            return Sanitizer(
+                name,
+                epsilon=epsilon,
+                embeddings=EMBEDDINGS,
+                parameters=values | parameters,
+                allow_unproved=True,
+                **more,
+            )
+        except UsageError as error:
+            caught = error
+    raise caught
+
+
+def written(folder, sanitizer, *, originals=False, copies=1):
+    """The audit of a run over three files, of which one cannot be read; and the run's totals."""
+    inputs = [folder / name for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    for path, rows in zip(inputs, (ROWS, ROWS[:1], [{"t": "word1"}, "bad"]), strict=True):
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    plan = Plan(options=ReadOptions(fields=("t?", "u?")), copies=copies)
+    path = folder / "audit.jsonl"
+    with ExitStack() as stack:
+        audit = stack.enter_context(
+            AuditWriter(path, sanitizer, originals=originals, copies=copies)
+        )
+        run = Run(sanitizer, plan, run_key(None), inputs, output=folder / "out", tree=True)
+        run.audit = audit
+        result = run.execute()
+    assert len(result.failed) == 1
+    return path, result.totals
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda each: ",".join(each) or "default")
+@pytest.mark.parametrize(
+    ("name", "parameters"), SHAPES, ids=[f"{a}{'-line' if b else ''}" for a, b in SHAPES]
+)
+def test_round_trip(name, parameters, options, tmp_path):
+    options = dict(options)
+    writing = {key: options.pop(key) for key in ("originals", "copies") if key in options}
+    if "epsilon_ldp" in options:
+        try:
+            sanitizer = opened(name, parameters, [None], **options)
+        except UsageError:
+            pytest.skip(f"{name} has no certified LDP epsilon of 3")
+    else:
+        sanitizer = opened(name, parameters, **options)
+    path, totals = written(tmp_path, sanitizer, **writing)
+    report = read_audit(path)
+    told = report.as_json()
+    # The failed input has words too, which no total counts.
+    done = [each for each in told["files"] if each["finished"]]
+    assert len(done) == 2
+    for action in Action:
+        assert sum(each[action] for each in done) == totals.counts[action]
+    assert sum(each["draws"] for each in done) == totals.draws > 0
+    assert sum(each["epsilon_sum"] for each in done) == pytest.approx(totals.epsilon_sum)
+    for key, charges in (
+        ("largest_record", report.copies * totals.largest_record),
+        ("largest_file", totals.largest_file),
+    ):
+        composed = totals.composed(charges)
+        assert told[key] == {"epsilon_ldp": finite(composed.epsilon), "delta": composed.delta}
+    assert read_setting(path).mechanism == name
+    # The words of a text add up to what the text cost.
+    rows = [row for _, row in read_rows(path)]
+    words = [row for row in rows if row["type"] == "word" and row["file"] < 3]
+    assert sum(row["epsilon"] or 0 for row in words) == pytest.approx(totals.epsilon_sum)
+    assert {row["text"] for row in words} == {1, 2}
+
+
+def test_a_record_is_all_its_texts(tmp_path):
+    """Its fields are one person's: what it costs is their sum, times the copies."""
+    _, totals = written(tmp_path, opened("krr", {}), copies=3)
+    assert (totals.largest_record, totals.largest_file) == (5, 3 * 11)
+    line = tmp_path / "line"
+    line.mkdir()
+    _, totals = written(line, opened("tldp", {"tensor": "line"}), copies=3)
+    assert (totals.largest_record, totals.largest_file) == (2, 3 * 5)
+
+
+def test_copies_and_sums_add_up_deltas(tmp_path):
+    path, totals = written(tmp_path, opened("gaussian", {"delta": 1e-6}), copies=2)
+    last = [row for _, row in read_rows(path)][-1]
+    assert last["delta_sum"] == pytest.approx(totals.draws * 1e-6)
+    assert last["delta_largest_record"] == pytest.approx(2 * 5e-6)
+    assert last["delta_largest_file"] == pytest.approx(2 * 11e-6)
+
+
+def changed(rows, at, **values):
+    return [
+        json.dumps({**json.loads(row), **values}) if i == at else row for i, row in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("at", "values", "message"),
+    [
+        (0, {"schema": 1}, ":1: an audit of another schema than 2, which this version reads"),
+        (0, {"guarantee": {}}, ":1: damaged audit row: no status"),
+        (0, {"epsilon": None}, ":1: damaged audit row: epsilon is of another type"),
+        (1, {"epsilon": 1.5}, ":2: damaged audit row: another epsilon than the header's"),
+        (1, {"epsilon": None}, ":2: damaged audit row: an epsilon where nothing was drawn"),
+        (1, {"action": "replaced"}, ":2: damaged audit row: unknown action"),
+        (1, {"in": "word1"}, ":2: damaged audit row: fields that no such row has"),
+        (1, {"line": True}, ":2: damaged audit row: line is of another type"),
+        (2, {"type": "header"}, ":3: damaged audit row: no schema"),
+        (-1, {"draws": 0}, "damaged audit row: the words before it do not add up"),
+    ],
+)
+def test_what_is_not_in_the_grammar(tmp_path, at, values, message):
+    path, _ = written(tmp_path, opened("krr", {}))
+    rows = path.read_text().splitlines()
+    path.write_text("\n".join(changed(rows, at % len(rows), **values)) + "\n")
+    with pytest.raises(InputError) as caught:
+        read_audit(path)
+    assert message in str(caught.value)
+    assert "word1" not in str(caught.value)
+
+
+def test_shares_of_a_line_are_checked(tmp_path):
+    path, _ = written(tmp_path, opened("tldp", {"tensor": "line"}))
+    rows = path.read_text().splitlines()
+    assert json.loads(rows[1])["epsilon"] == pytest.approx(2 / 3)
+    path.write_text("\n".join(changed(rows, 1, epsilon=2.0)) + "\n")
+    with pytest.raises(InputError, match="another epsilon than the header's"):
+        read_audit(path)

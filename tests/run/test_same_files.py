@@ -1,0 +1,332 @@
+"""No command writes over a file that it reads, or over another of its outputs (issue 13)."""
+
+import itertools
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+WORDS = "here 0 9\nthere 9 0\n"
+TEXT = "here there, HERE\n"
+REWRITE = ["rewrite", "-q", "-e", "1000", "-m", "laplace", "--force"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Every kind of file that a command reads."""
+    for name, text in {"in.txt": TEXT, "two.txt": WORDS, "keep.txt": "there\n"}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "config.toml").write_text("")
+    return tmp_path
+
+
+def unchanged(folder, run):
+    """Run something; True if every file that was there is what it was, and nothing is new."""
+
+    def state():
+        return {
+            path.relative_to(folder): (path.lstat().st_ino, path.read_bytes())
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+
+    before = state()
+    run()
+    return state() == before
+
+
+# --- the pairs, from the command line itself -------------------------------------------------
+
+WRITES = {
+    ("rewrite", "output"): ["-o"],
+    ("rewrite", "output_dir"): None,  # names of its own: below
+    ("rewrite", "audit"): ["-a"],
+    ("report", "html"): ["--html"],
+    ("evaluate", "html"): ["--html"],
+    ("explain", "plot"): ["--plot"],
+    ("study", "plot"): ["--plot"],
+}
+READS = {
+    ("rewrite", "files"): [],
+    ("rewrite", "keep"): ["--keep"],
+    ("rewrite", "embeddings"): ["-E"],
+    ("report", "audits"): [],
+    ("evaluate", "original"): 0,
+    ("evaluate", "sanitized"): 1,
+    ("evaluate", "audit"): ["--audit"],
+    ("evaluate", "public"): ["--public"],
+    ("evaluate", "spans"): ["--spans"],
+    ("evaluate", "test_original"): ["--labels", "x", "--test-sanitized", "in.txt"],
+    ("evaluate", "test_sanitized"): ["--labels", "x", "--test-original", "in.txt"],
+    ("evaluate", "embeddings"): ["-E"],
+    ("explain", "embeddings"): ["-E"],
+    ("study", "embeddings"): ["-E"],
+    ("verify", "keep"): ["--keep"],
+    ("verify", "embeddings"): ["-E"],
+    ("calibrate", "embeddings"): ["-E"],
+    ("mechanisms", "embeddings"): ["laplace", "-e", "1", "-E"],
+    ("bench", "embeddings"): ["-E"],
+    ("bench", "synthetic_words"): ["--synthetic", "9,2", "--synthetic-words"],
+    ("bench", "text"): ["--text"],
+    ("index", "files"): [],
+}
+MORE = {
+    "rewrite": ["-q", "-e", "1000", "-m", "laplace", "--force"],
+    "report": ["--force"],
+    "evaluate": ["-q", "--force"],
+    "explain": ["-q", "-e", "8", "-m", "laplace", "here", "--force"],
+    "study": ["-q", "neighbours", "--force"],
+    "verify": ["-q", "-e", "8", "-m", "laplace"],
+    "calibrate": ["-q", "-m", "laplace", "--unchanged", "0.5"],
+    "bench": ["-q", "-m", "laplace"],
+    "mechanisms": [],
+    "index": ["-q"],
+}
+
+
+def path_parameters():
+    from dpsan.cli.app import _COMMANDS
+
+    for command in _COMMANDS:
+        function = getattr(import_module(f"dpsan.cli.{command}"), command)
+        for name, hint in get_type_hints(function).items():
+            if "Path" in str(hint):
+                yield command, name
+
+
+def test_every_parameter_that_names_a_file_is_tried_here():
+    """A new option that names a file has to be told to the check, and to this test."""
+    assert set(path_parameters()) == set(WRITES) | set(READS)
+
+
+def reading(command, name, path):
+    """The part of a command line that reads a file, and what the command needs besides."""
+    how = READS[command, name]
+    if command == "evaluate":
+        texts = ["in.txt", "in.txt"]
+        if isinstance(how, int):
+            texts[how] = path
+            return texts
+        if name.startswith("test_"):
+            return [*texts, *how, f"--{name.replace('_', '-')}", path]
+        return [*texts, *how, path]
+    return [*how, path]
+
+
+PAIRS = [
+    (command, read, written)
+    for (command, read), (other, written) in itertools.product(READS, WRITES)
+    if command == other and WRITES[other, written] is not None
+]
+
+
+@pytest.mark.parametrize(("command", "read", "written"), PAIRS)
+@pytest.mark.parametrize("through", ["itself", "link", "hard link"])
+def test_what_is_read_is_not_written(folder, dpsan, command, read, written, through):
+    suffix = ".svg" if written == "plot" else ".txt"
+    source = folder / f"source{suffix}"
+    source.write_text({"keep": TEXT, "embeddings": WORDS}.get(read, TEXT))
+    target = source if through == "itself" else folder / f"other{suffix}"
+    if through == "link":
+        target.symlink_to(source.name)
+    elif through == "hard link":
+        target.hardlink_to(source)
+    arguments = [
+        command,
+        *MORE[command],
+        *reading(command, read, source.name),
+        *WRITES[command, written],
+        target.name,
+    ]
+    done = None
+
+    def run():
+        nonlocal done
+        done = dpsan(*arguments, cwd=folder)
+
+    assert unchanged(folder, run), arguments
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.endswith(b" are the same file (name another)\n") or (
+        done.stderr.endswith(b"input and output are the same file (-i does that)\n")
+    ), done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(("command", "read"), READS)
+def test_nothing_is_appended_to_what_is_read(folder, dpsan, command, read):
+    """As ``>> FILE`` does."""
+    path = folder / "source.txt"
+    path.write_text(WORDS if read == "embeddings" else TEXT)
+    given = [command, *MORE[command], *reading(command, read, path.name)]
+    for stream in ("stdout", "stderr"):
+        if stream == "stdout" and command == "rewrite" and read != "files":
+            continue  # tried below: it has no other output there
+        with path.open("ab") as end:
+            env = {k: v for k, v in os.environ.items() if not k.startswith("DPSAN_")}
+            done = subprocess.run(
+                [sys.executable, "-m", "dpsan", *given],
+                cwd=folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: end},
+                check=False,
+            )
+        assert done.returncode == 2
+        if stream == "stdout":
+            assert path.read_text() in (TEXT, WORDS)
+            assert b"same file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        (["in.txt", "-a", "new", "-o", "new"], "output and --audit"),
+        (["in.txt", "-a", "new", "-o", "sub/../new"], "output and --audit"),
+        (["in.txt", "-a", "to-new", "-o", "new"], "output and --audit"),
+        (["in.txt", "-i", "--backup", ".orig", "-a", "in.txt.orig"], "backup and --audit"),
+        (["in.txt", "two.txt", "-i", "--backup", ".orig", "-a", "x"], "--embeddings and input"),
+        (["in.txt", "-O", "out", "-a", "out/in.txt"], "output and --audit"),
+        (["in.txt", "in.txt.orig", "-i", "--backup", ".orig"], "input and backup"),
+        (["in.txt", "-O", "."], "input and output"),
+        (["in.txt", "-O", ".", "--resume"], "input and output"),
+        (["in.txt", "-O", "sub", "sub/in.txt"], "input and output"),
+        (["keep.txt", "-i", "--keep", "keep.txt"], "--keep and input"),
+        (["missing", "-a", "missing"], "input and --audit"),
+        (["to-new", "-o", "new"], "input and output"),
+        (["in.txt", "-o", "config.toml"], "DPSAN_CONFIG and output"),
+        (["in.txt", "-a", "config.toml"], "DPSAN_CONFIG and --audit"),
+    ],
+)
+def test_relations_of_rewrite(folder, dpsan, more, names):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "in.txt").write_text("there\n")
+    (folder / "in.txt.orig").write_text("there\n")
+    (folder / "to-new").symlink_to("new")
+    env = {"DPSAN_CONFIG": "config.toml"}
+    done = None
+
+    def run():
+        nonlocal done
+        done = dpsan(*REWRITE, "-E", "two.txt", *more, cwd=folder, env=env)
+
+    assert unchanged(folder, run)
+    assert done.returncode == 2
+    assert f": {names} are the same file" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("option", ["-o", "-a"])
+def test_standard_input_is_read_too(folder, option):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DPSAN_")}
+    with (folder / "in.txt").open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpsan", *REWRITE, "-E", "two.txt", option, "in.txt"],
+            cwd=folder,
+            env=env,
+            stdin=file,
+            capture_output=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"are the same file" in done.stderr
+    assert (folder / "in.txt").read_text() == TEXT
+
+
+@pytest.mark.parametrize("second", ["in.txt", "./in.txt", "link", "hard"])
+def test_in_place_takes_a_file_once(folder, dpsan, second):
+    (folder / "link").symlink_to("in.txt")
+    if second == "hard":
+        (folder / "hard").hardlink_to(folder / "in.txt")
+    done = dpsan(*REWRITE, "-E", "two.txt", "-i", "in.txt", second, cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.endswith(b": the same file as in.txt (name it once)\n")
+    assert (folder / "in.txt").read_text() == TEXT
+
+
+def test_words_beside_vectors_are_read_too(folder, dpsan):
+    import numpy as np
+
+    np.save(folder / "v.npy", np.array([[0, 9], [9, 0]], dtype=np.float32))
+    (folder / "v.words.txt").write_text("here\nthere\n")
+    done = dpsan(*REWRITE, "-E", "v.npy", "in.txt", "-o", "v.words.txt", cwd=folder)
+    assert done.returncode == 2
+    assert b"--embeddings and output are the same file" in done.stderr
+    assert (folder / "v.words.txt").read_text() == "here\nthere\n"
+
+
+def test_the_bundled_vocabulary_is_read_too():
+    from dpsan.cli.file_checks import known_files, read_embeddings
+    from dpsan.embeddings.bundled import directory
+    from dpsan.errors import UsageError
+    from dpsan.run.same_files import Use
+
+    uses = known_files()
+    uses.add(Use.WRITTEN, "--audit", directory() / "manifest.json")
+    with pytest.raises(UsageError, match="--embeddings and --audit are the same file"):
+        read_embeddings(uses, None)
+
+
+@pytest.mark.parametrize("option", ["-o", "-a"])
+@pytest.mark.parametrize("kind", ["stdout", "redirected stdout"])
+def test_streams_are_not_replaced(folder, dpsan, option, kind):
+    """``-o /dev/stdout`` writes there; an audit has a file of its own."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DPSAN_")}
+    # A link of our own to the stream: /dev/stdout itself must survive a failing test.
+    (folder / "out").symlink_to("/proc/self/fd/1")
+    with (folder / "file").open("ab") as file:
+        file.write(b"before\n")
+        file.flush()
+        done = subprocess.run(
+            [sys.executable, "-m", "dpsan", *REWRITE, "-E", "two.txt", "in.txt", option, "out"],
+            cwd=folder,
+            env=env,
+            stdout=file if kind != "stdout" else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (folder / "out").is_symlink()
+    told = (folder / "file").read_bytes() if kind != "stdout" else b"before\n" + done.stdout
+    if option == "-o":
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert told == b"before\n" + TEXT.lower().encode()
+    else:
+        assert done.returncode != 0
+        assert done.stderr.count(b"\n") == 1
+        assert told == b"before\n"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "directory", "device"])
+@pytest.mark.parametrize("option", ["-a", "-O", "--backup"])
+def test_force_removes_nothing_special(folder, dpsan, kind, option):
+    target = {"-a": "special", "-O": "out/in.txt", "--backup": "in.txt.orig"}[option]
+    target = folder / target
+    target.parent.mkdir(exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(target)
+    elif kind == "directory":
+        target.mkdir()
+    else:
+        try:
+            os.mknod(target, 0o20666, os.makedev(1, 3))
+        except PermissionError:
+            target.symlink_to("/dev/null")
+    before = target.lstat()
+    more = {"-a": ["-a", "special"], "-O": ["-O", "out"], "--backup": ["-i", "--backup", ".orig"]}
+    done = dpsan(*REWRITE, "-E", "two.txt", "in.txt", *more[option], cwd=folder)
+    assert done.returncode == 1
+    told = b"is a directory" if kind == "directory" else b"not a regular file"
+    assert told in done.stderr
+    after = target.lstat()
+    assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
+    assert (folder / "in.txt").read_text() == TEXT
+
+
+def test_what_is_no_file_may_have_two_uses(folder, dpsan):
+    done = dpsan(*REWRITE, "-E", "two.txt", "/dev/null", "-o", "/dev/null", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    done = dpsan(*REWRITE, "-E", "two.txt", "in.txt", "in.txt", cwd=folder)
+    assert done.stdout.decode() == 2 * TEXT.lower()
+    assert Path("/dev/null").is_char_device()

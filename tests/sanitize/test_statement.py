@@ -1,0 +1,122 @@
+"""What a run says of itself: short, in words that hold, and loud where it is weak."""
+
+import re
+
+import numpy as np
+import pytest
+from support import ROOT, make_embeddings
+
+from dpsan.mechanisms import MECHANISMS
+from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.request import Action, Sanitized
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.statement import Statement, weakness
+
+
+def pure(epsilon, **more):
+    return Guarantee(Status.PROVED, epsilon, **more)
+
+
+def totals(guarantee, drawn=(3,), **counts):
+    out = Accountant(guarantee, 2.0)
+    counts = {action: counts.get(str(action), 0) for action in Action}
+    counts[Action.DRAWN] += sum(drawn) - counts[Action.UNKNOWN]
+    out.add(Sanitized([], list(drawn), counts))
+    run = Accountant(guarantee, 2.0)
+    run.merge(out)
+    return run
+
+
+def test_one_line_by_default():
+    (line,) = Statement(totals(pure(2), (12, 3), unknown=2), "krr", 0.14).lines()
+    assert line == (
+        "15 words drawn (2 unknown) by krr, PROVED: LDP epsilon 2 per word, 30 for the whole text; "
+        "14 % are expected to stay the same (not protected: these counts, and what -v lists)"
+    )
+
+
+def test_nothing_drawn_nothing_said():
+    for verbose in (False, True):
+        assert Statement(totals(pure(2), (0,)), "krr", 0.0).lines(verbose=verbose) == []
+    (line,) = Statement(totals(pure(2), (0,), passed=4), "krr", 0.0).lines()
+    assert line.startswith("NOT PRIVATE")
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "copies", "unchanged", "weak"),
+    [
+        (pure(16.0), 1, 0.5, ""),
+        (pure(16.1), 1, 0.1, "LDP epsilon 16.1 per word"),
+        (pure(6.0), 3, 0.1, "LDP epsilon 18 per word"),
+        (pure(np.inf), 1, 0.1, "no finite LDP epsilon per word"),
+        (pure(20.0, per_line=True), 1, 0.1, "LDP epsilon 20 per line"),
+        (pure(1.0), 1, 0.92, "92 % of the words are expected to stay the same"),
+    ],
+)
+def test_weak(guarantee, copies, unchanged, weak):
+    told = weakness(guarantee, copies, unchanged)
+    assert (told or "").startswith(weak)
+    assert bool(told) == bool(weak)
+    said = Statement(totals(guarantee), "krr", unchanged, copies=copies).lines()
+    assert [each for each in said if each.startswith("WEAK: ")] == ([f"WEAK: {told}"] * bool(told))
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("exponential", 60), ("krr", 20), ("laplace", 80)])
+def test_the_texts_that_hardly_changed(name, epsilon):
+    """``exponential -e 40``, ``krr -e 20``, ``laplace -e 80`` said "333 replaced" of 92 % kept."""
+    assert name in MECHANISMS
+    sanitizer = Sanitizer(name, epsilon=epsilon, embeddings=make_embeddings())
+    text = " ".join(sanitizer.embeddings.index_to_key)
+    result = sanitizer.sanitize([text], b"k" * 32)
+    stayed = np.mean(np.array(text.split()) == np.array(result.lines[0].split()))
+    assert stayed > 0.5
+    run = totals(sanitizer.guarantee, result.drawn)
+    said = Statement(run, name, sanitizer.expected_unchanged).lines(verbose=True)
+    assert not any("replaced" in each for each in said)
+    assert any("WEAK" in each and "expected to stay the same" in each for each in said)
+
+
+def test_every_loss_names_its_delta():
+    run = totals(pure(2.0, delta=1e-6), (4, 1))
+    said = "\n".join(Statement(run, "x", 0.1, copies=2).lines(verbose=True))
+    assert "LDP epsilon 4 with delta 2e-6 per word in 2 copies, 10 with delta 5e-6 for the" in said
+    assert "2 copies of every word: LDP epsilon 4 with delta 2e-6" in said
+    assert "largest record (8 draws): LDP epsilon 16 with delta 8e-6" in said
+    assert "whole text (5 draws): LDP epsilon 10 with delta 5e-6" in said
+
+
+def test_what_the_run_itself_exposes():
+    run = totals(pure(2.0), masked=1, kept=2, passed=1)
+    said = Statement(run, "krr", 0.1, case_input=True).lines()
+    assert "(besides 1 masked, 2 kept, 1 passed)" in said[0]
+    assert said[0].endswith(
+        "(not protected: these counts, which words are unknown, the words of the keep-list, "
+        "capital letters, and what -v lists)"
+    )
+    assert said[1].startswith("NOT PRIVATE: unknown words were passed")
+
+
+def test_not_guaranteed_is_always_said():
+    run = totals(Guarantee(Status.REFUTED, np.inf, why="the proof fails"))
+    said = Statement(run, "x", 0.1).lines()
+    assert "REFUTED: no finite LDP epsilon" in said[0]
+    assert any(each.startswith("NOT GUARANTEED: ") and "the proof fails" in each for each in said)
+
+
+def test_the_readme_shows_what_is_said(dpsan):
+    """The second half of the first block of output is the statement of the first command."""
+    readme = (ROOT / "README.md").read_text()
+    (text,) = re.findall(r"echo '([^']*)' \| .venv/bin/dpsan rewrite -e 8\n", readme)
+    done = dpsan("rewrite", "-e", "8", stdin=f"{text}\n".encode())
+    shown = re.findall(r"```text\n(.*?)```", readme, re.S)[0].split("\n", 1)[1]
+    assert done.stderr.decode() == shown
+
+
+def test_a_better_composition_is_named_only_where_it_is_better():
+    run = totals(pure(2.0, delta=1e-6, gaussian_mu=0.5), (400,))
+    said = "\n".join(Statement(run, "gaussian", 0.1).lines(verbose=True))
+    assert "whole text, Gaussian: LDP epsilon" in said
+    run = totals(pure(2.0, delta=1e-6, gaussian_mu=40.0), (4,))
+    said = "\n".join(Statement(run, "gaussian", 0.1).lines(verbose=True))
+    assert "Gaussian: LDP" not in said

@@ -1,0 +1,206 @@
+"""Opening an embedding file through the cache: read when needed, verified, given back."""
+
+import gc
+import os
+import pickle
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import make_embeddings
+
+from dpsan.embeddings import load
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.cache.store import Store
+from dpsan.errors import EmbeddingError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space import library
+from dpsan.space.metric_space import MetricSpace
+
+
+def _write(path: Path, vectors: np.ndarray) -> None:
+    rows = (f"w{i} " + " ".join(f"{x:.3f}" for x in row) for i, row in enumerate(vectors))
+    path.write_text("\n".join(rows) + "\n")
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """A file of 300 words whose entry is in the cache, and a function that opens it again."""
+    path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
+    _write(path, np.random.default_rng(5).normal(size=(300, 7)).astype(np.float32))
+    library.open_space(path, None, store)
+    return path, store
+
+
+def test_a_changed_file_is_never_mistaken(tmp_path):
+    """Same name, size and time, other bytes."""
+    path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
+    _write(path, np.full((5, 3), 1.25, np.float32) + np.arange(5, dtype=np.float32)[:, None])
+    first, _ = library.open_space(path, None, store)
+    status = path.stat()
+    path.write_text(path.read_text().replace("1.250", "1.375"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    second, space = library.open_space(path, None, store)
+    assert second.digest != first.digest
+    assert second.vectors[0].tolist() == [1.375] * 3
+    assert space.centroid.tolist() == second.vectors.mean(axis=0, dtype=np.float64).tolist()
+
+
+def test_a_file_that_changes_while_it_is_opened(tmp_path, monkeypatch):
+    """What was loaded is not stored under the digest of what was hashed."""
+    path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
+    path.write_text("a 1 2\nb 2 1\n")
+    opening = library.Opening(path, None, store)
+    opening._hashing.result()
+    path.write_text("a 1 2\nb 2 3\n")
+    with pytest.raises(EmbeddingError, match=r"v\.txt: changed while it was read"):
+        opening()
+    assert store.entries() == []
+
+
+def test_words_and_vectors_are_read_when_they_are_used(opened):
+    """And then once, and by threads where that is asked for."""
+    embeddings, space = library.open_space(opened[0], None, opened[1])
+    assert (embeddings.n, embeddings.d, space.n, space.d) == (300, 7, 300, 7)
+    assert embeddings._parts._begun == {}
+    embeddings.begin(vectors=False)
+    assert list(embeddings._parts._begun) == ["words"]
+    assert embeddings.key_to_index == {f"w{i}": i for i in range(300)}
+    assert embeddings.index_to_key == list(embeddings.key_to_index)
+    assert space.vectors is embeddings.vectors is space.index.vectors
+    assert not space.vectors.flags.writeable
+    again = pickle.loads(pickle.dumps(embeddings))
+    assert (again.index_to_key, again.digest) == (embeddings.index_to_key, embeddings.digest)
+    assert again.vectors.tobytes() == embeddings.vectors.tobytes()
+
+
+@pytest.mark.parametrize("part", ["words", "vectors"])
+def test_a_part_found_damaged_late_is_built_again(opened, part):
+    """The file's small things were good when it was opened."""
+    told = []
+    store = Store(opened[1].root, told.append)
+    embeddings, space = library.open_space(opened[0], None, store)
+    (entry,) = (opened[1].root / "v1").glob("index-*/")
+    largest = {"words": 1, "vectors": 0}[part]
+    sizes = sorted(entry.glob("*.raw"), key=lambda file: -file.stat().st_size)
+    data = bytearray(sizes[largest].read_bytes())
+    data[-1] ^= 1
+    sizes[largest].write_bytes(data)
+    if part == "words":
+        assert embeddings.index_to_key[299] == "w299"
+    else:
+        assert space.vectors.tobytes() == load(opened[0]).vectors.tobytes()
+    assert "damaged" in told[0]
+    assert store.load("index", embeddings.digest) is not None
+
+
+def test_a_forked_child_reads_for_itself():
+    """Threads do not survive a fork: whoever waits for one would get nothing."""
+    free = threading.Event()
+    later = library._Later(lambda: free.wait() and 5)
+    child = os.fork()
+    if child == 0:  # here is no such thread
+        free.set()
+        os._exit(0 if later.result() == 5 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert later._thread.is_alive()
+    free.set()
+    assert later.result() == 5
+
+
+def test_which_mechanisms_read_vectors(opened):
+    """``reads_vectors`` is what draws do when all tables are in the cache."""
+    path, store = opened
+    for name, kind in MECHANISMS.items():
+        needed = {each: a.example for each, a in kind.parameters().items() if a.required}
+        epsilon = {"tgumbel-paper": 99.0, "gaussian-classical": 1.0}.get(name, 4.0)
+        for _ in range(2):  # the first fills the cache
+            sanitizer = Sanitizer(
+                name, epsilon=epsilon, embeddings=path, parameters=needed,
+                allow_unproved=True, cache=store,
+            )  # fmt: skip
+            sanitizer.embeddings.begin = lambda **_: None
+            sanitizer.rewrite(["w1 w2 w200 unknown"] * 4)
+        assert ("vectors" in sanitizer.embeddings._parts._begun) == kind.reads_vectors, name
+
+
+def test_what_is_stored_is_what_is_computed(tmp_path, monkeypatch):
+    """Centroid and largest norm come back bit for bit, and are not computed again."""
+    path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
+    _write(path, np.random.default_rng(5).normal(size=(300, 7)).astype(np.float32))
+    library.open_space(path, None, store)
+    for module in ("space", "index"):
+        name = {"space": "centroid_of", "index": "largest_norm"}[module]
+        monkeypatch.setattr(f"dpsan.{module}.{name}", lambda _: pytest.fail("computed again"))
+    embeddings, space = library.open_space(path, None, store)
+    monkeypatch.undo()
+    from dpsan.space.exact_search import FlatIndex
+
+    assert space.centroid.tobytes() == embeddings.vectors.mean(axis=0, dtype=np.float64).tobytes()
+    assert space.index._largest_norm == FlatIndex(embeddings.vectors)._largest_norm
+
+
+def test_a_missing_file_is_told_as_before(tmp_path):
+    """What the hashing thread raises reaches the caller."""
+    with pytest.raises(EmbeddingError):
+        library.open_space(tmp_path / "absent.txt", None, Store(tmp_path / "cache"))
+
+
+def test_a_sanitizer_leaves_memory_at_once(tmp_path, embeddings):
+    """Without the garbage collector: no reference cycle holds vectors or vocabulary."""
+    gc.disable()
+    try:
+        sanitizer = Sanitizer(epsilon=8, mechanism="laplace", embeddings=embeddings, cache=tmp_path)
+        sanitizer.rewrite(["a word, don't"])
+        held = [weakref.ref(sanitizer._lookup), weakref.ref(sanitizer.space.index)]
+        del sanitizer
+        assert [each() for each in held] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_tables_of_embeddings_in_memory_are_of_their_vectors(tmp_path):
+    """Whoever makes embeddings chooses their digest: no guarantee may depend on it."""
+    made = make_embeddings()
+    store = Store(tmp_path)
+    for factor in (1.0, 10.0):
+        vectors = made.vectors * np.float32(factor)
+        embeddings = Embeddings(made.index_to_key, vectors, "mem", "mine", made.counts)
+        space = library.space_of(embeddings, store)
+        kind = MECHANISMS["trlaplace"].build(2.0, {"delta": 1e-6})
+        fresh = kind.noise_scale(MetricSpace(embeddings))
+        assert kind.noise_scale(space) == fresh
+        assert space.diameter == MetricSpace(embeddings).diameter
+
+
+def test_an_error_is_told_once_and_tried_again():
+    """Kept, it would hold the frames of its callers, and their texts."""
+    fails = [MemoryError(), MemoryError()]
+
+    def read():
+        if fails:
+            raise fails.pop()
+        return 5
+
+    later = library._Later(read)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            later.result()
+        assert later._error is None
+    assert later.result() == 5
+    assert later.result() == 5
+
+
+def test_what_a_file_alone_cannot_give_is_read_at_once(tmp_path):
+    """Vectors of a pickle: a cache that is cleared later is no trouble."""
+    path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
+    path.write_text("a 1 2\nb 2 1\n")
+    library.store_embeddings(load(path), store)
+    embeddings, space = library.open_space(path, None, store)
+    store.clear()
+    assert embeddings.index_to_key == ["a", "b"]
+    assert space.vectors.tolist() == [[1, 2], [2, 1]]
+    assert type(embeddings) is Embeddings

@@ -1,0 +1,173 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import make_embeddings
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.space.exact_search import FlatIndex
+from dpsan.space.metric_space import MetricSpace, diameter_bound
+
+
+def brute(vectors, points):
+    return np.linalg.norm(points[:, None, :] - vectors[None].astype(np.float64), axis=2)
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5, 10.0, 1e4, 1e9])
+@pytest.mark.parametrize("k", [1, 4, 300])
+def test_search_is_exact_at_every_distance(scale, k):
+    """Far points are where float32 alone goes wrong."""
+    generator = np.random.default_rng(1)
+    vectors = generator.normal(size=(300, 12)).astype(np.float32)
+    vectors[17] = vectors[5]  # a tie, to be broken by row number
+    points = vectors[:40].astype(np.float64) + scale * generator.normal(size=(40, 12))
+    distances = brute(vectors, points)
+    ids, near = FlatIndex(vectors).search(points, k)
+    assert (ids == np.argsort(distances, axis=1, kind="stable")[:, :k]).all()
+    assert np.allclose(near, np.sort(distances, axis=1)[:, :k], rtol=1e-12)
+
+
+def test_float32_alone_would_be_wrong():
+    """The twin: without re-scoring, the same queries have wrong answers."""
+    generator = np.random.default_rng(1)
+    vectors = generator.normal(size=(3000, 12)).astype(np.float32)
+    points = vectors[:200].astype(np.float64) + 3e4 * generator.normal(size=(200, 12))
+    index = FlatIndex(vectors)
+    proposed = index._propose(points, 1)[0][:, 0]
+    exact = index.search(points, 1)[0][:, 0]
+    assert (exact == brute(vectors, points).argmin(axis=1)).all()
+    assert (proposed != exact).any()
+
+
+def test_distances_are_not_squared(space):
+    points = np.zeros((1, space.d))
+    ids, near = space.search(points, 1)
+    assert near[0, 0] == pytest.approx(np.linalg.norm(space.vectors[ids[0, 0]]))
+
+
+def test_search_does_not_depend_on_the_batch(space):
+    points = np.random.default_rng(3).normal(size=(50, space.d))
+    together = space.search(points, 3)[0]
+    alone = np.concatenate([space.search(points[i : i + 1], 3)[0] for i in range(50)])
+    assert (together == alone).all()
+
+
+def test_unknown_is_the_centroid(space):
+    points = space.points(np.array([0, space.n]))
+    assert np.allclose(points[1], space.vectors.mean(axis=0))
+
+
+def test_distances(space):
+    ids = np.array([0, 5, space.n])
+    expected = brute(space.vectors, space.points(ids))
+    assert np.abs(space.distances(ids) - expected).max() <= space.distance_error
+    assert space.distances(ids)[1, 5] == 0
+
+
+def test_neighbors_start_with_the_word_itself():
+    embeddings = make_embeddings()
+    embeddings.vectors[9] = embeddings.vectors[4]
+    space = MetricSpace(embeddings)
+    ids = np.arange(space.n)
+    found = space.neighbors(ids, 5)
+    assert (found[:, 0] == ids).all()
+    assert all(len(set(row)) == 5 for row in found.tolist())
+    assert 4 in found[9]
+    among = space.neighbors(ids, 5, outputs=20)
+    assert among.max() < 20
+    assert (among[:20, 0] == ids[:20]).all()
+
+
+@given(n=st.integers(1, 80), d=st.integers(1, 6), seed=st.integers(0, 1000), skew=st.floats(0.1, 3))
+def test_diameter(n, d, seed, skew):
+    generator = np.random.default_rng(seed)
+    vectors = (generator.normal(size=(n, d)) * generator.gamma(skew, size=(n, 1))).astype("f4")
+    bound, exact = diameter_bound(vectors)
+    true = brute(vectors, vectors.astype(np.float64)).max()
+    assert exact
+    assert true <= bound <= true * (1 + 1e-6) + 1e-9
+
+
+def test_diameter_bound_when_exact_is_too_dear(monkeypatch):
+    monkeypatch.setattr("dpsan.space.metric_space._EAGER_FLOPS", 10)
+    vectors = make_embeddings().vectors
+    bound, exact = diameter_bound(vectors)
+    assert not exact
+    assert bound >= brute(vectors, vectors.astype(np.float64)).max()
+
+
+def test_tables_are_built_once(embeddings):
+    built = []
+
+    def keep(name, build):
+        built.append(name)
+        return build()
+
+    space = MetricSpace(embeddings, keep)
+    assert space.diameter == space.diameter
+    assert built == ["diameter"]
+    moved = space.transformed("half", embeddings.vectors * 0.5, 0.5)
+    assert moved.diameter == pytest.approx(space.diameter / 2)
+    assert built == ["diameter", "half/diameter"]
+
+
+def test_pickles(space):
+    copy = pickle.loads(pickle.dumps(space))
+    points = np.zeros((1, space.d))
+    assert (copy.search(points, 3)[0] == space.search(points, 3)[0]).all()
+
+
+def test_rank(space):
+    order = np.argsort(space.distances(np.array([3]))[0], kind="stable")
+    for rank, other in enumerate(order.tolist()):
+        assert space.rank(3, other)[1] == rank
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 1e3, 1e6])
+def test_nearest_and_ranked_agree_with_search(scale):
+    generator = np.random.default_rng(5)
+    vectors = np.concatenate([generator.normal(size=(300, 8))] * 2).astype(np.float32)
+    vectors[450:] += np.float32(1e-7)  # duplicates and near duplicates: float32 cannot decide
+    index = FlatIndex(vectors)
+    points = generator.normal(size=(400, 8)) * scale
+    assert (index.nearest(points) == index.search(points, 1)[0][:, 0]).all()
+    asked = np.arange(400).repeat(3)
+    ranks = np.tile([1, 4, 9], 400)
+    exact = index.search(points, 10)[0]
+    rows = index.ranked(points, 10, asked, ranks)
+    assert (rows[asked, ranks] == exact[asked, ranks]).all()
+    assert ((rows == exact) | (rows == -1)).all()
+
+
+def test_ranked_is_sure_where_rows_are_apart_and_only_there():
+    vectors = np.array([[0.0], [1.0], [3.0], [3.0], [7.0]], dtype=np.float32)
+    index, points, none = FlatIndex(vectors), np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
+    assert index.ranked(points, 5, none, none).tolist() == [[0, 1, -1, -1, 4]]
+    assert index.ranked(points, 3, none, none).tolist() == [[0, 1, -1]]
+    settled = index.ranked(points, 5, np.array([0, 0]), np.array([1, 2]))
+    assert settled.tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_ranked_puts_the_word_itself_first():
+    """Equal vectors: the order of neighbors, for every k and whichever rank is asked for."""
+    vectors = np.repeat(np.random.default_rng(3).normal(size=(10, 2)), 3, axis=0)[::-1]
+    words = [str(row) for row in range(len(vectors))]
+    space = MetricSpace(Embeddings(words, vectors.astype(np.float32), "", "made-up"))
+    ids = np.arange(space.n)
+    for k in (1, 2, 3, 7, space.n):
+        expected = space.neighbors(ids, k)
+        for rank in range(k):
+            rows = space.ranked(ids, k, ids, np.full(space.n, rank))
+            assert (rows[:, rank] == expected[:, rank]).all()
+            assert ((rows == expected) | (rows == -1)).all()
+
+
+def test_vectors_are_held_where_they_are():
+    vectors = np.random.default_rng(3).normal(size=(200, 30)).astype(np.float32)
+    held = FlatIndex.over(vectors)
+    assert held.vectors is vectors
+    assert not vectors.flags.writeable
+    copied = FlatIndex(vectors)
+    assert not np.shares_memory(copied.vectors, vectors)

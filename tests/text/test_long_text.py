@@ -1,0 +1,163 @@
+"""Long texts, cut between words: the same words as at once, in a fraction of the memory."""
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsan.privacy import randomness
+from dpsan.sanitize import sanitizer as sanitizer_module
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text import long_text
+from dpsan.text.long_text import LongText, stretches
+from dpsan.text.tokens import TOKENIZERS
+
+PIECES = st.text(st.sampled_from("ab1. ,-'’—é\u0301\u200b\U0001f600\n\ud800x"), max_size=200)
+
+
+def small(monkeypatch, stretch=16, ahead=6, long=32):
+    monkeypatch.setattr(long_text, "_STRETCH", stretch)
+    monkeypatch.setattr(long_text, "_AHEAD", ahead)
+    monkeypatch.setattr(sanitizer_module, "LONG", long)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@given(text=st.lists(PIECES, max_size=6).map("".join))
+def test_a_text_in_stretches_has_the_same_pieces(name, text):
+    """No word is cut in two, whatever stands on either side of a seam."""
+    split = TOKENIZERS[name].split
+    with pytest.MonkeyPatch.context() as patch:
+        small(patch)
+        found = list(stretches(text, split))
+    joined = found[0]
+    for pieces in found[1:]:
+        joined[-1:] = [joined[-1] + pieces[0], *pieces[1:]]
+    assert joined == split(text)
+
+
+def test_stretches_are_short():
+    """Else nothing is gained: 3 MB of words, a word of 1 MB among them."""
+    text = "some words, " * 100_000 + "x" * 1_000_000 + " and more" * 100_000
+    sizes = [sum(map(len, pieces)) for pieces in stretches(text, TOKENIZERS["unicode"].split)]
+    assert sum(sizes) == len(text)
+    assert sorted(sizes)[-2] <= long_text._STRETCH * 2
+    assert max(sizes) < 3_000_000
+
+
+@pytest.mark.parametrize("before", [0, 1, 255, 256, 257, 700])
+def test_streams_go_on_within_a_record(before):
+    whole = randomness.streams_for(b"k" * 32, [3, 4], [1000, 5])
+    rest = randomness.streams_for(b"k" * 32, [3, 4], [1000 - before, 5], before=before)
+    assert len(rest) == len(whole) - before
+    assert (rest.bits("x", 3) == whole.bits("x", 3)[before:]).all()
+    assert (rest.records == whole.records[before:]).all()
+    parts = rest.chunks(256)
+    assert sum(map(len, parts)) == len(rest)
+    assert [row for part in parts for row in part.bits("x").tolist()] == rest.bits("x").tolist()
+
+
+def test_streams_of_nothing_more():
+    assert len(randomness.streams_for(b"k" * 32, [3], [0], before=300)) == 0
+
+
+TEXTS = [
+    "word1 word2",
+    "word3, unknown's x-ray—word4-word5 é\u0301 " * 60,
+    "",
+    "\U0001f600 word6 " * 90,
+    "word7",
+]
+
+
+@pytest.mark.parametrize("mechanism", ["knn-response", "laplace", "krr"])
+@pytest.mark.parametrize("kind", [str, lambda text: LongText(text.encode())])
+@pytest.mark.parametrize("unknown", ["sample", "keep", "mask"])
+def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, kind, unknown):
+    made = Sanitizer(mechanism, epsilon=5, embeddings=embeddings, cache=store, unknown=unknown)
+    whole = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
+    small(monkeypatch, stretch=300, ahead=40, long=301)
+    cut = []
+    monkeypatch.setattr(sanitizer_module, "stretches", lambda *a: cut.append(a) or stretches(*a))
+    texts = [kind(text) if len(text) > 300 else text for text in TEXTS]
+    done = made.sanitize(texts, b"k" * 32, [7, 8, 9, 11, 12])
+    assert len(cut) == 2
+    assert [type(line) for line in done.lines] == [type(text) for text in texts]
+    assert list(map(str, done.lines)) == whole.lines != TEXTS
+    assert (done.drawn, done.counts) == (whole.drawn, whole.counts)
+
+
+def test_noise_of_a_line_needs_the_line(monkeypatch, embeddings, store):
+    """And an audit has a row for each word: neither is cut."""
+    given = {"parameters": {"tensor": "line"}, "allow_unproved": True}
+    line = Sanitizer("tldp", epsilon=5, embeddings=embeddings, cache=store, **given)
+    word = Sanitizer("krr", epsilon=5, embeddings=embeddings, cache=store)
+    expected = [
+        line.sanitize(TEXTS, b"k" * 32).lines,
+        list(word.sanitize(TEXTS, b"k" * 32, audit=True).records),
+    ]
+    small(monkeypatch)
+    texts = [LongText(text.encode()) for text in TEXTS]
+    assert line.sanitize(texts, b"k" * 32).lines == expected[0]
+    assert list(word.sanitize(texts, b"k" * 32, audit=True).records) == expected[1]
+
+
+def test_long_texts_travel_to_workers():
+    text = LongText("é".encode() * 9)
+    text.append("x")
+    again = pickle.loads(pickle.dumps(text))
+    assert (str(again), len(again), again.ended(b"\n")) == (
+        "é" * 9 + "x",
+        19,
+        b"\xc3\xa9" * 9 + b"x\n",
+    )
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, jobs):
+    """A line over 1 MB, its word order and its neighbours; the record limit; invalid bytes."""
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    base = ["rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "-j", jobs]
+    line = b"here there, HERE \xe2\x80\x94 " * 80_000
+    text = b"here\n" + line + b"\r\nthere\n" + line
+    done = dpsan(*base, cwd=tmp_path, stdin=text)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == text.replace(b"HERE", b"here")
+    done = dpsan(*base, "--max-record", "1MiB", cwd=tmp_path, stdin=text)
+    assert done.stdout == b"here\n"
+    assert b":2: record longer than" in done.stderr
+    broken = line + b"\xff here\n"
+    done = dpsan(*base, cwd=tmp_path, stdin=broken)
+    assert done.stdout.endswith("\ufffd here\n".encode())
+    done = dpsan(*base, "--invalid", "error", cwd=tmp_path, stdin=broken)
+    assert done.stdout == b""
+    assert f":1: invalid utf-8 at byte {len(line) + 1}".encode() in done.stderr
+
+
+MEASURE = """
+import resource, sys
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.long_text import LongText
+made = Sanitizer("knn-response", epsilon=8, seed="s")
+made.rewrite(["some words to begin with"])
+text = b"some words, and more of them " * 700_000
+unit = 1 if sys.platform == "darwin" else 1024
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+before = peak()
+made.sanitize([LongText(text)], b"k" * 32)
+print((peak() - before) / len(text))
+"""
+
+
+def test_a_long_text_takes_little_memory(cache):
+    """20 MB: 26 times its size before it was cut."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"DPSAN_CACHE_DIR": str(cache), "PATH": "/usr/bin:/bin"},
+    )
+    assert float(done.stdout) < 6
