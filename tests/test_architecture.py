@@ -1,6 +1,7 @@
 """The promises of the design that can be read off the source."""
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -9,103 +10,150 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dpsan"
-FILES = sorted(path for path in PACKAGE.rglob("*.py"))
+FILES = sorted(PACKAGE.rglob("*.py"))
 
-# A module may import from its own layer and from those above it.
-LAYERS = [
-    {"errors", "rng", "numerals"},
-    {"text", "long_text", "embeddings"},
-    {
-        "noise",
-        "grid",
-        "lattice",
-        "analytic",
-        "guarantee",
-        "composition",
-        "weights",
-        "counts",
-        "refute",
-    },
-    {"cache", "cache_entry", "cache_files", "flat_search", "index", "space", "library"},
-    {"mechanisms", "certificate", "sensitivity", "unknown", "lookup", "retention"},
-    {
-        "runspec",
-        "sanitizer",
-        "accounting",
-        "workers",
-        "verify",
-        "exposure",
-        "calibrate",
-        "statement",
-        "files",
-        "ownership",
-        "placing",
-        "same_files",
-        "leftovers",
-        "pace",
-        "description",
-    },
-    {
-        "formats",
-        "audit",
-        "targets",
-        "batch",
-        "group",
-        "run",
-        "report",
-        "explain",
-        "evaluate",
-        "study",
-        "bench",
-    },
-    {"plot", "plot_explain", "cluster", "cli"},
-    {"__main__", "__init__"},
-]
-HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
+# The rooms in the order in which they may know each other: a file imports from its own room and
+# from those before it.
+ROOMS = (
+    "text",
+    "embeddings",
+    "space",
+    "privacy",
+    "mechanisms",
+    "outcomes",
+    "sanitize",
+    "formats",
+    "run",
+    "analysis",
+    "cli",
+)
+ROOT = {"__init__", "__main__", "errors"}
 
 
-def layer_of(module: str) -> int:
-    return HEIGHT[module.split(".")[1] if "." in module else "__init__"]
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def own_name(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(["dpsan", *parts])
+MODULES = {module_of(path): path for path in FILES}
 
 
 def imports(path: Path):
+    """Every module of the package that a file imports, in whatever form and however deep."""
+    package = (
+        module_of(path).split(".")
+        if path.name == "__init__.py"
+        else (module_of(path).split(".")[:-1])
+    )
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.Import):
             for each in node.names:
                 yield each.name
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            for each in node.names:
+                name = f"{source}.{each.name}"
+                yield name if name in MODULES else source
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).endswith(("import_module", "__import__"))
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield node.args[0].value
+
+
+def own_imports(path: Path) -> set[str]:
+    return {name for name in imports(path) if name.split(".")[0] == "dpsan"}
+
+
+def room(module: str) -> str:
+    return (module.split(".") + ["__init__"])[1]
+
+
+def test_the_house_has_eleven_rooms():
+    folders = {
+        path.parent.relative_to(PACKAGE).parts[0] for path in FILES if path.parent != PACKAGE
+    }
+    assert folders == set(ROOMS)
+    assert {path.stem for path in PACKAGE.glob("*.py")} == ROOT
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_one_way(path):
-    own = layer_of(own_name(path))
-    for module in imports(path):
-        if module.split(".")[0] == "dpsan" and module != "dpsan":
-            assert layer_of(module) <= own, f"{path.name} imports {module}"
+    own = room(module_of(path))
+    if own in ("__init__", "__main__"):
+        return  # the doors: they open onto every room
+    known = {"errors", *ROOMS[: ROOMS.index(own) + 1]} if own in ROOMS else {"errors"}
+    for module in own_imports(path):
+        if module == "dpsan":  # the version, and nothing else
+            tree = ast.parse(path.read_text())
+            names = {
+                each.name
+                for node in ast.walk(tree)
+                if isinstance(node, ast.ImportFrom) and node.module == "dpsan"
+                for each in node.names
+            }
+            assert names == {"__version__"}
+            continue
+        assert room(module) in known, f"{module_of(path)} imports {module}"
+
+
+def test_no_two_files_know_each_other():
+    """Neither directly nor through others."""
+    graph = {
+        module: {name for name in own_imports(path) if name in MODULES and name != "dpsan"}
+        for module, path in MODULES.items()
+    }
+    for module, known in graph.items():
+        known.discard(module)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
+
+
+def test_every_form_of_import_is_read(tmp_path, monkeypatch):
+    """The check above is worth what this reads."""
+    folder = tmp_path / "dpsan" / "text"
+    folder.mkdir(parents=True)
+    path = folder / "probe.py"
+    path.write_text(
+        "import dpsan.run.run\n"
+        "from dpsan import errors\n"
+        "from dpsan.space import library as one\n"
+        "from .tokens import Token\n"
+        "from .. import privacy\n"
+        "def f():\n"
+        "    from dpsan.cli.app import run\n"
+        "    importlib.import_module('dpsan.formats.csv')\n"
+    )
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "dpsan")
+    assert set(imports(path)) == {
+        "dpsan.run.run",
+        "dpsan.errors",
+        "dpsan.space.library",
+        "dpsan.text.tokens",
+        "dpsan.privacy",
+        "dpsan.cli.app",
+        "dpsan.formats.csv",
+    }
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_randomness_comes_from_rng_alone(path):
-    if path.name == "privacy/randomness.py":
+    if path.name == "randomness.py":
         return
     source = path.read_text()
     assert not re.search(r"np\.random|default_rng|^import random|from random", source, re.M)
-    if path.name not in (
-        "formats/atomic_files.py",
-        "embeddings/cache/private_files.py",
-    ):  # names of temporary files
+    if path.name not in ("atomic_files.py", "private_files.py"):  # names of temporary files
         assert "secrets" not in {module.split(".")[0] for module in imports(path)}
 
 
 @pytest.mark.parametrize(
     "path",
-    [p for p in FILES if p.parent.name == "mechanisms"] + [PACKAGE / "sanitize/sanitizer.py"],
+    [p for p in FILES if "mechanisms" in p.parts] + [PACKAGE / "sanitize" / "sanitizer.py"],
     ids=lambda path: path.name,
 )
 def test_no_fallback_on_errors(path):

@@ -34,7 +34,7 @@ def sections(name: str) -> dict[str, str]:
 
 @cache
 def _bibliography() -> dict[str, str]:
-    text = (Path(__file__).parent / "mechanisms" / "bibliography.bib").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "bibliography.bib").read_text(encoding="utf-8")
     entries = re.findall(r"^@\w+\{([^,]+),.*?^\}", text, re.MULTILINE | re.DOTALL)
     bodies = re.findall(r"^@\w+\{[^,]+,.*?^\}", text, re.MULTILINE | re.DOTALL)
     return dict(zip(entries, bodies, strict=True))

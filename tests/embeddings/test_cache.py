@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-import dpsan.embeddings.cache.store
+import dpsan
 from dpsan.embeddings.cache import private_files as cache_files
 from dpsan.embeddings.cache.store import FORMAT_VERSION, Entry, Store
 from dpsan.errors import CacheError
@@ -393,7 +393,7 @@ entry = Store(Path({str(tmp_path)!r}), notes.append).get(
 assert entry.arrays["a"].sum() == 1_000_000
 print(len(notes), notes)
 """
-    env = os.environ | {"PYTHONPATH": str(Path(dpsan.embeddings.cache.store.__file__).parents[1])}
+    env = os.environ | {"PYTHONPATH": str(Path(dpsan.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1 ")

@@ -12,10 +12,10 @@ import filelock  # noqa: F401  (loaded before system calls are made to fail)
 import numpy as np
 import pytest
 
-import dpsan.embeddings.cache.store
+import dpsan
 from dpsan.embeddings.cache.store import Entry, Store
 
-REPOSITORY = Path(dpsan.embeddings.cache.store.__file__).parents[1]
+REPOSITORY = Path(dpsan.__file__).parents[1]
 CHILD_ENVIRONMENT = os.environ | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
 
 

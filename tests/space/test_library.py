@@ -132,9 +132,8 @@ def test_what_is_stored_is_what_is_computed(tmp_path, monkeypatch):
     path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
     _write(path, np.random.default_rng(5).normal(size=(300, 7)).astype(np.float32))
     library.open_space(path, None, store)
-    for module in ("space", "index"):
-        name = {"space": "centroid_of", "index": "largest_norm"}[module]
-        monkeypatch.setattr(f"dpsan.{module}.{name}", lambda _: pytest.fail("computed again"))
+    for name in ("metric_space.centroid_of", "exact_search.largest_norm"):
+        monkeypatch.setattr(f"dpsan.space.{name}", lambda _: pytest.fail("computed again"))
     embeddings, space = library.open_space(path, None, store)
     monkeypatch.undo()
     from dpsan.space.exact_search import FlatIndex
