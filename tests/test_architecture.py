@@ -69,7 +69,7 @@ def own_imports(path: Path) -> set[str]:
 
 
 def room(module: str) -> str:
-    return (module.split(".") + ["__init__"])[1]
+    return [*module.split("."), "__init__"][1]
 
 
 def test_the_house_has_eleven_rooms():

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.errors import InputError, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.text.tokens import lookup_keys
@@ -78,9 +79,9 @@ def frequency(counts: NDArray[np.int64] | None, n: int) -> Floats:
     Linear in the logarithm of the count.
 
     Args:
-        counts: shape (n,); None takes Zipf's law by rank.
+        counts: shape (n,) or None, see :func:`word_frequencies`.
     """
-    seen = 1.0 / np.arange(1, n + 1) if counts is None else np.maximum(counts, 1).astype(float)
+    seen = word_frequencies(n, counts)
     rarity = np.log(seen.max() / seen)
     top = float(rarity.max())
     return np.asarray(TOP_WEIGHT * rarity / top if top > 0 else rarity, dtype=np.float64)

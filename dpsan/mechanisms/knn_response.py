@@ -320,9 +320,8 @@ def _smallest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
 def _inputs(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Words whose cosines are averaged, and their shares: the frequent ones, every s-th other."""
     n = space.n
-    counts = 1 / (np.arange(n) + 2.7) if space.counts is None else np.maximum(space.counts, 1)
     frequent = min(n, _FREQUENT, max(500, int(_AUTO_FLOPS / (2.5 * n * space.d))))
     step = max(1, (n - frequent) // max(1, frequent * _RARE // _FREQUENT))
     rare = np.arange(frequent, n, step)
-    shares = np.concatenate([counts[:frequent], counts[rare] * float(step)])
+    shares = np.concatenate([space.frequencies[:frequent], space.frequencies[rare] * float(step)])
     return np.concatenate([np.arange(frequent), rare]), shares / shares.sum()

@@ -1,4 +1,4 @@
-"""Shares with their confidence intervals.
+"""Figures with their confidence intervals.
 
 Knows counts.  Must not know what is counted.
 """
@@ -8,11 +8,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
-
-__all__ = ["CONFIDENCE", "Share"]
+__all__ = ["CONFIDENCE", "Estimate", "Share", "clopper_pearson"]
 
 CONFIDENCE: Final = 0.95
+
+
+def clopper_pearson(hits: int, draws: int, alpha: float) -> tuple[float, float]:
+    """One-sided lower and upper bounds of a probability, each at level 1 - alpha.
+
+    Args:
+        hits: how often the event occurred.
+        draws: number of independent draws.
+        alpha: error probability of each bound.
+    """
+    from scipy.special import betaincinv  # heavy import
+
+    low = float(betaincinv(hits, draws - hits + 1, alpha)) if hits else 0.0
+    high = float(betaincinv(hits + 1, draws - hits, 1 - alpha)) if hits < draws else 1.0
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure and the limits of its confidence interval, both the figure itself if it is exact."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> Estimate:
+        """A figure that was computed."""
+        return cls(value, value, value)
+
+    @classmethod
+    def of_draws(cls, hits: int, draws: int, tail: float) -> Estimate:
+        """A probability from independent draws; each limit is wrong with probability ``tail``."""
+        return cls(hits / draws, *clopper_pearson(hits, draws, tail))
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,7 +312,8 @@ class Sanitizer:
         Args:
             texts: any strings; white space and punctuation are passed through, invisible
                 characters are dropped.
-            key: see :mod:`dpsan.privacy.randomness`; must be fresh and secret for the output to be private.
+            key: see :mod:`dpsan.privacy.randomness`; must be fresh and secret for the output to
+                be private.
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.lattice import Lattice
 
@@ -76,6 +77,11 @@ class MetricSpace:
     def vectors(self) -> NDArray[np.float32]:
         """Shape (n, d), read-only."""
         return self.index.vectors
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Public frequencies of the words, shape (n,); they sum to 1."""
+        return word_frequencies(self.n, self.counts)
 
     def table(self, name: str, build: Callable[[], Arrays]) -> Arrays:
         """Arrays derived from this space alone: from memory, else the cache, else built."""

@@ -12,17 +12,18 @@ import pytest
 from support import make_embeddings, need_extra
 
 from dpsan.analysis.explain import explain
-from dpsan.analysis.explain.figures import draw_counts, from_draws, from_law
 from dpsan.analysis.explain.match import candidates, parse_at
 from dpsan.analysis.explain.observer import UNKNOWN_PRIOR, Observer, near_observer, prior
 from dpsan.analysis.explain.rows import rows
 from dpsan.analysis.explain.words import Word, read
 from dpsan.analysis.plot_explain import check, plot
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import OutputError, UsageError, printable
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.draws import draw_counts
+from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.outcomes.one_word import from_draws, from_law
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

@@ -12,6 +12,7 @@ from dpsan.analysis.verify.lower_bounds import clopper_pearson
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))

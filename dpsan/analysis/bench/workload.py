@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings import load
+from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 from dpsan.privacy import randomness
@@ -22,8 +23,6 @@ __all__ = ["random_points", "repeated_text", "synthetic_file", "words_of", "zipf
 
 _LINE: Final = 20
 """Words of a line."""
-_SHIFT: Final = 2.7
-"""Zipf-Mandelbrot: the word of rank r (from 0) has frequency 1/(r + 2.7)."""
 _ROWS: Final = 1 << 14
 
 
@@ -80,7 +79,7 @@ def zipf_text(path: Path, words: list[str], count: int) -> None:
         words: the vocabulary, most frequent first.
         count: words of the text.
     """
-    weights = np.cumsum(1 / (np.arange(len(words)) + _SHIFT))
+    weights = np.cumsum(word_frequencies(len(words), None))
     with path.open("w", encoding="utf-8") as out:
         for at in range(0, count, 1 << 18):
             size = min(1 << 18, count - at)

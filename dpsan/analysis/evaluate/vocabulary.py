@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.tokens import TOKENIZERS, Kind, lookup_keys
@@ -72,11 +73,8 @@ class Vocabulary:
             [numbers.setdefault(folded(word), row) for row, word in enumerate(self.words)]
         )
         """Row of the first word with the same spelling but for case; shape (n,)."""
-        counts = embeddings.counts
-        # Without counts: Zipf's law as Mandelbrot put it, over the rank in the file.
-        frequencies = 1 / (np.arange(self.n) + 2.7) if counts is None else np.maximum(counts, 1)
-        self.frequencies: NDArray[np.float64] = frequencies / frequencies.sum()
-        self.counted = counts is not None
+        self.frequencies = word_frequencies(self.n, embeddings.counts)
+        self.counted = embeddings.counts is not None
         self._numbers: dict[str, bool] = {}
         stop = [row for row in range(min(self.n, 4 * _STOP)) if not self.is_number(self.words[row])]
         self._stop = {int(self.fold[row]) for row in stop[:_STOP]}

@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dpsan.analysis.explain.figures import Figures, draw_counts, from_draws, from_law
 from dpsan.analysis.explain.observer import MOST_CELLS, Observer, Point, near_observer
-from dpsan.analysis.explain.result import Estimate, Explanation, Output, Posterior, Posteriors
+from dpsan.analysis.explain.result import Explanation, Output, Posterior, Posteriors
 from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.mechanisms.base import Sampler
+from dpsan.outcomes.draws import draw_counts
+from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.one_word import Figures, from_draws, from_law
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 

@@ -23,10 +23,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.explain.figures import Figures, draw_counts
-from dpsan.analysis.explain.result import Estimate, Point, Posteriors
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
+from dpsan.analysis.explain.result import Point, Posteriors
 from dpsan.mechanisms.base import Sampler
+from dpsan.outcomes.draws import draw_counts
+from dpsan.outcomes.intervals import Estimate, clopper_pearson
+from dpsan.outcomes.one_word import Figures
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -51,11 +52,9 @@ _BLOCK_BYTES: Final = 8 << 20
 def prior(space: MetricSpace) -> Floats:
     """Public frequencies of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
 
-    The vocabulary's own counts, or Zipf's law with Mandelbrot's offset 2.7 by row number.
+    See :func:`dpsan.embeddings.frequencies.word_frequencies`.
     """
-    n, counts = space.n, space.counts
-    words = 1 / (np.arange(n) + 2.7) if counts is None else np.maximum(counts, 1) * 1.0
-    return np.append(words * ((1 - UNKNOWN_PRIOR) / words.sum()), UNKNOWN_PRIOR)
+    return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
 
 
 @dataclass(frozen=True)

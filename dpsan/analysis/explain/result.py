@@ -8,23 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import Guarantee
 
-__all__ = ["Estimate", "Explanation", "Output", "Point", "Posterior", "Posteriors"]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A probability; ``low`` and ``high`` are 99 % confidence limits, the value itself if exact."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def exactly(cls, value: float) -> Estimate:
-        """A value that was computed."""
-        return cls(value, value, value)
+__all__ = ["Explanation", "Output", "Point", "Posterior", "Posteriors"]
 
 
 @dataclass(frozen=True, slots=True)

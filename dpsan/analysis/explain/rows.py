@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from dpsan import __version__
-from dpsan.analysis.explain.result import Estimate, Explanation
+from dpsan.analysis.explain.result import Explanation
 from dpsan.embeddings.base import Embeddings
+from dpsan.outcomes.intervals import Estimate
 
 __all__ = ["rows"]
 

@@ -5,17 +5,15 @@ Knows numbers and labels.  Must not know mechanisms, files or plotting libraries
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate import Draft
+    from dpsan.outcomes.draws import Progress
 
-__all__ = ["Asked", "Panel", "Progress", "Result", "Series"]
-
-Progress = Callable[[float], None]
-"""Told the share of the work done so far, 0 ... 1; may raise to interrupt."""
+__all__ = ["Asked", "Panel", "Result", "Series"]
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.study.base import Asked, Panel, Progress, Result, Series
+from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
-from dpsan.analysis.study.outcomes import from_laws, has_law, part_of
 from dpsan.analysis.study.sample import (
     at_least,
     mean_of_words,
@@ -33,7 +32,8 @@ from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.calibrate.outputs import draw
+from dpsan.outcomes.draws import Progress, draw
+from dpsan.outcomes.shares import from_laws, has_law, part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 

@@ -215,7 +215,7 @@ def _rows(d: int, t: Floats, x: Floats, epsilons: Sequence[float]) -> list[dict[
 
 
 def _share(hits: int, count: int) -> dict[str, float]:
-    from dpsan.analysis.verify.lower_bounds import clopper_pearson
+    from dpsan.outcomes.intervals import clopper_pearson
 
     low, high = clopper_pearson(hits, count, 0.005)
     return {"monte_carlo": hits / count, "low": low, "high": high}

@@ -19,15 +19,15 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.study.base import Progress
 from dpsan.analysis.study.choice import label
-from dpsan.analysis.study.outcomes import THREADS
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate import Draft, Target
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import per_nat
+from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.shares import THREADS
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Equal", "at_equal_loss", "at_equal_losses"]

@@ -16,9 +16,7 @@ from typing import Any, Final
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import label, parameters
 from dpsan.analysis.study.equal import Equal, at_equal_losses
-from dpsan.analysis.study.outcomes import Draws, Outcomes, from_draws, from_laws, has_law, part_of
 from dpsan.analysis.study.sample import (
-    Estimate,
     at_least,
     mean_of_words,
     random_words,
@@ -29,6 +27,8 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_laws, has_law, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace

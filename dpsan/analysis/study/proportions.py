@@ -14,9 +14,7 @@ from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
-from dpsan.analysis.study.outcomes import Draws, from_draws, from_laws, has_law, part_of
 from dpsan.analysis.study.sample import (
-    Estimate,
     at_least,
     mean_of_words,
     random_words,
@@ -30,6 +28,8 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.shares import Draws, from_draws, from_laws, has_law, part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 

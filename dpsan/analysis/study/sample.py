@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
 from dpsan.errors import UsageError
+from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 
 __all__ = [
-    "Estimate",
     "at_least",
-    "exactly",
     "mean_of_words",
     "random_words",
     "share_of_draws",
@@ -39,23 +36,9 @@ _AFFORDABLE: Final = 1.2e8
 """Probabilities n² that are computed for one figure over the whole vocabulary: a few seconds."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A figure and its limits."""
-
-    value: float
-    low: float
-    high: float
-
-
-def exactly(value: float) -> Estimate:
-    """A figure that was computed, not estimated."""
-    return Estimate(value, value, value)
-
-
 def share_of_draws(hits: int, draws: int) -> Estimate:
     """A probability from independent draws."""
-    return Estimate(hits / draws, *clopper_pearson(hits, draws, _TAIL))
+    return Estimate.of_draws(hits, draws, _TAIL)
 
 
 def mean_of_words(
@@ -70,7 +53,7 @@ def mean_of_words(
     """
     m, mean = len(values), float(values.mean())
     if m >= population:
-        return exactly(mean)
+        return Estimate.exactly(mean)
     if m < 2:
         return Estimate(mean, *bounds)
     from scipy.special import stdtrit  # heavy import

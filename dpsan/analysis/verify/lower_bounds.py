@@ -25,10 +25,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.outcomes.intervals import clopper_pearson
+
 __all__ = [
     "Finding",
     "Question",
-    "clopper_pearson",
     "epsilon_lower",
     "search",
 ]
@@ -44,21 +45,6 @@ _FEWEST: Final = 50
 """Draws of an input, whatever the budget."""
 _CAUTION: Final = 2.5
 """Standard errors taken off what phase 1 sees."""
-
-
-def clopper_pearson(hits: int, draws: int, alpha: float) -> tuple[float, float]:
-    """One-sided lower and upper bounds of a probability, each at level 1 - alpha.
-
-    Args:
-        hits: how often the event occurred.
-        draws: number of independent draws.
-        alpha: error probability of each bound.
-    """
-    from scipy.special import betaincinv  # heavy import
-
-    low = float(betaincinv(hits, draws - hits + 1, alpha)) if hits else 0.0
-    high = float(betaincinv(hits + 1, draws - hits, 1 - alpha)) if hits < draws else 1.0
-    return low, high
 
 
 def epsilon_lower(p: tuple[int, int], q: tuple[int, int], delta: float, alpha: float) -> float:

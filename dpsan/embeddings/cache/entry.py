@@ -1,6 +1,7 @@
 """One entry of the cache on disk: arrays, string lists and JSON, written and verified.
 
-Knows the manifest and its grammar (see :mod:`dpsan.embeddings.cache.store`).  Must not know where entries stand.
+Knows the manifest and its grammar (see :mod:`dpsan.embeddings.cache.store`).  Must not know where
+entries stand.
 """
 
 from __future__ import annotations

@@ -5,19 +5,21 @@ Knows samplers and ranks.  Must not know how epsilon is searched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
-from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
+from dpsan.outcomes.draws import draw
+from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.outcomes.near_words import close_words, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ATTEMPTS", "Outputs", "draw"]
+__all__ = ["ATTEMPTS", "Outputs"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -25,32 +27,10 @@ Floats = NDArray[np.float64]
 ATTEMPTS: Final = 3
 """Intervals per calibration; together they are wrong with probability 0.01."""
 _ALPHA: Final = 0.01 / 2 / ATTEMPTS
-_CLOSE: Final = 100
 _CELLS: Final = 3e8
 """Probabilities computed for one exact share, and (over n) the number of draws: some seconds."""
 _DRAWS: Final = (2000, 30_000)
 _FEW: Final = 1000
-_BATCH: Final = 4096
-
-
-def draw(
-    sampler: Sampler, ids: Ids, key: bytes, told: Callable[[float], None] | None = None
-) -> Ids:
-    """One output for each word, each a record of its own.
-
-    Args:
-        sampler: a mechanism made ready.
-        ids: words (m,).
-        key: public.
-        told: the share done, after every batch.
-    """
-    out, at = np.empty_like(ids), 0
-    for part in randomness.streams_for(key, range(len(ids)), [1] * len(ids)).chunks(_BATCH):
-        out[at : at + len(part)] = sampler.sample(ids[at : at + len(part)], part)
-        at += len(part)
-        if told:
-            told(at / len(ids))
-    return out
 
 
 class Outputs:
@@ -72,7 +52,6 @@ class Outputs:
         """Words for a first search."""
         self.many = np.arange(n) if self.exact else self.words(self.draws)
         """Words for the last part of it."""
-        self._near: dict[int, NDArray[np.int32]] = {}
 
     def words(self, count: int) -> Ids:
         """Every word equally often, or ``count`` evenly spread rows where n is larger."""
@@ -80,16 +59,6 @@ class Outputs:
         if n <= count:
             return np.tile(np.arange(n), count // n)
         return np.asarray(np.arange(count, dtype=np.int64) * n // count)
-
-    def near(self, ids: Ids) -> NDArray[np.int32]:
-        """The 100 nearest other words of each word, (m, 100)."""
-        missing = [i for i in np.unique(ids).tolist() if i not in self._near]
-        k = min(_CLOSE + 1, self.space.n)
-        for at in range(0, len(missing), _BATCH):
-            part = missing[at : at + _BATCH]
-            found = self.space.neighbors(np.array(part, np.int64), k)[:, 1:].astype(np.int32)
-            self._near.update(zip(part, found, strict=True))
-        return np.stack([self._near[i] for i in ids.tolist()])
 
     def draw(self, mechanism: Mechanism, ids: Ids, name: str) -> Ids:
         """One output for each word, each a record of its own, under the public key of a name."""
@@ -118,14 +87,16 @@ class Outputs:
         sums = np.zeros(len(targets))
         for part, law in self._laws(mechanism, ids):
             for place, target in enumerate(targets):
-                rows = part[:, None] if target is Target.UNCHANGED else self.near(part)
+                rows = (
+                    part[:, None] if target is Target.UNCHANGED else close_words(self.space, part)
+                )
                 sums[place] += np.take_along_axis(law, rows, axis=1).sum()
         return [float(each) / len(ids) for each in sums]
 
     def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
         if target is Target.UNCHANGED:
             return np.asarray(drawn == ids)
-        return np.asarray((self.near(ids) == drawn[:, None]).any(axis=1))
+        return np.asarray((close_words(self.space, ids) == drawn[:, None]).any(axis=1))
 
     def confirm(
         self, targets: Sequence[Target], mechanism: Mechanism, attempt: int
@@ -158,7 +129,7 @@ class Outputs:
         """Mean cosine by frequency, lower and upper limit (normal, 99 %) unless it is exact."""
         if self.exact:
             each = self._cosines(mechanism, np.arange(self.space.n), True, "")
-            mean = float(each @ self._frequencies())
+            mean = float(each @ self.space.frequencies)
             return mean, mean, mean
         key = randomness.seeded_key("dpsan calibrate similarity")
         uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
@@ -166,20 +137,13 @@ class Outputs:
         mean, half = float(each.mean()), 2.576 * float(each.std()) / len(each) ** 0.5
         return mean, mean - half, mean + half
 
-    def _frequencies(self) -> Floats:
-        """The vocabulary's own counts, or Zipf's law; they sum to 1."""
-        n, counts = self.space.n, self.space.counts
-        found = 1 / (np.arange(n) + 2.7) if counts is None else np.maximum(counts, 1) * 1.0
-        return np.asarray(found / found.sum())
-
     def _frequent(self, places: Floats) -> Ids:
         """The words at places 0 ... 1 of the cumulative frequencies."""
-        rows = np.searchsorted(np.cumsum(self._frequencies()), places)
+        rows = np.searchsorted(np.cumsum(self.space.frequencies), places)
         return np.asarray(np.minimum(rows, self.space.n - 1), dtype=np.int64)
 
     def _cosines(self, mechanism: Mechanism, ids: Ids, law: bool, name: str) -> Floats:
-        norms = np.linalg.norm(self.space.vectors, axis=1)
-        unit = self.space.vectors / np.maximum(norms, np.float32(1e-30))[:, None]
+        unit = unit_vectors(self.space)
         if not law:
             drawn = self.draw(mechanism, ids, name)
             return np.asarray(np.einsum("md,md->m", unit[ids], unit[drawn]), np.float64)

@@ -18,21 +18,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.study.base import Progress
-from dpsan.analysis.study.sample import Estimate, share_of_draws
 from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.zipf_response import RankResponseSampler
-from dpsan.outcomes.calibrate.outputs import draw
+from dpsan.outcomes.draws import Progress, draw
+from dpsan.outcomes.intervals import CONFIDENCE, Estimate
+from dpsan.outcomes.near_words import close_words, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CLOSE", "THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "has_law", "part_of"]
+__all__ = ["THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "has_law", "part_of"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-CLOSE: Final = 100
-"""Ranks 1 ... 100 from the true word are close ([Curse] §6)."""
 _CELLS: Final = 2e6
 """Size of a block of a law."""
 THREADS: Final = min(4, os.cpu_count() or 1)
@@ -53,32 +51,6 @@ def part_of(progress: Progress | None, first: float, last: float) -> Progress:
 def has_law(sampler: Sampler) -> bool:
     """Whether probabilities are known and not only draws."""
     return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None
-
-
-def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
-    """Directions of the words, (n, d); zero vectors stay zero."""
-    norms = np.linalg.norm(space.vectors, axis=1)
-    return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
-
-
-def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:
-    """The words of rank 1 ... 100 from each different word, (m, 100), or all others if fewer.
-
-    Kept with the space where most words are asked for.
-    """
-    width = min(CLOSE, space.n - 1)
-
-    def search(wanted: Ids) -> NDArray[np.int32]:
-        out = np.empty((len(wanted), width), dtype=np.int32)
-        for at in range(0, len(wanted), _BATCH):
-            part = slice(at, at + _BATCH)
-            out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
-        return out
-
-    if 2 * len(ids) < space.n or not space.eager(space.n):
-        return search(ids)
-    table = space.table(f"close-{width}", lambda: {"words": search(np.arange(space.n))})
-    return np.asarray(table["words"][ids])
 
 
 # -- from laws -----------------------------------------------------------------------------------
@@ -237,5 +209,7 @@ def from_draws(
     drawn = draw(sampler, words.ids, words.key, progress)
     same, close = drawn == words.ids, words.close(drawn)
     counts = (int(same.sum()), int(close.sum()), int((~same & ~close).sum()))
-    unchanged, near, distant = (share_of_draws(each, words.count) for each in counts)
+    unchanged, near, distant = (
+        Estimate.of_draws(each, words.count, (1 - CONFIDENCE) / 2) for each in counts
+    )
     return drawn, unchanged, near, distant

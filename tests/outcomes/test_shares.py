@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.analysis.study import choice, outcomes, sample
-from dpsan.analysis.study.outcomes import Draws, from_draws, from_laws, has_law
+from dpsan.analysis.study import choice, sample
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.outcomes import shares
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.shares import Draws, from_draws, from_laws, has_law
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -26,15 +27,15 @@ def at(name, epsilon=3.0, space=SPACE, **values):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_all_figures_from_whole_matrices(monkeypatch, threads):
     """Blocks of 32 words and 1 or 3 threads against one matrix, ranks by a sort of distances."""
-    monkeypatch.setattr(outcomes, "_CELLS", 32 * SPACE.n)
-    monkeypatch.setattr(outcomes, "THREADS", threads)
+    monkeypatch.setattr(shares, "_CELLS", 32 * SPACE.n)
+    monkeypatch.setattr(shares, "THREADS", threads)
     samplers = [at(name, 2.0 + i) for i, name in enumerate([*TABLES, "zipf-response"])]
-    shares = []
+    progress = []
     every = np.arange(SPACE.n)
-    found = from_laws(SPACE, every, samplers, similar=True, draws=50, progress=shares.append)
-    assert shares == sorted(shares)
-    assert shares[-1] == 1
-    assert len(shares) == -(-SPACE.n // 32)
+    found = from_laws(SPACE, every, samplers, similar=True, draws=50, progress=progress.append)
+    assert progress == sorted(progress)
+    assert progress[-1] == 1
+    assert len(progress) == -(-SPACE.n // 32)
     vectors = SPACE.vectors.astype(np.float64)
     unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
     apart = np.linalg.norm(vectors[:, None] - vectors, axis=2)

@@ -9,30 +9,24 @@ section 7: the output is one of the 100 nearest other words, or farther than tho
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.explain.result import Estimate
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
-from dpsan.mechanisms.base import Sampler
-from dpsan.privacy import randomness
+from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.near_words import close_words
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ALPHA", "Figures", "Row", "draw_counts", "estimate", "from_draws", "from_law"]
+__all__ = ["ALPHA", "Figures", "Row", "estimate", "from_draws", "from_law"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""
-_CLOSE: Final = 100
 _DISTINCT: Final = 1000
-_BATCH: Final = 500
-"""Draws between two reports of progress: a fraction of a second for a large vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +64,7 @@ def from_law(space: MetricSpace, word: int, law: Floats, top: int) -> Figures:
     """
     distances, shares = _distances(space, word), None
     if word < space.n:
-        kept, close = float(law[word]), float(law[_near(space, word)].sum())
+        kept, close = float(law[word]), float(law[close_words(space, np.array([word]))[0]].sum())
         shares = kept, close, max(0.0, 1 - kept - close)
     rows = tuple(
         Row(row, Estimate.exactly(float(law[row])), _at(distances, row))
@@ -79,39 +73,8 @@ def from_law(space: MetricSpace, word: int, law: Floats, top: int) -> Figures:
     # E[S_w] = sum of 1 - (1 - p)^1000; p = 1 has logarithm -inf, and gives 1.
     with np.errstate(divide="ignore"):
         distinct = float(-np.expm1(_DISTINCT * np.log1p(-np.minimum(law, 1.0))).sum())
-    told = None if shares is None else [Estimate.exactly(each) for each in shares]
-    return _figures(word, True, 0, told, distinct, _DISTINCT, rows)
-
-
-def draw_counts(
-    sampler: Sampler,
-    n: int,
-    word: int,
-    draws: int,
-    key: bytes,
-    told: Callable[[float], None] | None = None,
-) -> Ids:
-    """How often each output came, shape (n,), in independent draws for one word.
-
-    Every draw is a record of its own, so that mechanisms for whole lines see one word.
-
-    Args:
-        sampler: the same code as ``rewrite``.
-        n: words of the vocabulary.
-        word: row number, n for ⊥.
-        draws: how many.
-        key: public.
-        told: the share of the draws made since the last call.
-    """
-    counts = np.zeros(n, dtype=np.int64)
-    for at in range(0, draws, _BATCH):
-        size = min(_BATCH, draws - at)
-        streams = randomness.streams_for(key, range(at, at + size), [1] * size)
-        drawn = sampler.sample(np.full(size, word, dtype=np.int64), streams)
-        counts += np.bincount(drawn, minlength=n)
-        if told:
-            told(size / draws)
-    return counts
+    estimates = None if shares is None else [Estimate.exactly(each) for each in shares]
+    return _figures(word, True, 0, estimates, distinct, _DISTINCT, rows)
 
 
 def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int) -> Figures:
@@ -126,7 +89,7 @@ def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int)
     """
     distances, shares = _distances(space, word), None
     if word < space.n:
-        kept, close = int(counts[word]), int(counts[_near(space, word)].sum())
+        kept, close = int(counts[word]), int(counts[close_words(space, np.array([word]))[0]].sum())
         shares = [estimate(hits, draws) for hits in (kept, close, draws - kept - close)]
     rows = tuple(
         Row(row, estimate(int(counts[row]), draws), _at(distances, row))
@@ -138,7 +101,7 @@ def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int)
 
 def estimate(hits: int, draws: int, alpha: float = ALPHA) -> Estimate:
     """A share with its interval."""
-    return Estimate(hits / draws, *clopper_pearson(hits, draws, alpha))
+    return Estimate.of_draws(hits, draws, alpha)
 
 
 def _figures(
@@ -173,12 +136,6 @@ def _distinct(counts: Ids, draws: int, size: int) -> float:
                 + math.lgamma(draws - size + 1)
             )
     return float(sum(1 - missing[count] for count in counts[counts > 0].tolist()))
-
-
-def _near(space: MetricSpace, word: int) -> Ids:
-    """The 100 nearest other words."""
-    k = min(_CLOSE + 1, space.n)
-    return space.neighbors(np.array([word], dtype=np.int64), k)[0, 1:]
 
 
 def _distances(space: MetricSpace, word: int) -> Floats | None:

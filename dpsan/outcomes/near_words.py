@@ -1,0 +1,45 @@
+"""Which words are close to a word, and how similar words are.
+
+Knows vectors and row numbers.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["CLOSE", "close_words", "unit_vectors"]
+
+CLOSE: Final = 100
+"""Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
+_BATCH: Final = 1024
+
+
+def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
+    """Directions of the words, (n, d); zero vectors stay zero."""
+    norms = np.linalg.norm(space.vectors, axis=1)
+    return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
+
+
+def close_words(space: MetricSpace, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The words of rank 1 ... 100 from each word, (m, 100), or all others if fewer.
+
+    Kept with the space where most words are asked for.
+    """
+    width = min(CLOSE, space.n - 1)
+
+    def search(wanted: NDArray[np.int64]) -> NDArray[np.int32]:
+        out = np.empty((len(wanted), width), dtype=np.int32)
+        for at in range(0, len(wanted), _BATCH):
+            part = slice(at, at + _BATCH)
+            out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
+        return out
+
+    if 2 * len(ids) < space.n or not space.eager(space.n):
+        return search(ids)
+    table = space.table(f"close-{width}", lambda: {"words": search(np.arange(space.n))})
+    return np.asarray(table["words"][ids])
