@@ -8,7 +8,6 @@ from support import ALPHA, make_embeddings
 
 from dpsan.analysis.study import deniability, proportions
 from dpsan.analysis.study.base import Asked
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft

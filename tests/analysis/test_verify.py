@@ -18,12 +18,13 @@ from support import ROOT, make_embeddings
 
 from dpsan.analysis.verify import configuration as exposure
 from dpsan.analysis.verify.configuration import exposures, unknown_words
-from dpsan.analysis.verify.lower_bounds import Question, clopper_pearson, epsilon_lower, search
+from dpsan.analysis.verify.lower_bounds import Question, epsilon_lower, search
 from dpsan.analysis.verify.verdict import Verdict, probe_words, verify
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
+from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "formats"))
+sys.path.insert(0, os.path.dirname(__file__))
 
 from identity import identity
 

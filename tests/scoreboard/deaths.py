@@ -148,7 +148,8 @@ MUTANTS: Final = [
             "        _clean_up()\n        return 0",
         ),
         "a reader that leaves is an error with a message": (
-            "formats/atomic_files.py", "            except BrokenPipeError:\n                raise\n", "",
+            "formats/atomic_files.py",
+            "            except BrokenPipeError:\n                raise\n", "",
         ),
     }.items()
 ]  # fmt: skip

@@ -61,7 +61,8 @@ MUTANTS: Final = [
             "embeddings/cache/store.py", "entry = self.load(kind, key)\n", "entry = None\n",
         ),
         "nothing is stored": (
-            "embeddings/cache/store.py", "self.save(kind, key, entry)\n                except", "pass\n"
+            "embeddings/cache/store.py",
+            "self.save(kind, key, entry)\n                except", "pass\n"
             "                except",
         ),
         "an entry is written under its final name": (

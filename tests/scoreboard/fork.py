@@ -25,9 +25,11 @@ from pathlib import Path
 from typing import NoReturn
 
 _NEEDED = (
-    "dpsan.cli.app dpsan.cli.rewrite dpsan.run.run dpsan.run.audit dpsan.sanitize.sanitizer dpsan.analysis.report faiss"
+    "dpsan.cli.app dpsan.cli.rewrite dpsan.run.run dpsan.run.audit dpsan.sanitize.sanitizer"
+    " dpsan.analysis.report faiss"
     " dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv dpsan.mechanisms scipy.special"
-    " filelock dpsan.sanitize.accountant dpsan.text.out_of_vocabulary dpsan.cli.progress typer._adapters"
+    " filelock dpsan.sanitize.accountant dpsan.text.out_of_vocabulary dpsan.cli.progress"
+    " typer._adapters"
     " pydantic.type_adapter pydantic.json_schema pydantic.plugin._loader typer._click.decorators"
     " fractions zoneinfo"
 )

@@ -125,7 +125,8 @@ MUTANTS: Final = [
             "        return np.where(out == ids, (out + 1) % self.space.n, out)",
         ),
         "all records have the same numbers": (
-            "privacy/randomness.py", "state.update(place(record, block))", "state.update(place(0, block))",
+            "privacy/randomness.py",
+            "state.update(place(record, block))", "state.update(place(0, block))",
         ),
         "twice the epsilon in the weights": (
             "mechanisms/knn_response.py", "math.exp(epsilon) * outside",
@@ -141,18 +142,23 @@ MUTANTS: Final = [
             "partial(gaussian, sigma=sigma / 2)",
         ),
         "unknown words are copied": (
-            "sanitize/sanitizer.py", "UnknownPolicy.SAMPLE: self.space.n", "UnknownPolicy.SAMPLE: PASSED",
+            "sanitize/sanitizer.py",
+            "UnknownPolicy.SAMPLE: self.space.n", "UnknownPolicy.SAMPLE: PASSED",
         ),
-        "verify never says violated": ("analysis/verify/verdict.py", "if finding.violated:", "if False:"),
+        "verify never says violated": (
+            "analysis/verify/verdict.py", "if finding.violated:", "if False:",
+        ),
         "the bounds of the draws say nothing": (
-            "analysis/verify/lower_bounds.py", "alpha)) if hits else 0.0", "alpha)) if False else 0.0",
+            "analysis/verify/lower_bounds.py",
+            "alpha)) if hits else 0.0", "alpha)) if False else 0.0",
         ),
         "verify allows too little": (
             "analysis/verify/verdict.py", "return guarantee.epsilon(distance)",
             "return guarantee.epsilon(distance) / 9",
         ),
         "proved is never enough": (
-            "analysis/verify/verdict.py", "    if guarantee.status is Status.PROVED:\n        return Verdict.KEPT",
+            "analysis/verify/verdict.py",
+            "    if guarantee.status is Status.PROVED:\n        return Verdict.KEPT",
             "    if False:\n        return Verdict.KEPT",
         ),
     }.items()

@@ -147,10 +147,12 @@ MUTANTS: Final = [
             "from filelock import SoftFileLock as FileLock, Timeout",
         ),
         "outputs are written under their final names": (
-            "formats/atomic_files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
+            "formats/atomic_files.py",
+            'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
         ),
         "outputs get their names before they are whole": (
-            "formats/atomic_files.py", "self.finish()\n            os.fchmod(self.descriptor, self._mode)",
+            "formats/atomic_files.py",
+            "self.finish()\n            os.fchmod(self.descriptor, self._mode)",
             "os.link(self._temporary, self.target); self.target.unlink() if False else None;"
             " self.finish()\n            os.fchmod(self.descriptor, self._mode)",
         ),

@@ -208,7 +208,8 @@ MUTANTS: Final = [
             "target.parent.parent.mkdir(parents=True, exist_ok=True)",
         ),
         "outputs have their names from the start": (
-            "formats/atomic_files.py", 'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
+            "formats/atomic_files.py",
+            'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
         ),
     }.items()
 ]  # fmt: skip

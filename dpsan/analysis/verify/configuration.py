@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from dpsan.analysis.verify.lower_bounds import clopper_pearson
+from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT

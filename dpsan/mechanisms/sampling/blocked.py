@@ -5,9 +5,9 @@ Knows lattice distances, integers and their cumulative sums.  Must not know para
 The vocabulary is cut into blocks of about sqrt(n) consecutive words.  An input's weights are
 computed once, in tiles that stay in the processor's cache, but only the sum of each block is kept:
 all words of a vocabulary find room where whole rows of n weights would not.  A word is drawn by
-the inverse of its cumulative row, as :class:`~dpsan.mechanisms.sampling.samplers.RowSampler` does: the
-cumulative block sums tell the block, and only the weights of that block are computed again.  Since
-distances are exact, they are the same integers both times, and so is the word drawn.
+the inverse of its cumulative row, as :class:`~dpsan.mechanisms.sampling.samplers.RowSampler` does:
+the cumulative block sums tell the block, and only the weights of that block are computed again.
+Since distances are exact, they are the same integers both times, and so is the word drawn.
 """
 
 from __future__ import annotations

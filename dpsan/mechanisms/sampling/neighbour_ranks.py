@@ -4,7 +4,8 @@ Knows sorted rows and what is kept of them.  Must not know laws or strings.
 
 The answer is defined by :meth:`MetricSpace.distances`, ties by row number, the word itself first.
 It is looked up in what is kept, else in a row made for it
-(:mod:`dpsan.mechanisms.sampling.sorted_distances`).  Both are exact, so no answer depends on batches, threads or what is kept:
+(:mod:`dpsan.mechanisms.sampling.sorted_distances`).  Both are exact, so no answer depends on
+batches, threads or what is kept:
 
 * the whole order of the words drawn most often,
 * the nearest ones of every other word that was seen.
