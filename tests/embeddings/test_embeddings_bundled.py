@@ -85,7 +85,7 @@ def test_manifest(place: Path, change: dict[str, object]) -> None:
 
 def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bundled, "__file__", str(tmp_path / "a" / "b" / "c.py"))
-    with pytest.raises(EmbeddingError, match=r"vocabulary is missing \(give --embeddings FILE\)"):
+    with pytest.raises(EmbeddingError, match=r"vocabulary is missing \(give embeddings=FILE\)"):
         load()
 
 

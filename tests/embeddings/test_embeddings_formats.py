@@ -68,7 +68,7 @@ def test_digest_follows_bytes_and_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_vocab_size_must_be_positive(tmp_path: Path, size: int) -> None:
-    with pytest.raises(UsageError, match=r"--vocab-size must be >= 1"):
+    with pytest.raises(UsageError, match=r"^vocab_size must be >= 1"):
         load(tmp_path / "any.txt", vocab_size=size)
 
 

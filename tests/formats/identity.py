@@ -28,7 +28,7 @@ class Identity(Sanitizer):
     def sanitize(self, texts, key, records=None, *, audit=False):
         done = super().sanitize(texts, key, records, audit=audit)
         for before, after in zip(texts, done.lines, strict=True):
-            assert squeezed(before) == squeezed(after)
+            assert squeezed(str(before)) == squeezed(str(after))
         return replace(done, lines=list(texts))
 
 

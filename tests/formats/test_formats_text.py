@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from identity import Collected, identity, marker, through
 
 from dpsan.errors import InputError, UsageError
+from dpsan.sanitize.statement import Statement
 
 SAME, MASK = identity(), marker()
 NASTY = [
@@ -133,7 +134,6 @@ def test_what_is_invisible_is_dropped_and_counted(kind, data, expected, dropped,
     out, outcome = through(MASK, data.encode(), kind, **options)
     assert out.decode() == expected
     assert outcome.totals.invisible == dropped
-    mechanism = MASK.mechanism
-    assert f"{dropped} invisible characters between words dropped" in (
-        outcome.totals.statement(mechanism)
-    )
+    plural = "s" * (dropped > 1)
+    said = Statement(outcome.totals, MASK.mechanism.name, 0.0).lines()
+    assert f"{dropped} invisible character{plural} between words dropped" in said

@@ -14,6 +14,7 @@ from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
 from dpsan.privacy.certificate import certify
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.statement import Statement
 from dpsan.space.metric_space import MetricSpace
 
 LINE = [[1e-4, 0], [0.0101, 0], [0.0151, 0], [0.02, 0], [0.03, 0.01]]
@@ -90,7 +91,8 @@ def test_the_slack_is_printed():
     mechanism, space = Exponential(0.1), vocabulary(1e6)
     guarantee = mechanism.guarantee(space)
     assert 0 < guarantee.slack < COARSE
-    told = " ".join(Accountant(guarantee, 0.1, drawn=1).statement(mechanism))
+    said = Statement(Accountant(guarantee, 0.1, draws=1), mechanism.name, 0.1)
+    told = " ".join(said.lines(verbose=True))
     number = float(told.partition("(+ ")[2].partition(" nats of rounding)")[0])
     assert guarantee.slack <= number <= 1.12 * guarantee.slack
 

@@ -12,7 +12,13 @@ from support import make_embeddings
 
 from dpsan.embeddings import file_digest
 from dpsan.embeddings.cache.store import Store
-from dpsan.errors import DpsanError, EmbeddingError, ExtraMissingError, InputError
+from dpsan.errors import (
+    DpsanError,
+    EmbeddingError,
+    ExtraMissingError,
+    InputError,
+    UnexpectedError,
+)
 from dpsan.formats.atomic_files import Sink
 from dpsan.formats.source import FileSource
 from dpsan.run import workers
@@ -96,7 +102,7 @@ def test_an_error_does_not_wait_for_the_workers(spec, tmp_path, monkeypatch):
 
 def test_an_error_of_a_worker_is_its_answer(spec, tmp_path):
     with Pool(spec, tmp_path, 1, digest(spec)) as pool:
-        with pytest.raises(AttributeError):  # numbers are no texts
+        with pytest.raises(UnexpectedError, match="TypeError"):  # numbers are no texts
             pool.submit([1, 2], KEY, range(2), False).result(30)
         assert pool.submit(TEXTS, KEY, range(150), False).result(30).lines
     known = digest(spec)
