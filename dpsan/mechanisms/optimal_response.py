@@ -48,6 +48,7 @@ from dpsan.guarantee import Claim, Guarantee, Status
 from dpsan.mechanisms.base import Mechanism, parameter
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.sampling.near_sets import Base
+from dpsan.mechanisms.sampling.optimum import Optimum, optimum
 from dpsan.mechanisms.sampling.public_base import nearest_epsilon, solved_base
 from dpsan.space import MetricSpace
 
@@ -143,6 +144,10 @@ class OptimalResponse(Mechanism):
             "total for every word",
             source=self.source,
         )
+
+    def optimum(self, space: MetricSpace) -> Optimum:
+        """The mean cosine of word and output, and the largest of any epsilon-LDP law."""
+        return optimum(self.prepare(space), self.epsilon)
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """See :class:`Mechanism`."""

@@ -35,12 +35,12 @@ GRID: Final = tuple(step / 2 for step in range(2, 25))
 """Values of epsilon for which a base is solved; between them the nearest one serves."""
 TOTAL: Final = 1 << 20
 """The integer base weights sum to about this."""
-_FREQUENT: Final = 6000
-_RARE: Final = 2000
+_FREQUENT: Final = 8000
+_RARE: Final = 3000
 """Inputs that the solver looks at: the most frequent words, and some of the others."""
-_OUTPUTS: Final = 6000
+_OUTPUTS: Final = 8000
 """The most frequent words, among which the outputs are found."""
-_ROUNDS: Final = 40
+_ROUNDS: Final = 48
 _MASSES: Final = (
     0.25,
     0.2,
