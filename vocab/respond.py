@@ -43,9 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=_HERE / "en", help="of the vocabulary")
     parser.add_argument("--epsilon", type=float, nargs="+", default=list(GRID))
-    parser.add_argument(
-        "--frequent", type=int, default=12_000, help="first inputs (default: 12000)"
-    )
+    parser.add_argument("--frequent", type=int, default=12_000, help="inputs (default: 12000)")
     parser.add_argument("--rare", type=int, default=5000, help="other inputs (default: 5000)")
     parser.add_argument("--outputs", type=int, default=8000, help="first outputs (default: 8000)")
     parser.add_argument("--rounds", type=int, default=60, help="(default: 60)")

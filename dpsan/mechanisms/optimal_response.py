@@ -23,8 +23,9 @@ Parameters
     similarity
         ``cosine``, or ``squared``: its square, 0 where it is negative, which asks for nearer words.
 Cost
-    pi is solved for once per vocabulary and whole epsilon (about 20 s, cached; the bundled
-    vocabulary brings it) and serves all epsilon near it; near sets once, cached; then O(1).
+    pi is solved for once per vocabulary and epsilon of a grid of halves from 1 to 12 (seconds to
+    half a minute, cached; the bundled vocabulary brings it) and serves every epsilon near it.
+    Near sets once, cached; then O(1) per word.
 Not to be confused with
     the exponential mechanism, whose normalisation differs between words and costs it half of
     epsilon.
