@@ -2,7 +2,7 @@
 
     python vocab/respond.py     # writes vocab/en/tables/base-*.npz, and hashes in manifest.json
 
-One table for each epsilon of a grid, about a minute each; their content is the same on every
+One table for each epsilon of a grid, one or two minutes each; their content is the same on every
 machine.  To be run again whenever words, counts or vectors change.
 """
 
@@ -51,6 +51,8 @@ def main() -> None:
     embeddings = load_bundled(place=chosen.folder)
     space = MetricSpace(embeddings)
     (chosen.folder / "tables").mkdir(exist_ok=True)
+    usual = np.zeros(space.n)
+    usual[: chosen.outputs] = np.sqrt(embeddings.counts[: chosen.outputs])
     for epsilon in chosen.epsilon:
         started = time.perf_counter()
         found = base_table(
@@ -63,6 +65,22 @@ def main() -> None:
             rare=chosen.rare,
             outputs=chosen.outputs,
             rounds=chosen.rounds,
+        )
+        # Again with every word as an input, from there; outputs that were dropped may come back.
+        start = 0.05 * usual / usual.sum()
+        start[found["words"]] += found["base"] / found["base"].sum()
+        found = base_table(
+            space,
+            epsilon,
+            embeddings.counts,
+            1.0,
+            "cosine",
+            frequent=space.n,
+            rare=0,
+            outputs=space.n,
+            rounds=chosen.rounds,
+            start=start,
+            mass=float(found["mass"][0] / found["base"].sum()),
         )
         name = table_name(epsilon, 1.0, "cosine")
         np.savez_compressed(chosen.folder / "tables" / f"{name}.npz", **found)

@@ -17,7 +17,7 @@ from dpsan.embeddings import bundled, load
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.sampling import public_base
+from dpsan.mechanisms.sampling import optimum, public_base
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_increments
 from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import UNIT, cosine_unit, directions, ranking
@@ -217,6 +217,21 @@ def test_solver_and_bound_enclose_the_optimum(epsilon):
     # The twin: lowered by little, the thresholds certify nothing.
     apart += 0.05
     assert (shares @ (apart + math.expm1(epsilon) * np.maximum(apart, 0))).max() > 0
+
+
+@pytest.mark.parametrize("listed", [60, 12])
+def test_optimum(listed, monkeypatch):
+    """Also where rare words are not looked at."""
+    monkeypatch.setattr(optimum, "_INPUTS", listed)
+    space = MetricSpace(make_embeddings(n=18, d=3))
+    rows, counts = directions(space.vectors), space.counts
+    found = OptimalResponse(2.0).optimum(space)
+    sampler = OptimalResponse(2.0).prepare(space)
+    assert found.achieved == pytest.approx(mean_similarity(sampler, rows, counts), abs=1e-9)
+    cosines = rows.astype(np.float64) @ rows.T / cosine_unit(3)
+    best = linear_programme(cosines, counts / counts.sum(), math.expm1(2))
+    rest = counts[listed:].sum() / counts.sum()
+    assert best - 1e-6 <= found.bound <= best + 0.05 + rest
 
 
 def test_bad_thresholds_still_give_a_bound():

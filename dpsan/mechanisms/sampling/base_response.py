@@ -76,7 +76,8 @@ class BaseResponseSampler(Sampler):
         content = hashlib.sha256(np.ascontiguousarray(base.words, dtype="<i4").tobytes())
         content.update(np.ascontiguousarray(base.weights, dtype="<i8").tobytes())
         content.update(str(base.mass).encode())
-        self.near = NearSets(space, base, content.hexdigest()[:32])
+        self.key = content.hexdigest()[:32]
+        self.near = NearSets(space, base, self.key)
         self._draws = np.repeat(base.words, base.weights)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
@@ -130,7 +131,7 @@ class BaseResponseSampler(Sampler):
     def _loss(self) -> tuple[float, tuple[int, int], float]:
         """Largest loss, the two inputs, and a bound on its rounding."""
         n, base, scale = self.space.n, self.base, self.scale
-        owners, places, masses = self._entries()
+        owners, places, masses = self.entries()
         sums = np.bincount(owners, masses, minlength=n).astype(np.int64)
         # ⊥ is an input whose set is empty: weights D·b, total D·B.
         totals = scale * base.total + self.increment * np.append(sums, 0)
@@ -169,7 +170,7 @@ class BaseResponseSampler(Sampler):
             0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12,
         )
 
-    def _entries(self) -> tuple[Ids, Ids, Ids]:
+    def entries(self) -> tuple[Ids, Ids, Ids]:
         """All words' sets: word, place of the output in the base, mass."""
         n = self.space.n
         self.near.make(np.arange(n))

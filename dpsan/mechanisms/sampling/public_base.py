@@ -35,12 +35,12 @@ GRID: Final = tuple(step / 2 for step in range(2, 25))
 """Values of epsilon for which a base is solved; between them the nearest one serves."""
 TOTAL: Final = 1 << 20
 """The integer base weights sum to about this."""
-_FREQUENT: Final = 6000
-_RARE: Final = 2000
+_FREQUENT: Final = 8000
+_RARE: Final = 3000
 """Inputs that the solver looks at: the most frequent words, and some of the others."""
-_OUTPUTS: Final = 6000
+_OUTPUTS: Final = 8000
 """The most frequent words, among which the outputs are found."""
-_ROUNDS: Final = 40
+_ROUNDS: Final = 48
 _MASSES: Final = (
     0.25,
     0.2,
@@ -106,12 +106,15 @@ def base_table(
     outputs: int = _OUTPUTS,
     rounds: int = _ROUNDS,
     start: Floats | None = None,
+    mass: float | None = None,
     told: Callable[[int, int], None] | None = None,
 ) -> Arrays:
     """Solve for a base at a grid point.
 
     Args:
         start: a first base of all words, shape (n,); default the square root of the shares.
+        mass: a first c.
+        told: called with rounds done and rounds in all.
 
     Returns:
         ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of
@@ -131,7 +134,8 @@ def base_table(
         growth=float(Decimal(epsilon).exp() - 1),  # correctly rounded everywhere
         squared=similarity == "squared",
     )
-    found = solve(problem, start[:k], first_mass(epsilon), rounds=rounds, told=told)
+    first = first_mass(epsilon) if mass is None else mass
+    found = solve(problem, start[:k], first, rounds=rounds, told=told)
     base = found.base * (TOTAL / math.fsum(found.base.tolist()))
     weights = np.floor(base + 0.5).astype(np.int64)
     keep = weights > 0
