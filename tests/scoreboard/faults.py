@@ -165,7 +165,7 @@ MUTANTS: Final = [
     Mutant("faults", name, *change)
     for name, change in {
         "outputs are not synced": ("formats/atomic_files.py", "os.fsync(self.descriptor)", "pass"),
-        "the directory is not synced": ("formats/atomic_files.py", "os.fsync(directory)", "pass"),
+        "the directory is not synced": ("formats/placing.py", "os.fsync(directory)", "pass"),
         "the output is renamed before it is synced": (
             "formats/atomic_files.py", "os.fsync(self.descriptor)", "self._temporary.rename(self.target);"
             " os.fsync(self.descriptor); os.link(self.target, self._temporary)",
@@ -194,24 +194,27 @@ MUTANTS: Final = [
             "if error:\n                    return\n            else",
         ),
         "an error of writing the audit is swallowed": (
-            "run/audit.py", "data = data[os.write(self._descriptor, data) :]\n            except OSError"
+            "run/audit/writer.py", "data = data[os.write(self._descriptor, data) :]\n            except OSError"
             " as error:\n", "data = data[os.write(self._descriptor, data) :]\n"
             "            except OSError as error:\n                return\n",
         ),
         "the audit always says complete": (
             "run/run.py", "complete = not result.failed", "complete = True",
         ),
-        "the audit is not synced": ("run/audit.py", "os.fsync(self._descriptor)", "pass"),
+        "the audit is not synced": ("run/audit/writer.py", "os.fsync(self._descriptor)", "pass"),
         "the audit is open to others": (
             "formats/atomic_files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
         ),
-        "no backup": ("run/stream.py", "if isinstance(target, Inplace) and target.backup:", "if False:"),
+        "no backup": (
+            "run/stream.py",
+            "path.with_name(path.name + target.backup) if target.backup else None", "None",
+        ),
         "finished outputs are made again": (
             "run/run.py", "if self.resume and isinstance(target, Path) and target.exists():", "if False:",
         ),
         "two inputs, one of them twice": (
-            "run/run.py", "outcome = rewrite_file(\n                    path,",
-            "outcome = rewrite_file(\n                    self.inputs[0],",
+            "run/run.py", "finished = rewrite_file(\n                    path,",
+            "finished = rewrite_file(\n                    self.inputs[0],",
         ),
     }.items()
 ]  # fmt: skip

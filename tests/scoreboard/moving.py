@@ -190,14 +190,14 @@ def _vocabulary(row: Row, size: Size, folder: Path) -> None:
 MUTANTS: Final = [
     Mutant("moving", name, *change)
     for name, change in {
-        "a backup that is there is replaced": (
-            "run/paths.py", "if backup.exists() and not force:", "if False:",
+        "a backup that appears is replaced": (
+            "run/paths.py", "if self._force:", "if True:",
         ),
         "what a vocabulary is called and what it is": (
             "space/library.py", "if embeddings.digest != digest:", "if False:",
         ),
         "compressed data that end too early are taken for whole": (
-            "formats/source.py", "if self._started and not self._member.eof:", "if False:",
+            "formats/source.py", "if not self._member.eof:", "if False:",
         ),
         "an input that vanished is no error": (
             "run/stream.py", "        raise InputError(path, str(reason)) from None",
@@ -207,9 +207,9 @@ MUTANTS: Final = [
             "run/stream.py", "target.parent.mkdir(parents=True, exist_ok=True)",
             "target.parent.parent.mkdir(parents=True, exist_ok=True)",
         ),
-        "outputs have their names from the start": (
-            "formats/atomic_files.py",
-            'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
+        "an output that appears is replaced": (
+            "formats/placing.py", "os.link(temporary, target, follow_symlinks=False)",
+            "temporary.rename(target)\n        return",
         ),
     }.items()
 ]  # fmt: skip

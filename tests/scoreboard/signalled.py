@@ -183,15 +183,15 @@ MUTANTS: Final = [
             "except Interrupted as interrupted:\n",
         ),
         "the status is a number, not the signal": (
-            "cli/guard.py", "os.kill(os.getpid(), number)", "pass",
+            "cli/signals.py", "os.kill(os.getpid(), number)", "pass",
         ),
         "SIGHUP is forgotten": (
-            "cli/guard.py", "(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)",
+            "cli/signals.py", "(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)",
             "(signal.SIGINT, signal.SIGTERM)",
         ),
         "SIGTERM is ignored": (
-            "cli/guard.py", "raise Interrupted(number)",
-            "if number != signal.SIGTERM: raise Interrupted(number)",
+            "cli/signals.py", "raise Interrupted(_first(number))",
+            "if number != signal.SIGTERM: raise Interrupted(_first(number))",
         ),
         "an interrupted output is finished": (
             "run/stream.py", "except BaseException:\n            sink.discard()\n",
