@@ -71,8 +71,10 @@ def _every_call(row: Row, it: Known, code: int, size: Size) -> None:
         row.tried += 1
         complete = judge(row, it, work, done)
         row.count("unclear message or traceback", not done.clear)
-        # Whoever makes a folder that is there already may ignore the error.
-        silent = done.status == 0 and not (call.name == "mkdir" and complete)
+        # Whoever makes a folder that is there already may ignore the error; and whoever looks
+        # which files are read before they are.
+        look = call.name == "mkdir" or (call.name == "open" and call.path.endswith("/two.txt"))
+        silent = done.status == 0 and not (look and complete)
         row.count("silent: a call failed and the status is 0", silent)
         row.count("another status than 1 or 2", done.status not in (0, 1, 2))
         # What has nothing to do with the second input must not keep it from being done.

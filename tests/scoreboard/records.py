@@ -311,7 +311,8 @@ MUTANTS: Final = [
             'next(texts) if valid else "" for',
         ),
         "the new row groups have another size": (
-            "formats/parquet_output.py", "row_group_size=max(table.num_rows, 1)", "row_group_size=50",
+            "formats/parquet_output.py", "row_group_size=max(table.num_rows, 1)",
+            "row_group_size=50",
         ),
         "inputs that are joined are glued": (
             "run/stream.py", "if piece and sink.owed:", "if False:",
