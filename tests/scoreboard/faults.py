@@ -14,7 +14,7 @@ from typing import Final
 from scoreboard import fork
 from scoreboard.base import Mutant, Row, Size
 from scoreboard.jobs import Job, Known, again, disturbed, judge, known
-from scoreboard.trap import Trap, fails, undurable
+from scoreboard.trap import Trap, fails, sprung, undurable
 
 _CODES: Final = [
     errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EACCES, errno.EROFS, errno.ENFILE,
@@ -64,10 +64,13 @@ def _every_call(row: Row, it: Known, code: int, size: Size) -> None:
         kind = call.name, re.sub("[0-9a-f]{16}", "", call.path)
         if size is Size.MUTANT and (kind in tried or (it.job.mode != "O" and "b." in call.path)):
             continue
-        tried.add(kind)
         work, done = disturbed(
             it, lambda work, n=number: Trap(work, n, fails(code), sticky=sticky).install
         )
+        if not sprung(work):
+            shutil.rmtree(work.parent)
+            continue
+        tried.add(kind)
         row.tried += 1
         complete = judge(row, it, work, done)
         row.count("unclear message or traceback", not done.clear)
