@@ -1,8 +1,8 @@
 """``text``: one record a line.
 
 Grammar: records end with a newline (or NUL with ``-z``) and nothing else; the last one may lack it.
-A carriage return before the newline is white space of the record and comes out unchanged.  A UTF-8
-byte order mark at the very start is kept and is not part of the first record.
+A carriage return before the newline is white space of the record and comes out unchanged.  A byte
+order mark at the very start is kept and is not part of the first record.
 """
 
 from __future__ import annotations
@@ -200,6 +200,8 @@ class TextFormat(Format):
         ending = separator.encode(out_encoding)
         if mark:
             yield Record(1, [], _Mark(mark), part="mark")
+            decoder.decode(mark)
+            data = data[len(mark) :] or source.read()
         text, line = "", 0
         while True:
             try:
@@ -238,7 +240,8 @@ def _byte_order(first: bytes, encoding: str) -> tuple[bytes, str]:
         if first.startswith(big):
             return big, encoding + "-be"
         return (little if first.startswith(little) else b""), encoding + "-le"
-    return b"", encoding
+    mark = "\ufeff".encode(encoding)
+    return (mark if first.startswith(mark) else b""), encoding
 
 
 class _Mark:

@@ -48,6 +48,15 @@ def test_wide_encodings(text, size, encoding):
     assert out == data
 
 
+@pytest.mark.parametrize("text", ["", "one", "one\ntwo\n"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_mark_stays_where_the_byte_order_is_given(text, encoding):
+    data = f"\ufeff{text}".encode(encoding)
+    out, outcome = through(marker(), data, "text", size=4, encoding=encoding)
+    assert out == f"\ufeff{text.replace('one', '<unk>').replace('two', '<unk>')}".encode(encoding)
+    assert outcome.totals.invisible == 0
+
+
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 @pytest.mark.parametrize("kind", ["text", "null"])
 def test_nasty(text, kind):

@@ -141,7 +141,7 @@ MUTANTS: Final = [
             "done = Sanitized([''] * len(work.texts), [0] * len(work.texts), {}, None)\n",
         ),
         "a dead worker ends without a word": (
-            "run/run.py", "self.complain(str(error))", "pass",
+            "run/run.py", "self.complain(line)", "pass",
         ),
         "the reader has left and the status is 0": (
             "cli/guard.py", "        _clean_up()\n        return 128 + signal.SIGPIPE",

@@ -129,8 +129,8 @@ MUTANTS: Final = [
             "state.update(place(record, block))", "state.update(place(0, block))",
         ),
         "twice the epsilon in the weights": (
-            "mechanisms/knn_response.py", "math.exp(epsilon) * outside",
-            "math.exp(2 * epsilon) * outside",
+            "mechanisms/knn_response.py", "math.exp(min(epsilon, _ROOMY)) * outside",
+            "math.exp(2 * min(epsilon, _ROOMY)) * outside",
         ),
         "scores are not halved": (
             "mechanisms/exponential.py",
@@ -150,7 +150,8 @@ MUTANTS: Final = [
         ),
         "the bounds of the draws say nothing": (
             "analysis/verify/lower_bounds.py",
-            "alpha)) if hits else 0.0", "alpha)) if False else 0.0",
+            "return math.log((low - delta) / high) if low > delta else -math.inf",
+            "return -math.inf",
         ),
         "verify allows too little": (
             "analysis/verify/verdict.py", "return guarantee.epsilon(distance)",

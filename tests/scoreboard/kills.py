@@ -148,13 +148,13 @@ MUTANTS: Final = [
         ),
         "outputs are written under their final names": (
             "formats/atomic_files.py",
-            'f".{target.name[:200]}.{secrets.token_hex(8)}.tmp"', "target.name",
+            "self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))",
+            "self._temporary = target; self.place = self._forget = lambda: None",
         ),
         "outputs get their names before they are whole": (
             "formats/atomic_files.py",
-            "self.finish()\n            os.fchmod(self.descriptor, self._mode)",
-            "os.link(self._temporary, self.target); self.target.unlink() if False else None;"
-            " self.finish()\n            os.fchmod(self.descriptor, self._mode)",
+            "self.finish()\n            if self._like",
+            "os.link(self._temporary, self.target); self.finish()\n            if self._like",
         ),
         "files of the cache are open to others": (
             "embeddings/cache/private_files.py", "os.fchmod(fd, 0o600)", "os.fchmod(fd, 0o644)",

@@ -261,8 +261,8 @@ MUTANTS: Final = [
         ),
         "CRLF becomes LF": (
             "formats/text.py",
-            'return texts[0].encode(self.encoding, errors="replace") + self.ending',
-            'return texts[0].rstrip("\\r").encode(self.encoding, errors="replace") + self.ending',
+            'return text.encode(self.encoding, errors="replace") + self.ending',
+            'return text.rstrip("\\r").encode(self.encoding, errors="replace") + self.ending',
         ),
         "a form feed ends a line": (
             "formats/text.py",
@@ -287,7 +287,8 @@ MUTANTS: Final = [
             "formats/csv.py", "body.replace(b'\"', b'\"\"')", "body",
         ),
         "a cell that needs quotes now gets none": (
-            "formats/csv.py", "if quoted or any(", "if quoted and any(",
+            "formats/csv.py", "if quoted or not body or any(",
+            "if quoted or not body and any(",
         ),
         "empty lines of CSV are dropped": (
             "formats/csv.py",
@@ -310,7 +311,8 @@ MUTANTS: Final = [
             'next(texts) if valid else "" for',
         ),
         "the new row groups have another size": (
-            "formats/parquet.py", "row_group_size=max(table.num_rows, 1)", "row_group_size=50",
+            "formats/parquet_output.py", "row_group_size=max(table.num_rows, 1)",
+            "row_group_size=50",
         ),
         "inputs that are joined are glued": (
             "run/stream.py", "if piece and sink.owed:", "if False:",

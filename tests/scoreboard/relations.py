@@ -170,20 +170,20 @@ MUTANTS: Final = [
     Mutant("relations", name, *change)
     for name, change in {
         "input and output are not compared": (
-            "run/paths.py", "if target.exists() and path.exists() and target.samefile(path):",
-            "if False:",
+            "run/same_files.py", "if identity is None:", "if True:",
         ),
-        "links are rewritten in place": (
-            "run/stream.py", "if isinstance(target, Inplace) and path.is_symlink():", "if False:",
+        "hard links are rewritten in place": (
+            "run/paths.py", "if self._status.st_nlink > 1:", "if False:",
         ),
         "what exists is replaced": (
-            "formats/atomic_files.py", "if not force and os.path.lexists(target):", "if False:",
+            "run/stream.py", "AtomicFile(target, force=plan.force,", "AtomicFile(target, force=True,",
         ),
         "an audit replaces what exists": (
-            "formats/atomic_files.py", "if force and not path.is_dir():", "if not path.is_dir():",
+            "formats/atomic_files.py", "if force:\n            path.unlink", "if True:\n            path.unlink",
         ),
         "only the paths are compared": (
-            "run/paths.py", "target.samefile(path)", "os.path.abspath(target) == os.path.abspath(path)",
+            "run/same_files.py", "    return status.st_dev, status.st_ino\n",
+            "    return (os.path.abspath(path),)\n",
         ),
     }.items()
 ]  # fmt: skip

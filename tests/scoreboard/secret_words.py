@@ -300,21 +300,20 @@ MUTANTS: Final = [
             "formats/jsonl.py", 'f"invalid JSON at byte', 'f"invalid JSON {raw[:30]!r} at byte',
         ),
         "an internal error shows its message": (
-            "cli/guard.py", 'return f"{type(error).__name__} at', 'return f"{error!r} at',
+            "errors.py", "internal error: {type(error).__name__}", "internal error: {error!r}",
         ),
         "an error of the system shows its message": (
-            "cli/guard.py", "say(os_reason(error))", "say(str(error))",
+            "cli/guard.py", "say(closed + os_reason(error))", "say(closed + str(error))",
         ),
         "an error in a file shows its message": (
             "run/stream.py", 'f"{path}: {os.strerror(error.errno or 0)}"', 'f"{path}: {error}"',
         ),
         "a traceback is shown": (
-            "cli/guard.py", "        say(f\"internal error: {_place(error)}",
-            "        traceback.print_exc()\n        say(f\"internal error: {_place(error)}",
+            "errors.py", "        error = UnexpectedError(error)\n    line",
+            "        traceback.print_exception(error)\n        error = UnexpectedError(error)\n    line",
         ),
         "a message quotes a key of JSON": (
-            "formats/jsonl.py", "source.name, f\"{what} is {kind}",
-            "source.name, f\"{raw} {what} is {kind}",
+            "formats/jsonl.py", "f\"{what} is {kind}", "f\"{raw} {what} is {kind}",
         ),
         "the audit is open to others": (
             "formats/atomic_files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
@@ -324,7 +323,7 @@ MUTANTS: Final = [
             'message = f"{found} numbers, expected {d}: {line!r}"',
         ),
         "the audit holds the input words": (
-            "run/audit.py", "outputs = _json(table.outputs)", "outputs = _json(table.originals)",
+            "run/audit/writer.py", "outputs = _json(table.outputs)", "outputs = _json(table.originals)",
         ),
     }.items()
 ]  # fmt: skip

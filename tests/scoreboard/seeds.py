@@ -226,8 +226,8 @@ MUTANTS: Final = [
             'hashlib.shake_256(b"dpsan stream 1\\0" + self.key + b"%d" % __import__("os").getppid())',
         ),
         "every file has the same key": (
-            "run/stream.py", 'rng.derive_key(key, "file", file - 1, "copy", copy)',
-            'rng.derive_key(key, "file", 0, "copy", copy)',
+            "run/stream.py", 'randomness.derive_key(key, "file", file - 1, "copy", copy)',
+            'randomness.derive_key(key, "file", 0, "copy", copy)',
         ),
         "a resumed run counts files anew": (
             "run/run.py", "                    file=file,\n                    audit=self.audit,\n"

@@ -77,6 +77,7 @@ class Trap:
             now = self._count == self.number or (self.sticky and self._sprung == name)
             if now and self.act is not None:
                 self._sprung = name
+                os.close(_OPEN(_mark(self.below), os.O_WRONLY | os.O_CREAT, 0o600))
                 try:
                     if self.after:
                         return real(*arguments, **more)
@@ -85,6 +86,15 @@ class Trap:
             return real(*arguments, **more)
 
         return call
+
+
+def _mark(below: Path) -> Path:
+    return below.parent / "sprung"
+
+
+def sprung(below: Path) -> bool:
+    """Whether something happened; how many calls a run makes depends on the time it takes."""
+    return _mark(below).exists()
 
 
 def _path(where: Any, directory: int | None, given: tuple[Any, ...]) -> str:
