@@ -12,7 +12,7 @@ import typer
 from dpsan.cli import cluster_options, options
 from dpsan.cli.completion import choices
 from dpsan.cli.file_checks import read_embeddings
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.cli.rewrite_checks import (
     check_fields,
     check_outputs,

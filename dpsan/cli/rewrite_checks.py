@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsan.cli.file_checks import known_files
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import OutputError, UsageError
 from dpsan.formats.placing import stream_number
 from dpsan.run.paths import plan_outputs

@@ -117,7 +117,7 @@ MUTANTS: Final = [
             "cli/rewrite.py", "return 1 if result.failed else 0", "return 0",
         ),
         "nothing is said of an error": (
-            "cli/guard.py", 'sys.stderr.write(f"dpsan: {message}\\n")', "pass",
+            "cli/output.py", 'sys.stderr.write(f"dpsan: {printable(message)}\\n")', "pass",
         ),
         "a file that fails is an internal error": (
             "run/run.py", "self.complain(str(error))", "raise RuntimeError",
