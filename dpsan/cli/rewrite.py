@@ -296,7 +296,7 @@ def rewrite(
         force=force,
     )
     with search_progress(mechanism, quiet or epsilon_ldp is None) as told:
-        sanitizer = Sanitizer.from_spec(spec, store, opened=opening, told=told)
+        sanitizer = Sanitizer.from_spec(spec, store, opened=opening, progress=told)
     if verbose:
         n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
         say(f"{number(n)} words of {number(d)} dimensions ready")

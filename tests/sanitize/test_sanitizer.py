@@ -14,7 +14,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
-from dpsan.sanitize.request import Action
+from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import INVISIBLE, TOKENIZERS, write_gaps
 
@@ -140,7 +140,7 @@ def test_no_watermark_survives():
     result = sanitizer.sanitize([text, "", "\u200b"], b"k" * 32, audit=True)
     assert not INVISIBLE.search("".join(result.lines))
     assert result.invisible == 10
-    assert result.counts[Action.REPLACED] == 3  # "john" is found
+    assert result.counts[Action.DRAWN] == 3  # "john" is found
     for record, at in zip(result.records, result.records.output_starts.tolist(), strict=True):
         assert result.lines[0][at : at + len(record.output)] == record.output
     kept = small(keep=["Maria", "x\u200dy"]).sanitize(["Ma\u200bria x\u200dy"], b"k" * 32)
