@@ -58,27 +58,27 @@ class Squared:
 
 
 def halved(s):
-    s._sampler = Laplace(2 * s.mechanism.epsilon).prepare(s.space)
+    s._rewriter.sampler = Laplace(2 * s.mechanism.epsilon).prepare(s.space)
 
 
 def squared(s):
-    s._sampler = RowSampler(s.space, Squared(s.space, 0.5 * s.mechanism.epsilon))
+    s._rewriter.sampler = RowSampler(s.space, Squared(s.space, 0.5 * s.mechanism.epsilon))
 
 
 def skipping(s):
-    s._sampler = SkipsTheTrueWord(s.space, s._sampler.noise)
+    s._rewriter.sampler = SkipsTheTrueWord(s.space, s._rewriter.sampler.noise)
 
 
 def one_seed(s):
-    s._sampler = OneSeed(s._sampler)
+    s._rewriter.sampler = OneSeed(s._rewriter.sampler)
 
 
 def top_k(s):
-    s._sampler = TopK(s.space, s._sampler.scores)
+    s._rewriter.sampler = TopK(s.space, s._rewriter.sampler.scores)
 
 
 def too_small(s):
-    s._sampler = Exponential(4 * s.mechanism.epsilon).prepare(s.space)
+    s._rewriter.sampler = Exponential(4 * s.mechanism.epsilon).prepare(s.space)
 
 
 BROKEN = {

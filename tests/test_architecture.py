@@ -153,7 +153,7 @@ def test_randomness_comes_from_rng_alone(path):
 
 @pytest.mark.parametrize(
     "path",
-    [p for p in FILES if "mechanisms" in p.parts] + [PACKAGE / "sanitize" / "sanitizer.py"],
+    [p for p in FILES if "mechanisms" in p.parts] + [PACKAGE / "sanitize" / "rewriting.py"],
     ids=lambda path: path.name,
 )
 def test_no_fallback_on_errors(path):

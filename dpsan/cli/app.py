@@ -12,7 +12,7 @@ import typer
 
 from dpsan import __version__
 from dpsan.cli.configuration import configured
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.cli.tree import Commands, Group
 
 __all__ = ["app", "run"]

@@ -11,7 +11,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import choices
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import UsageError, printable, unknown_name
 
 if TYPE_CHECKING:

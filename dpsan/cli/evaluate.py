@@ -12,7 +12,7 @@ from dpsan.cli import options
 from dpsan.cli.completion import choices
 from dpsan.cli.evaluate_table import print_table
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import UsageError, unknown_name
 
 __all__ = ["evaluate"]

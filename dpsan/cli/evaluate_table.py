@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import printable
 from dpsan.text.numerals import number
 

@@ -12,7 +12,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:

@@ -18,19 +18,13 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from dpsan.cli import signals
+from dpsan.cli.output import say
 from dpsan.cli.signals import Interrupted
 from dpsan.cli.streams import open_missing
-from dpsan.errors import DpsanError, UnexpectedError, printable
+from dpsan.errors import DpsanError, UnexpectedError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["main", "say"]
-
-
-def say(message: str) -> None:
-    """One line on stderr, whatever a file's name holds; silent when nobody can read it."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"dpsan: {printable(message)}\n")
-        sys.stderr.flush()
+__all__ = ["main"]
 
 
 def main() -> NoReturn:

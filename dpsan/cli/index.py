@@ -9,7 +9,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import UsageError, failure, printable
 from dpsan.text.numerals import number
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Final
 
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn

@@ -9,7 +9,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import failure, printable
 from dpsan.text.numerals import counted, number, percent
 

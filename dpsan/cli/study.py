@@ -13,7 +13,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names, study_names
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.cli.study_output import print_json, print_list, print_table
 from dpsan.errors import UsageError
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dpsan.cli.guard import say
+from dpsan.cli.output import say
 from dpsan.errors import printable
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from dpsan.run.batch_size import FilePace, Pace
 from dpsan.run.paths import Original, refuse_unusual
 from dpsan.run.workers import Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
-from dpsan.sanitize.request import Sanitized
+from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
 

@@ -26,7 +26,8 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
-from dpsan.sanitize.request import RunSpec, Sanitized
+from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.long_text import Text
 

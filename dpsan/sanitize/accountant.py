@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 
 from dpsan.privacy.composition import Composed, compose_basic
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.sanitize.request import Action, Sanitized
+from dpsan.sanitize.result import Action, Sanitized
 
 __all__ = ["Accountant", "Budget"]
 

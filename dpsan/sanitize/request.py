@@ -1,138 +1,21 @@
-"""What a run is asked to do, and what it says it did: plain data between the modules.
+"""What is asked of a run: plain data, without secrets.
 
-Knows names and records.  Must not know how words are drawn.
+Knows names and their domains.  Must not know how words are drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from enum import StrEnum
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.mechanisms.base import Mechanism
-from dpsan.text.long_text import Text
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import TOKENIZERS
 
-__all__ = ["ACTIONS", "Action", "AuditRecord", "AuditTable", "RunSpec", "Sanitized", "together"]
-
-
-class Action(StrEnum):
-    """What was done to a word."""
-
-    DRAWN = "drawn"
-    """A word of the vocabulary: its output was drawn, and may be the same word."""
-    UNKNOWN = "unknown"
-    """Not in the vocabulary: its output was drawn as that of ⊥."""
-    MASKED = "masked"
-    """Not in the vocabulary and written as a mask (``unknown=mask``)."""
-    KEPT = "kept"
-    """On the keep-list: written unchanged, not protected."""
-    PASSED = "passed"
-    """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
-
-
-ACTIONS: Final = tuple(Action)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRecord:
-    """What happened to one word."""
-
-    record: int
-    """Index of the text within the call."""
-    start: int
-    """First character in the input text, in code points."""
-    end: int
-    action: Action
-    original: str = field(repr=False)
-    output: str = field(repr=False)
-    input_id: int = -1
-    """Row number of the input, n for ⊥, negative if nothing was drawn."""
-    output_id: int = -1
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AuditTable(Sequence[AuditRecord]):
-    """What happened to the words of a call, in columns; a row is made when it is asked for.
-
-    An object for each word would cost more than drawing the word.
-    """
-
-    sizes: NDArray[np.int64]
-    """Words in each text, shape (texts,)."""
-    starts: NDArray[np.int64]
-    """First character of each word in its input text, shape (words,), as all that follow."""
-    output_starts: NDArray[np.int64]
-    """First character of each output in its output text."""
-    actions: NDArray[np.int64]
-    """Places in :data:`ACTIONS`."""
-    originals: list[str]
-    outputs: list[str]
-    input_ids: NDArray[np.int64]
-    output_ids: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    @overload
-    def __getitem__(self, place: int) -> AuditRecord: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[AuditRecord]: ...
-
-    def __getitem__(self, place: int | slice) -> AuditRecord | list[AuditRecord]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        start, original = int(self.starts[place]), self.originals[place]
-        at = range(len(self))[place]
-        return AuditRecord(
-            record=int(np.searchsorted(np.cumsum(self.sizes), at, side="right")),
-            start=start,
-            end=start + len(original),
-            action=ACTIONS[self.actions[place]],
-            original=original,
-            output=self.outputs[place],
-            input_id=int(self.input_ids[place]),
-            output_id=int(self.output_ids[place]),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Sanitized:
-    """Result of one call: the texts and what was done."""
-
-    lines: list[Text] = field(repr=False)
-    drawn: list[int]
-    """Words drawn by the mechanism in each text."""
-    counts: dict[Action, int]
-    records: AuditTable | None = field(default=None, repr=False)
-    invisible: int = 0
-    """Invisible characters that were dropped."""
-
-
-def together(parts: Sequence[Sanitized]) -> Sanitized:
-    """What several calls did, one after the other, without audits, as if it had been one."""
-    first = parts[0]
-    sums = {
-        each.name: sum(getattr(part, each.name) for part in parts)
-        for each in fields(first)
-        if isinstance(getattr(first, each.name), int)
-    }
-    return replace(
-        first,
-        lines=[line for part in parts for line in part.lines],
-        drawn=[drawn for part in parts for drawn in part.drawn],
-        counts={action: sum(part.counts[action] for part in parts) for action in Action},
-        **sums,
-    )
+__all__ = ["RunSpec"]
 
 
 @dataclass(frozen=True)

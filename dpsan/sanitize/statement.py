@@ -13,7 +13,7 @@ from typing import Final
 from dpsan.privacy.composition import Composed, compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.request import Action
+from dpsan.sanitize.result import Action
 from dpsan.text.numerals import counted, number, percent
 
 __all__ = ["COUNTS", "NOT_PROTECTED", "Statement", "weakness"]

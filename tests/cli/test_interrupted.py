@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from dpsan.cli.rewrite_checks import states, stopped
+from dpsan.cli.rewrite_files import Completed, Files
 
 BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt")
 
@@ -62,23 +62,24 @@ def test_issue_13_one_output(folder, cache, output, message):
 def test_files_in_place_are_told_by_what_they_are(folder):
     """Not by what the program believes: that is one signal behind."""
     inputs = [folder / f"{name}.txt" for name in "abc"]
-    before = states(inputs, None, True)
-    none = stopped(before, None, True, False)
+    completed = Completed(Files(inputs, in_place=True))
+    none = completed.message()
     assert none.startswith(f"interrupted: 0 of 3 files are rewritten, not {inputs[0]} and")
     for path in inputs[:2]:
         (folder / "new").write_text("there\n")
         (folder / "new").rename(path)
-    assert f"2 of 3 files are rewritten, not {inputs[2]} and" in stopped(before, None, True, False)
+    assert f"2 of 3 files are rewritten, not {inputs[2]} and" in completed.message()
 
 
 def test_files_of_an_earlier_run_count_where_they_are_skipped(folder):
     inputs, out = [folder / f"{name}.txt" for name in "abc"], folder / "out"
     out.mkdir()
     (out / "a.txt").write_text("there\n")
-    before = states(inputs, out, False)
+    first = Completed(Files(inputs, output_dir=out, force=True))
+    resumed = Completed(Files(inputs, output_dir=out, resume=True))
     (out / "b.txt").write_text("there\n")
-    assert "2 of 3 files are complete" in stopped(before, None, False, True)
-    assert "1 of 3 files are complete" in stopped(before, None, False, False)  # --force
+    assert "2 of 3 files are complete" in resumed.message()
+    assert "1 of 3 files are complete" in first.message()
 
 
 @pytest.mark.parametrize(("source", "shown"), [("file", b"/14.0 MB"), ("pipe", b" MB")])

@@ -17,7 +17,7 @@ from dpsan.run.audit import AuditWriter, read_rows
 from dpsan.run.audit.schema import finite
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
-from dpsan.sanitize.request import Action
+from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
 EMBEDDINGS = make_embeddings(n=40, d=4)

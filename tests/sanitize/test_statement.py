@@ -9,7 +9,7 @@ from support import ROOT, make_embeddings
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.request import Action, Sanitized
+from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement, weakness
 

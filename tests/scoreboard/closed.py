@@ -114,10 +114,10 @@ MUTANTS: Final = [
             "                raise OutputError(",
         ),
         "an error has the status 0": (
-            "cli/rewrite.py", "return 1 if result.failed else 0", "return 0",
+            "cli/rewrite_run.py", "return 1 if result.failed else 0", "return 0",
         ),
         "nothing is said of an error": (
-            "cli/guard.py", 'sys.stderr.write(f"dpsan: {printable(message)}\\n")', "pass",
+            "cli/output.py", 'sys.stderr.write(f"dpsan: {printable(message)}\\n")', "pass",
         ),
         "a file that fails is an internal error": (
             "run/run.py", "self.complain(line)", "raise RuntimeError",

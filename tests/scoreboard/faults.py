@@ -192,7 +192,7 @@ MUTANTS: Final = [
             'data = b""\n        self._hash',
         ),
         "status 0 though inputs failed": (
-            "cli/rewrite.py", "return 1 if result.failed else 0", "return 0",
+            "cli/rewrite_run.py", "return 1 if result.failed else 0", "return 0",
         ),
         "one input that fails ends the batch": (
             "run/run.py", "if isinstance(error, BudgetError):\n                    return\n            else",

@@ -142,8 +142,8 @@ MUTANTS: Final = [
             "partial(gaussian, sigma=sigma / 2)",
         ),
         "unknown words are copied": (
-            "sanitize/sanitizer.py",
-            "UnknownPolicy.SAMPLE: self.space.n", "UnknownPolicy.SAMPLE: PASSED",
+            "sanitize/rewriting.py",
+            "UnknownPolicy.SAMPLE: self._built.space.n", "UnknownPolicy.SAMPLE: PASSED",
         ),
         "verify never says violated": (
             "analysis/verify/verdict.py", "if finding.violated:", "if False:",

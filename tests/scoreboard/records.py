@@ -321,7 +321,7 @@ MUTANTS: Final = [
             "run/stream.py", "out.append(piece)", "out.insert(max(0, len(out) - 1), piece)",
         ),
         "the words of a record change places": (
-            "sanitize/sanitizer.py", "pieces[1::2] = outputs[at : at + size]",
+            "sanitize/rewriting.py", "pieces[1::2] = outputs[at : at + size]",
             "pieces[1::2] = outputs[at : at + size][::-1]",
         ),
     }.items()

@@ -47,7 +47,7 @@ def shifting() -> Any:
         unknown="keep",
         case="vocabulary",
     )
-    sanitizer._sampler = Shift()
+    sanitizer._rewriter.sampler = Shift()
     return sanitizer
 
 

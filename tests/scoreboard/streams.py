@@ -219,7 +219,7 @@ MUTANTS: Final = [
             "            if record is not None:\n                batch.append",
         )),
         ("latency", "the first draw is not made in time", (
-            "sanitize/sanitizer.py", "if self._begin():", "if False:",
+            "sanitize/rewriting.py", "if self.begin():", "if False:",
         )),
         ("latency", "output waits for more input", (
             "run/stream.py", "urgent = record is None or plan.line_buffered", "urgent = False",

@@ -154,7 +154,7 @@ def test_a_sanitizer_leaves_memory_at_once(tmp_path, embeddings):
     try:
         sanitizer = Sanitizer(epsilon=8, mechanism="laplace", embeddings=embeddings, cache=tmp_path)
         sanitizer.rewrite(["a word, don't"])
-        held = [weakref.ref(sanitizer._lookup), weakref.ref(sanitizer.space.index)]
+        held = [weakref.ref(sanitizer._rewriter.lookup), weakref.ref(sanitizer.space.index)]
         del sanitizer
         assert [each() for each in held] == [None, None]
     finally:

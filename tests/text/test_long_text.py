@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsan.privacy import randomness
-from dpsan.sanitize import sanitizer as sanitizer_module
+from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import long_text
 from dpsan.text.long_text import LongText, stretches
@@ -21,7 +21,7 @@ PIECES = st.text(st.sampled_from("ab1. ,-'’—é\u0301\u200b\U0001f600\n\ud800
 def small(monkeypatch, stretch=16, ahead=6, long=32):
     monkeypatch.setattr(long_text, "_STRETCH", stretch)
     monkeypatch.setattr(long_text, "_AHEAD", ahead)
-    monkeypatch.setattr(sanitizer_module, "LONG", long)
+    monkeypatch.setattr(rewriting, "LONG", long)
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -80,7 +80,7 @@ def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechan
     whole = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
     small(monkeypatch, stretch=300, ahead=40, long=301)
     cut = []
-    monkeypatch.setattr(sanitizer_module, "stretches", lambda *a: cut.append(a) or stretches(*a))
+    monkeypatch.setattr(rewriting, "stretches", lambda *a: cut.append(a) or stretches(*a))
     texts = [kind(text) if len(text) > 300 else text for text in TEXTS]
     done = made.sanitize(texts, b"k" * 32, [7, 8, 9, 11, 12])
     assert len(cut) == 2

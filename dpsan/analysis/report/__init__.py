@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsan.run.audit import damaged, read_rows
-from dpsan.sanitize.request import Action
+from dpsan.sanitize.result import Action
 from dpsan.sanitize.statement import COUNTS
 
 __all__ = ["ACTIONS", "QUANTILES", "FileReport", "Report", "read_audit"]

@@ -20,7 +20,7 @@ from dpsan.formats.base import Source
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.formats.text import raw_records
 from dpsan.run.audit.schema import DRAWN, SCHEMA, DamagedError, checked, word_fields
-from dpsan.sanitize.request import Action
+from dpsan.sanitize.result import Action
 
 __all__ = ["damaged", "read_header", "read_rows"]
 

@@ -20,7 +20,7 @@ from types import NoneType
 from typing import Any, Final
 
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.sanitize.request import Action
+from dpsan.sanitize.result import Action
 
 __all__ = ["DRAWN", "SCHEMA", "DamagedError", "checked", "finite", "guarantee_row", "word_fields"]
 

@@ -25,7 +25,7 @@ from dpsan.formats.atomic_files import create_private
 from dpsan.mechanisms.base import Mechanism
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.request import ACTIONS, AuditTable
+from dpsan.sanitize.result import ACTIONS, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import NOT_PROTECTED, weakness
 

@@ -27,7 +27,8 @@ from dpsan.run.audit import AuditWriter
 from dpsan.run.ray.pieces import Piece, opened, stretch
 from dpsan.run.stream import Plan, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.request import Action, RunSpec
+from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 
 __all__ = ["TRIES", "Job", "Row", "count", "guarded", "part_audit", "prepared", "rewrite", "totals"]

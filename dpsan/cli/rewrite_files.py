@@ -1,0 +1,141 @@
+"""The files of a ``dpsan rewrite``: which it reads and writes, and which are complete so far.
+
+Knows paths and the options that name them.  Must not know how text is rewritten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpsan.cli.file_checks import known_files
+from dpsan.errors import OutputError, UsageError
+from dpsan.formats.placing import stream_number
+from dpsan.run.paths import plan_outputs
+from dpsan.run.same_files import FileUses, Use
+
+__all__ = ["Completed", "Files"]
+
+STDIN = Path("-")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Inputs and outputs as they were asked for."""
+
+    inputs: list[Path]
+    output: Path | None = None
+    output_dir: Path | None = None
+    in_place: bool = False
+    backup: str | None = None
+    audit: Path | None = None
+    audit_originals: bool = False
+    force: bool = False
+    resume: bool = False
+
+    def check(self) -> None:
+        """Refuse combinations that make no sense, before anything is read or written.
+
+        Raises:
+            UsageError: options that exclude or need each other.
+            OutputError: an output exists.
+        """
+        audit, output = self.audit, self.output
+        if sum((output is not None, self.output_dir is not None, self.in_place)) > 1:
+            raise UsageError("-o, -O and -i exclude each other")
+        if (self.output_dir or self.in_place) and STDIN in self.inputs:
+            raise UsageError("-O and -i need files, not standard input")
+        if self.backup is not None and not self.in_place:
+            raise UsageError("--backup needs -i")
+        if self.backup is not None and (not self.backup or "/" in self.backup):
+            raise UsageError("--backup must be a suffix such as .orig")
+        if self.resume and self.output_dir is None:
+            raise UsageError("--resume needs -O")
+        if self.audit_originals and audit is None:
+            raise UsageError("--audit-originals needs --audit FILE")
+        if self.resume and audit is not None and audit.is_file() and not self.force:
+            hint = "name another: dpsan report adds several up; --force replaces it"
+            raise OutputError(f"{audit}: exists, and holds what was done so far", hint)
+        replaced = output is not None and output.is_file() and stream_number(output) is None
+        if replaced and not self.force:
+            # Again when it is written; said here before an audit is begun that would be in the way.
+            raise OutputError(f"{output}: exists", "--force replaces it")
+
+    def uses(self, keep: Path | None) -> FileUses:
+        """All files of the run but the embeddings.
+
+        Raises:
+            UsageError: one is written to and also read, or written to twice.
+        """
+        uses = known_files()
+        uses.add(Use.READ, "--keep", keep)
+        for path in self.inputs:
+            if path == STDIN:
+                uses.add_stream(Use.READ, "input", 0)
+            else:
+                uses.add(Use.WRITTEN if self.in_place else Use.READ, "input", path)
+        if self.in_place and self.backup:
+            uses.add(Use.WRITTEN, "backup", *(Path(f"{p}{self.backup}") for p in self.inputs))
+        elif self.output_dir is not None:
+            for target in plan_outputs(self.inputs, self.output_dir):
+                there = self.resume and target.exists()
+                uses.add(Use.STANDING if there else Use.WRITTEN, "output", target)
+        elif self.output is not None:
+            there = stream_number(self.output) is not None
+            uses.add(Use.STANDING if there else Use.WRITTEN, "output", self.output)
+        elif not self.in_place:
+            uses.add_stream(Use.STANDING, "standard output", 1)
+        uses.add(Use.WRITTEN, "--audit", self.audit)
+        return uses
+
+
+class Completed:
+    """Which outputs have become complete since this was made.
+
+    A file under its final name is complete, so the files themselves say which are.
+
+    Args:
+        files: of the run.
+
+    Raises:
+        UsageError: two inputs would have the same output.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        paths: list[Path] = []
+        if files.in_place:
+            paths = files.inputs
+        elif files.output_dir is not None:
+            paths = [*plan_outputs(files.inputs, files.output_dir)]
+        self._before = {path: _state(path) for path in paths}
+
+    def message(self) -> str:
+        """What to say when a signal ends the run: what is complete, and how to go on."""
+        files, before = self._files, self._before
+        now = {path: _state(path) for path in before}
+        skips = files.resume and not files.in_place
+        done = [path for path in before if now[path] and (skips or now[path] != before[path])]
+        many = f"interrupted: {len(done)} of {len(before)} files"
+        if files.in_place:
+            rest = [path for path in before if path not in done]
+            where = f", not {rest[0]} and what follows it" if rest else ""
+            return f"{many} are rewritten{where} (go on there: a file rewritten twice costs twice)"
+        if before:
+            return f"{many} are complete (the same command with --resume goes on)"
+        output = files.output
+        if output is not None and (output.is_file() or not output.exists()):
+            return f"interrupted: {output} was not written (the same command begins again)"
+        return (
+            "interrupted: the output is not complete (discard it before you begin again: two "
+            "rewrites cost twice)"
+        )
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """Device, inode and time of change; None where there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns

@@ -1,0 +1,190 @@
+"""What a ``dpsan rewrite`` is asked to do: its options together, checked, and what they stand for.
+
+Knows option names.  Must not know how text is rewritten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpsan.cli import options
+from dpsan.cli.rewrite_files import STDIN, Files
+from dpsan.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpsan.run.same_files import FileUses
+    from dpsan.run.stream import Plan
+    from dpsan.sanitize.request import RunSpec
+
+__all__ = ["Request"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of the command, under the names of its parameters."""
+
+    files: list[Path] | None
+    epsilon: float | None
+    epsilon_ldp: float | None
+    mechanism: str
+    param: list[str] | None
+    embeddings: Path | None
+    vocab_size: int | None
+    unknown: str
+    keep: Path | None
+    case: str
+    tokenizer: str
+    allow_unproved: bool
+    format_: str
+    field: list[str] | None
+    no_header: bool
+    null_data: bool
+    text: bool
+    encoding: str
+    invalid: str
+    max_record: str
+    output: Path | None
+    output_dir: Path | None
+    in_place: bool
+    backup: str | None
+    audit: Path | None
+    audit_originals: bool
+    force: bool
+    resume: bool
+    budget: float | None
+    copies: int
+    jobs: int | None
+    engine: str
+    address: str | None
+    seed: str | None
+    line_buffered: bool
+    progress: str
+    quiet: bool
+    verbose: bool
+
+    @cached_property
+    def places(self) -> Files:
+        """Inputs and outputs; without a file standard input."""
+        return Files(
+            self.files or [STDIN],
+            self.output,
+            self.output_dir,
+            self.in_place,
+            self.backup,
+            self.audit,
+            self.audit_originals,
+            self.force,
+            self.resume,
+        )
+
+    def check(self) -> FileUses:
+        """Refuse what cannot be, before anything is read, written or imported.
+
+        Returns:
+            All files of the run but the embeddings.
+
+        Raises:
+            UsageError: a value outside its domain, or options that exclude or need each other.
+            OutputError: an output exists.
+        """
+        options.epsilon_or_ldp(self.epsilon, self.epsilon_ldp)
+        self._check_engine()
+        uses = self.places.uses(self.keep)
+        self.places.check()
+        self._check_fields()
+        for name, given, allowed in (
+            ("--invalid", self.invalid, ("replace", "error")),
+            ("--progress", self.progress, ("auto", "on", "off")),
+            ("--unknown", self.unknown, options.UNKNOWN),
+            ("--case", self.case, options.CASES),
+        ):
+            options.one_of(name, given, allowed)
+        if self.budget is not None and not 0 < self.budget < float("inf"):
+            raise UsageError(f"--budget must be > 0 (got {self.budget:g})")
+        return uses
+
+    def _check_engine(self) -> None:
+        options.one_of("--engine", self.engine, ("local", "ray"))
+        if self.engine == "local":
+            if self.address is not None:
+                raise UsageError("--address needs --engine ray")
+            return
+        if STDIN in self.places.inputs:
+            raise UsageError("--engine ray needs files, not standard input")
+        if self.output_dir is None:
+            raise UsageError("--engine ray needs -O DIR", "it writes one output for each input")
+        if self.budget is not None:
+            hint = "pieces are rewritten at once"
+            raise UsageError("--budget cannot be kept by --engine ray", hint)
+        if self.line_buffered:
+            raise UsageError("--line-buffered is not for --engine ray")
+        from dpsan.run.ray.engine import require_ray  # numpy comes with it
+
+        require_ray()
+
+    def _check_fields(self) -> None:
+        """Formats and fields that cannot go together."""
+        from dpsan.formats.fields import parse_field
+        from dpsan.formats.registry import format_name
+
+        inputs = self.places.inputs
+        formats = {format_name(self.format_, str(path)) for path in inputs}
+        if self.field:
+            if formats == {"text"}:
+                stdin = STDIN in inputs and self.format_ == "auto"
+                raise UsageError(
+                    "standard input does not tell its format" if stdin else "text has no --field",
+                    "-f jsonl, csv, tsv or parquet has",
+                )
+            if formats <= {"jsonl"}:
+                for each in self.field:
+                    parse_field(each)
+        elif formats == {"jsonl"}:
+            raise UsageError("jsonl needs --field", "such as --field text")
+        if self.no_header and not formats & {"csv", "tsv"}:
+            raise UsageError("--no-header is for csv and tsv")
+        if self.null_data and formats & {"csv", "tsv", "parquet"}:
+            raise UsageError("-z is for text and jsonl")
+
+    def spec(self) -> RunSpec:
+        """What is asked of the sanitizer.  Raises DpsanError."""
+        from dpsan.sanitize.request import RunSpec
+        from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
+
+        return RunSpec(
+            epsilon=self.epsilon,
+            mechanism=self.mechanism,
+            parameters=dict(options.parameters(self.param)),
+            embeddings=self.embeddings,
+            vocab_size=self.vocab_size,
+            tokenizer=self.tokenizer,
+            unknown=UnknownPolicy(self.unknown),
+            keep=frozenset(read_word_list(self.keep)) if self.keep else frozenset(),
+            case=self.case,
+            allow_unproved=self.allow_unproved,
+            epsilon_ldp=self.epsilon_ldp,
+        )
+
+    def plan(self) -> Plan:
+        """What is done to every input.  Raises UsageError."""
+        from dpsan.formats.base import ReadOptions
+        from dpsan.run.stream import Plan
+
+        return Plan(
+            format=self.format_,
+            options=ReadOptions(
+                encoding=self.encoding,
+                invalid=self.invalid,
+                max_record=options.size(self.max_record),
+                force_text=self.text,
+                null_data=self.null_data,
+                fields=tuple(self.field or ()),
+                header=not self.no_header,
+            ),
+            copies=self.copies,
+            line_buffered=self.line_buffered,
+            force=self.force,
+        )

@@ -1,0 +1,158 @@
+"""Carries out a ``dpsan rewrite``: builds what was asked for, runs it, says what was done.
+
+Knows the order of these steps.  Must not know options' names or how text is rewritten.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from dpsan.cli.engines import engine
+from dpsan.cli.file_checks import read_embeddings
+from dpsan.cli.output import say
+from dpsan.cli.rewrite_files import STDIN, Completed
+from dpsan.cli.signals import Interrupted
+from dpsan.text.numerals import counted, number
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpsan.cli.rewrite_request import Request
+    from dpsan.run.run import Result, Run
+    from dpsan.sanitize.sanitizer import Sanitizer
+
+__all__ = ["carry_out"]
+
+
+def carry_out(request: Request) -> int:
+    """Check, build, execute and report; returns the exit status.  Raises DpsanError."""
+    uses = request.check()
+    if request.seed is not None:
+        say("NOT PRIVATE: --seed makes the random numbers public")
+    read_embeddings(uses, request.embeddings)
+    run, cache = _built(request)
+    result = _executed(request, run, cache)
+    if not request.quiet:
+        _report(result, run.sanitizer, request)
+    inputs = len(run.inputs)
+    if result.failed and inputs > 1:
+        say(f"{number(len(result.failed))} of {number(inputs)} files failed")
+    return 1 if result.failed else 0
+
+
+def _built(request: Request) -> tuple[Run, Path]:
+    """The run, and the directory of the cache."""
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.space.library import Opening
+
+    store = Store(note=None if request.quiet else say)
+    # Reads while the rest is imported.
+    opening = Opening(request.embeddings, request.vocab_size, store)
+
+    from dpsan.cli.progress import search_progress
+    from dpsan.run.run import Run
+    from dpsan.run.stream import Inplace
+    from dpsan.sanitize.accountant import Budget
+    from dpsan.sanitize.sanitizer import Sanitizer, run_key
+
+    spec, plan = request.spec(), request.plan()
+    with search_progress(spec.mechanism, request.quiet or spec.epsilon_ldp is None) as tried:
+        sanitizer = Sanitizer.from_spec(spec, store, opened=opening, progress=tried)
+    if request.verbose:
+        n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
+        say(f"{number(n)} words of {number(d)} dimensions ready")
+    files = request.places
+    if files.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
+        say("reading from the terminal; end with Ctrl-D")
+    run = Run(
+        sanitizer,
+        plan,
+        run_key(request.seed),
+        files.inputs,
+        output=Inplace(files.backup) if files.in_place else files.output_dir or files.output,
+        tree=files.output_dir is not None,
+        resume=files.resume,
+        budget=None if request.budget is None else Budget(request.budget),
+        complain=say,
+    )
+    return run, store.root
+
+
+def _executed(request: Request, run: Run, cache: Path) -> Result:
+    from dpsan.cli.progress import byte_progress
+    from dpsan.run.audit import AuditWriter
+
+    completed = Completed(request.places)
+    try:
+        with ExitStack() as stack:
+            execute = stack.enter_context(engine(request, run.sanitizer, cache))
+            if request.audit:
+                writer = AuditWriter(
+                    request.audit,
+                    run.sanitizer,
+                    originals=request.audit_originals,
+                    force=request.force,
+                    seeded=request.seed is not None,
+                    copies=request.copies,
+                )
+                run.audit = stack.enter_context(writer)
+            bar = byte_progress(
+                request.progress, request.quiet, run.inputs, streams=run.output is None
+            )
+            run.progress = stack.enter_context(bar)
+            return execute(run)
+    except Interrupted:
+        say(completed.message())
+        raise
+
+
+def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
+    """Say what was done, and what it means."""
+    from dpsan.sanitize.statement import Statement
+
+    inputs = len(request.places.inputs)
+    if inputs > 1:
+        _table(result)
+    statement = Statement(
+        result.totals,
+        sanitizer.mechanism.name,
+        sanitizer.expected_unchanged if result.totals.draws else 0.0,
+        copies=request.copies,
+        files=inputs,
+        case_input=request.case == "input",
+    )
+    for line in statement.lines(verbose=request.verbose):
+        say(line)
+    if result.skipped:
+        say(f"{counted(result.skipped, 'finished file')} skipped")
+    bare = sum(outcome.bare for outcome in result.outcomes)
+    if bare:
+        say(f"written unchanged, without the field: {counted(bare, 'record')}")
+
+
+def _table(result: Result) -> None:
+    """One line for each file, in columns, on stderr."""
+    rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
+    for name, outcome in result.each:
+        if isinstance(outcome, str):
+            rows.append((outcome, "", "", "", "", "", name))
+            continue
+        totals = outcome.totals
+        counts = {str(action): count for action, count in totals.counts.items()}
+        rows.append(
+            (
+                number(totals.records),
+                number(totals.words),
+                number(totals.draws),
+                number(counts["unknown"] + counts["masked"] + counts["passed"]),
+                number(counts["kept"]),
+                number(totals.epsilon_sum),
+                name,
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
+        say("  ".join((*cells, row[6])))
