@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.zipf_response import RankResponseSampler
+from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
 from dpsan.outcomes.near_words import close_words, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "has_law", "part_of"]
+__all__ = ["THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "part_of"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,11 +47,6 @@ def part_of(progress: Progress | None, first: float, last: float) -> Progress:
             progress(min(first + (last - first) * share, 1.0))
 
     return told
-
-
-def has_law(sampler: Sampler) -> bool:
-    """Whether probabilities are known and not only draws."""
-    return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None
 
 
 # -- from laws -----------------------------------------------------------------------------------
@@ -99,10 +95,7 @@ class _Tally:
             law = np.empty(block.order.shape)
             np.put_along_axis(law, block.order, (weights / weights.sum())[None], axis=1)
             return law
-        law_or_none = self.sampler.probabilities(block.ids)
-        if law_or_none is None:
-            raise AssertionError("a law for some words only")
-        return law_or_none
+        return distributions(self.sampler, block.ids)
 
     def add(self, block: _Block) -> None:
         law, place = self._law(block), block.place

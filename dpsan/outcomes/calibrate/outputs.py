@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
+from dpsan.outcomes.distributions import has_distribution, in_blocks
 from dpsan.outcomes.draws import draw
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.outcomes.near_words import close_words, unit_vectors
+from dpsan.outcomes.prior import words_at
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -45,7 +47,7 @@ class Outputs:
         self.space = space
         n = space.n
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
-        self.law = mechanism.prepare(space).probabilities(np.zeros(1, np.int64)) is not None
+        self.law = has_distribution(mechanism.prepare(space))
         self.exact = self.law and float(n) * n <= _CELLS
         """Whether means over the whole vocabulary are computed from the law."""
         self.some = self.words(_FEW)
@@ -67,12 +69,7 @@ class Outputs:
 
     def _laws(self, mechanism: Mechanism, ids: Ids) -> Iterator[tuple[Ids, Floats]]:
         # Small blocks: memory that is used again need not be cleared by the system each time.
-        sampler, block = mechanism.prepare(self.space), max(32, int(1e6 / self.space.n))
-        for at in range(0, len(ids), block):
-            part = ids[at : at + block]
-            law = sampler.probabilities(part)
-            if law is not None:
-                yield part, law
+        return in_blocks(mechanism.prepare(self.space), ids, max(32, int(1e6 / self.space.n)))
 
     # -- shares ----------------------------------------------------------------------------------
 
@@ -122,7 +119,7 @@ class Outputs:
 
     def similarity(self, mechanism: Mechanism, count: int) -> float:
         """Mean cosine of output and word over the same ``count`` words, by frequency."""
-        ids = self._frequent((np.arange(count) + 0.5) / count)
+        ids = words_at(self.space, (np.arange(count) + 0.5) / count)
         return float(self._cosines(mechanism, ids, self.law, "search").mean())
 
     def confirm_similarity(self, mechanism: Mechanism) -> tuple[float, float, float]:
@@ -133,14 +130,9 @@ class Outputs:
             return mean, mean, mean
         key = randomness.seeded_key("dpsan calibrate similarity")
         uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
-        each = self._cosines(mechanism, self._frequent(uniform), False, "similarity")
+        each = self._cosines(mechanism, words_at(self.space, uniform), False, "similarity")
         mean, half = float(each.mean()), 2.576 * float(each.std()) / len(each) ** 0.5
         return mean, mean - half, mean + half
-
-    def _frequent(self, places: Floats) -> Ids:
-        """The words at places 0 ... 1 of the cumulative frequencies."""
-        rows = np.searchsorted(np.cumsum(self.space.frequencies), places)
-        return np.asarray(np.minimum(rows, self.space.n - 1), dtype=np.int64)
 
     def _cosines(self, mechanism: Mechanism, ids: Ids, law: bool, name: str) -> Floats:
         unit = unit_vectors(self.space)
