@@ -5,7 +5,7 @@ Knows samplers and ranks.  Must not know how epsilon is searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
-from dpsan.outcomes.distributions import has_distribution, in_blocks
+from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.draws import draw
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.outcomes.near_words import close_words, unit_vectors
+from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.outcomes.prior import words_at
+from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -67,10 +68,6 @@ class Outputs:
         key = randomness.seeded_key(f"dpsan calibrate {name}")
         return draw(mechanism.prepare(self.space), ids, key)
 
-    def _laws(self, mechanism: Mechanism, ids: Ids) -> Iterator[tuple[Ids, Floats]]:
-        # Small blocks: memory that is used again need not be cleared by the system each time.
-        return in_blocks(mechanism.prepare(self.space), ids, max(32, int(1e6 / self.space.n)))
-
     # -- shares ----------------------------------------------------------------------------------
 
     def shares(self, targets: Sequence[Target], mechanism: Mechanism, ids: Ids) -> list[float]:
@@ -81,14 +78,10 @@ class Outputs:
         if not self.law:
             drawn = self.draw(mechanism, ids, "search")
             return [float(self._hits(each, ids, drawn).mean()) for each in targets]
-        sums = np.zeros(len(targets))
-        for part, law in self._laws(mechanism, ids):
-            for place, target in enumerate(targets):
-                rows = (
-                    part[:, None] if target is Target.UNCHANGED else close_words(self.space, part)
-                )
-                sums[place] += np.take_along_axis(law, rows, axis=1).sum()
-        return [float(each) / len(ids) for each in sums]
+        near = Target.CLOSE in targets
+        (found,) = from_laws(self.space, ids, [mechanism.prepare(self.space)], near=near)
+        values = {Target.UNCHANGED: found.unchanged, Target.CLOSE: found.close}
+        return [float(values[each].mean()) for each in targets]
 
     def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
         if target is Target.UNCHANGED:
@@ -135,13 +128,9 @@ class Outputs:
         return mean, mean - half, mean + half
 
     def _cosines(self, mechanism: Mechanism, ids: Ids, law: bool, name: str) -> Floats:
-        unit = unit_vectors(self.space)
         if not law:
-            drawn = self.draw(mechanism, ids, name)
-            return np.asarray(np.einsum("md,md->m", unit[ids], unit[drawn]), np.float64)
+            return cosines(unit_vectors(self.space), ids, self.draw(mechanism, ids, name))
         distinct, place = np.unique(ids, return_inverse=True)
-        parts: list[Floats] = [
-            np.asarray(np.einsum("md,md->m", each @ unit, unit[part]), np.float64)
-            for part, each in self._laws(mechanism, distinct)
-        ]
-        return np.asarray(np.concatenate(parts)[place], dtype=np.float64)
+        sampler = mechanism.prepare(self.space)
+        (found,) = from_laws(self.space, distinct, [sampler], near=False, similar=True)
+        return np.asarray(found.cosine[place])
