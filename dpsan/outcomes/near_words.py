@@ -29,7 +29,7 @@ def cosines(
     units: NDArray[np.float32], ids: NDArray[np.int64], outputs: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Cosines of words (m,) and their outputs (m,), shape (m,)."""
-    return np.einsum("md,md->m", units[ids], units[outputs]).astype(np.float64)
+    return np.asarray(np.einsum("md,md->m", units[ids], units[outputs]), dtype=np.float64)
 
 
 def close_words(space: MetricSpace, ids: NDArray[np.int64]) -> NDArray[np.int32]:

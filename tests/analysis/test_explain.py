@@ -15,7 +15,7 @@ from dpsan.analysis.explain import explain
 from dpsan.analysis.explain.match import candidates, parse_at
 from dpsan.analysis.explain.rows import rows
 from dpsan.analysis.explain.words import Word, read
-from dpsan.analysis.plot_explain import check, plot
+from dpsan.analysis.figures.words import check, plot
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import OutputError, UsageError, printable
 from dpsan.mechanisms import MECHANISMS
@@ -410,7 +410,7 @@ def test_plot(explained, tmp_path, suffix):
 
 def test_plot_refuses(tmp_path):
     need_extra("plot")
-    with pytest.raises(UsageError, match=r"must end in \.png or \.svg"):
+    with pytest.raises(UsageError, match=r"pictures end in \.png or \.svg"):
         check(tmp_path / "a.pdf", 1, force=False)
     with pytest.raises(UsageError, match="at most 20 words"):
         check(tmp_path / "a.svg", 21, force=False)
