@@ -193,7 +193,7 @@ def evaluate(
     )
     check(question, scores=not no_scores)
     if html is not None:
-        from dpsan.formats.atomic_files import AtomicFile
+        from dpsan.formats.atomic_files import AtomicFile, write_whole
 
         # Created and thrown away: tells whether it can be written.
         AtomicFile(html, force=force).discard()
@@ -209,12 +209,7 @@ def evaluate(
     if html is not None:
         from dpsan.analysis.evaluate.page import page
 
-        sink = AtomicFile(html, force=force)
-        try:
-            sink.write(page(found).encode())
-            sink.commit()
-        finally:
-            sink.discard()
+        write_whole(html, page(found).encode(), force=force)
     if as_json:
         import orjson
 

@@ -113,7 +113,7 @@ def explain(
     if unknown:
         texts.append(("--unknown", "⊥"))
     if plot is not None:
-        from dpsan.analysis.plot_explain import check
+        from dpsan.analysis.figures.words import check
 
         check(plot, len(texts), force=force)
     vocabulary = Vocabulary.open(embeddings, vocab_size, Store(note=None if quiet else say))
@@ -136,7 +136,7 @@ def explain(
                 )
             )
     if plot is not None and texts:
-        from dpsan.analysis.plot_explain import plot as draw
+        from dpsan.analysis.figures.words import plot as draw
 
         draw(found, plot, force=force)
     if as_json:

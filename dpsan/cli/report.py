@@ -45,14 +45,9 @@ def report(
             say(failure(path, error))
     if html is not None and reports:
         from dpsan.analysis.report.page import page
-        from dpsan.formats.atomic_files import AtomicFile
+        from dpsan.formats.atomic_files import write_whole
 
-        sink = AtomicFile(html, force=force)
-        try:
-            sink.write(page(reports).encode())
-            sink.commit()
-        finally:
-            sink.discard()
+        write_whole(html, page(reports).encode(), force=force)
     if as_json:
         import orjson
 

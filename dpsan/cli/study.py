@@ -137,7 +137,8 @@ def study(
                 progress=progress,
             )
         if picture is not None and plot is not None:
-            from dpsan.analysis.plot import draw, kind_of
+            from dpsan.analysis.figures.panels import draw
+            from dpsan.analysis.figures.picture import kind_of
 
             title = f"{result.name}: {result.source}"
             caption = _caption(result, vocabulary)
@@ -172,7 +173,7 @@ def _picture(path: Path | None, *, force: bool) -> Iterator[AtomicFile | None]:
     if path is None:
         yield None
         return
-    from dpsan.analysis.plot import kind_of
+    from dpsan.analysis.figures.picture import kind_of
     from dpsan.formats.atomic_files import AtomicFile
 
     kind_of(path)

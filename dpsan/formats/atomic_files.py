@@ -20,7 +20,7 @@ from dpsan.formats.leftovers import create_locked, sweep, temporary_name
 from dpsan.formats.ownership import keep_access, keep_owner
 from dpsan.formats.placing import place, refuse_special, sync_directory
 
-__all__ = ["AtomicFile", "Packer", "Sink", "create_private", "discard_unfinished"]
+__all__ = ["AtomicFile", "Packer", "Sink", "create_private", "discard_unfinished", "write_whole"]
 
 _UNFINISHED: Final[set[Path]] = set()
 
@@ -196,6 +196,20 @@ class AtomicFile(Sink):
         with suppress(OSError):
             self._temporary.unlink(missing_ok=True)
             _UNFINISHED.discard(self._temporary)
+
+
+def write_whole(path: Path, data: bytes, *, force: bool) -> None:
+    """Write a file that is complete under its name, or not there.
+
+    Raises:
+        OutputError: it exists and ``force`` is not given, or it cannot be written.
+    """
+    sink = AtomicFile(path, force=force)
+    try:
+        sink.write(data)
+        sink.commit()
+    finally:
+        sink.discard()
 
 
 def create_private(path: Path, *, force: bool) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CLOSE", "close_words", "unit_vectors"]
+__all__ = ["CLOSE", "close_words", "cosines", "unit_vectors"]
 
 CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
@@ -23,6 +23,13 @@ def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
     """Directions of the words, (n, d); zero vectors stay zero."""
     norms = np.linalg.norm(space.vectors, axis=1)
     return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
+
+
+def cosines(
+    units: NDArray[np.float32], ids: NDArray[np.int64], outputs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Cosines of words (m,) and their outputs (m,), shape (m,)."""
+    return np.asarray(np.einsum("md,md->m", units[ids], units[outputs]), dtype=np.float64)
 
 
 def close_words(space: MetricSpace, ids: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""The figures of one word: from its law where it is known, else from draws.
+"""The figures of one word: from its output distribution where that is known, else from draws.
 
 Knows samplers and ranks.  Must not know strings or posteriors.
 
@@ -19,12 +19,12 @@ from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import close_words
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ALPHA", "Figures", "Row", "estimate", "from_draws", "from_law"]
+__all__ = ["Figures", "Row", "from_draws", "from_law"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-ALPHA: Final = 0.01 / 2
+_ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""
 _DISTINCT: Final = 1000
 
@@ -54,7 +54,7 @@ class Figures:
 
 
 def from_law(space: MetricSpace, word: int, law: Floats, top: int) -> Figures:
-    """Figures of an exact law.
+    """Figures of a word whose output distribution is known.
 
     Args:
         space: the vocabulary.
@@ -62,19 +62,10 @@ def from_law(space: MetricSpace, word: int, law: Floats, top: int) -> Figures:
         law: P(u | word) for all outputs, shape (n,).
         top: outputs to list.
     """
-    distances, shares = _distances(space, word), None
-    if word < space.n:
-        kept, close = float(law[word]), float(law[close_words(space, np.array([word]))[0]].sum())
-        shares = kept, close, max(0.0, 1 - kept - close)
-    rows = tuple(
-        Row(row, Estimate.exactly(float(law[row])), _at(distances, row))
-        for row in _likeliest(law, distances, top)
-    )
     # E[S_w] = sum of 1 - (1 - p)^1000; p = 1 has logarithm -inf, and gives 1.
     with np.errstate(divide="ignore"):
         distinct = float(-np.expm1(_DISTINCT * np.log1p(-np.minimum(law, 1.0))).sum())
-    estimates = None if shares is None else [Estimate.exactly(each) for each in shares]
-    return _figures(word, True, 0, estimates, distinct, _DISTINCT, rows)
+    return _figures(space, word, law, 0, top, distinct, _DISTINCT)
 
 
 def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int) -> Figures:
@@ -87,37 +78,44 @@ def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int)
         draws: their sum.
         top: outputs to list, among those seen.
     """
-    distances, shares = _distances(space, word), None
-    if word < space.n:
-        kept, close = int(counts[word]), int(counts[close_words(space, np.array([word]))[0]].sum())
-        shares = [estimate(hits, draws) for hits in (kept, close, draws - kept - close)]
-    rows = tuple(
-        Row(row, estimate(int(counts[row]), draws), _at(distances, row))
-        for row in _likeliest(counts.astype(np.float64), distances, top)
-    )
     size = min(_DISTINCT, draws)
-    return _figures(word, False, draws, shares, _distinct(counts, draws, size), size, rows)
-
-
-def estimate(hits: int, draws: int, alpha: float = ALPHA) -> Estimate:
-    """A share with its interval."""
-    return Estimate.of_draws(hits, draws, alpha)
+    weights = counts.astype(np.float64)
+    return _figures(space, word, weights, draws, top, _distinct(counts, draws, size), size)
 
 
 def _figures(
+    space: MetricSpace,
     word: int,
-    exact: bool,
+    weights: Floats,
     draws: int,
-    shares: list[Estimate] | None,
+    top: int,
     distinct: float,
     distinct_draws: int,
-    rows: tuple[Row, ...],
 ) -> Figures:
-    if shares is None:  # ⊥ is no output, and has no neighbours
-        never = Estimate.exactly(0.0)
-        return Figures(word, exact, draws, never, None, None, distinct, distinct_draws, rows)
-    kept, close, distant = shares
-    return Figures(word, exact, draws, kept, close, distant, distinct, distinct_draws, rows)
+    """From probabilities (``draws`` 0) or counts of every output, shape (n,)."""
+
+    def share(weight: float) -> Estimate:
+        return (
+            Estimate.of_draws(int(weight), draws, _ALPHA)
+            if draws
+            else Estimate.exactly(float(weight))
+        )
+
+    # ⊥ is no output, and has no neighbours.
+    unchanged, close, distant, distances = Estimate.exactly(0.0), None, None, None
+    if word < space.n:
+        ids = np.array([word], dtype=np.int64)
+        distances = space.distances(ids)[0]
+        kept, near = float(weights[word]), float(weights[close_words(space, ids)[0]].sum())
+        unchanged, close = share(kept), share(near)
+        distant = share(max(0.0, (draws or 1) - kept - near))
+    outputs = tuple(
+        Row(row, share(weights[row]), None if distances is None else float(distances[row]))
+        for row in _likeliest(weights, distances, top)
+    )
+    return Figures(
+        word, not draws, draws, unchanged, close, distant, distinct, distinct_draws, outputs
+    )
 
 
 def _distinct(counts: Ids, draws: int, size: int) -> float:
@@ -136,14 +134,6 @@ def _distinct(counts: Ids, draws: int, size: int) -> float:
                 + math.lgamma(draws - size + 1)
             )
     return float(sum(1 - missing[count] for count in counts[counts > 0].tolist()))
-
-
-def _distances(space: MetricSpace, word: int) -> Floats | None:
-    return None if word == space.n else space.distances(np.array([word], dtype=np.int64))[0]
-
-
-def _at(distances: Floats | None, row: int) -> float | None:
-    return None if distances is None else float(distances[row])
 
 
 def _likeliest(weight: Floats, distances: Floats | None, top: int) -> list[int]:

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.zipf_response import RankResponseSampler
+from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
-from dpsan.outcomes.near_words import close_words, unit_vectors
+from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "has_law", "part_of"]
+__all__ = ["THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "part_of"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -48,11 +49,6 @@ def part_of(progress: Progress | None, first: float, last: float) -> Progress:
     return told
 
 
-def has_law(sampler: Sampler) -> bool:
-    """Whether probabilities are known and not only draws."""
-    return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None
-
-
 # -- from laws -----------------------------------------------------------------------------------
 
 
@@ -63,7 +59,7 @@ class Outcomes:
     unchanged: Floats
     """N_w = P(w -> w)."""
     close: Floats
-    """Probability of ranks 1 ... 100."""
+    """Probability of ranks 1 ... 100; empty unless asked for."""
     cosine: Floats
     """Mean cosine of output and word; empty unless asked for."""
     distinct: Floats
@@ -78,7 +74,7 @@ class _Block:
 
     ids: Ids
     place: slice
-    near: NDArray[np.int32]
+    near: NDArray[np.int32] | None
     cosines: NDArray[np.float32] | None
     order: NDArray[np.int32] | None
 
@@ -86,9 +82,11 @@ class _Block:
 class _Tally:
     """The figures of one law, block by block."""
 
-    def __init__(self, sampler: Sampler, m: int, n: int, similar: bool, draws: int) -> None:
+    def __init__(
+        self, sampler: Sampler, m: int, n: int, near: bool, similar: bool, draws: int
+    ) -> None:
         self.sampler, self.draws = sampler, draws
-        self.unchanged, self.close = np.empty(m), np.empty(m)
+        self.unchanged, self.close = np.empty(m), np.empty(m if near else 0)
         self.cosine = np.empty(m if similar else 0)
         self.distinct = np.empty(m if draws else 0)
         self.best = np.zeros(n if similar else 0)
@@ -99,15 +97,13 @@ class _Tally:
             law = np.empty(block.order.shape)
             np.put_along_axis(law, block.order, (weights / weights.sum())[None], axis=1)
             return law
-        law_or_none = self.sampler.probabilities(block.ids)
-        if law_or_none is None:
-            raise AssertionError("a law for some words only")
-        return law_or_none
+        return distributions(self.sampler, block.ids)
 
     def add(self, block: _Block) -> None:
         law, place = self._law(block), block.place
         self.unchanged[place] = law[np.arange(len(law)), block.ids]
-        self.close[place] = np.take_along_axis(law, block.near, axis=1).sum(axis=1)
+        if block.near is not None:
+            self.close[place] = np.take_along_axis(law, block.near, axis=1).sum(axis=1)
         if block.cosines is not None:
             self.cosine[place] = np.einsum("mn,mn->m", law, block.cosines)
             np.maximum(self.best, law.max(axis=0), out=self.best)
@@ -126,6 +122,7 @@ def from_laws(
     ids: Ids,
     samplers: Sequence[Sampler],
     *,
+    near: bool = True,
     similar: bool = False,
     draws: int = 0,
     progress: Progress | None = None,
@@ -136,15 +133,16 @@ def from_laws(
         space: the vocabulary.
         ids: words (m,), not ⊥.
         samplers: of laws that are known, all different objects.
+        near: compute the probability of ranks 1 ... 100.
         similar: compute cosines and the best input of each output.
         draws: number of draws that S_w is for; 0: leave it out.
         progress: told the share done after every block.
     """
     n = space.n
-    tallies = [_Tally(each, len(ids), n, similar, draws) for each in samplers]
+    tallies = [_Tally(each, len(ids), n, near, similar, draws) for each in samplers]
     ranked = [each for each in samplers if isinstance(each, RankResponseSampler)][:1]
     units = unit_vectors(space) if similar else None
-    near = close_words(space, ids)
+    close = close_words(space, ids) if near else None
     size = max(32, int(_CELLS / n) // 32 * 32)
     with ThreadPoolExecutor(THREADS) as pool:
         for at in range(0, len(ids) if tallies else 0, size):
@@ -155,7 +153,7 @@ def from_laws(
             block = _Block(
                 part,
                 slice(at, at + len(part)),
-                near[at : at + size],
+                None if close is None else close[at : at + size],
                 None if units is None else units[part] @ units.T,
                 order,
             )
@@ -198,8 +196,7 @@ class Draws:
 
     def cosines(self, drawn: Ids) -> Floats:
         """Cosines of outputs and words, (count,)."""
-        found = np.einsum("md,md->m", self._units[self.ids], self._units[drawn])
-        return np.asarray(found, dtype=np.float64)
+        return cosines(self._units, self.ids, drawn)
 
 
 def from_draws(

@@ -8,12 +8,12 @@ from support import make_embeddings, streams
 
 from dpsan.analysis.evaluate.attack import attacks
 from dpsan.analysis.evaluate.language import learn
-from dpsan.analysis.evaluate.observer import Emissions
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.emissions import Emissions
 from dpsan.space.metric_space import MetricSpace
 
 

@@ -13,17 +13,18 @@ from support import make_embeddings, need_extra
 
 from dpsan.analysis.explain import explain
 from dpsan.analysis.explain.match import candidates, parse_at
-from dpsan.analysis.explain.observer import UNKNOWN_PRIOR, Observer, near_observer, prior
 from dpsan.analysis.explain.rows import rows
 from dpsan.analysis.explain.words import Word, read
-from dpsan.analysis.plot_explain import check, plot
+from dpsan.analysis.figures.words import check, plot
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import OutputError, UsageError, printable
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.draws import draw_counts
 from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.outcomes.observer import Observer, near_observer
 from dpsan.outcomes.one_word import from_draws, from_law
+from dpsan.outcomes.prior import UNKNOWN_PRIOR, prior
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -227,13 +228,13 @@ def test_posterior_is_bayes_by_hand(store):
 
 @pytest.mark.parametrize("mechanism", ["exponential", "zipf-response", "custext"])
 def test_pass_in_blocks_is_the_whole_matrix(mechanism, store, monkeypatch):
-    import dpsan.analysis.explain.observer as module
+    import dpsan.outcomes.observer as module
 
     monkeypatch.setattr(module, "_BLOCK_BYTES", 8 * 60 * 7)  # 7 inputs at a time
     embeddings = make_embeddings(seed=23)
     found = sanitizer(mechanism, store, embeddings, epsilon=2.0)
     sampler, space = found.mechanism.prepare(found.space), found.space
-    observer = Observer.build(found, sampler, lambda _: None)
+    observer = Observer.build(found.mechanism, sampler, found.space, lambda _: None)
     joint = sampler.probabilities(np.arange(space.n + 1)) * prior(space)[:, None]
     assert observer.marginal == pytest.approx(joint.sum(axis=0), rel=1e-12)
     assert observer.joint == pytest.approx(-np.sort(-joint, axis=0)[:5], rel=1e-12)
@@ -255,8 +256,8 @@ def test_near_observer_covers_the_law(store, embeddings):
     sampler = found.mechanism.prepare(found.space)
     figures = from_draws(found.space, 4, counts_of(found, 4, 5000), 5000, 5)
     key = randomness.seeded_key("test near observer")
-    drawn = near_observer(found, sampler, figures, 4000, key, False, lambda _: None)
-    exact = near_observer(found, sampler, figures, 4000, key, True, lambda _: None)
+    drawn = near_observer(found.space, sampler, figures, 4000, key, False, lambda _: None)
+    exact = near_observer(found.space, sampler, figures, 4000, key, True, lambda _: None)
     assert drawn.rows[0][0] == exact.rows[0][0]
     truth = {point.id: point.probability.value for point in exact.rows[0][1]}
     compared = 0
@@ -268,7 +269,9 @@ def test_near_observer_covers_the_law(store, embeddings):
             # The twin: the interval is narrow enough to say something.
             assert estimate.high - estimate.low < 0.5
     assert compared >= 3
-    whole = Observer.build(found, sampler, lambda _: None).posteriors([exact.rows[0][0]])
+    whole = Observer.build(found.mechanism, sampler, found.space, lambda _: None).posteriors(
+        [exact.rows[0][0]]
+    )
     for point in whole.rows[0][1]:
         assert point.probability.value <= truth.get(point.id, 1) + 1e-12
 
@@ -407,7 +410,7 @@ def test_plot(explained, tmp_path, suffix):
 
 def test_plot_refuses(tmp_path):
     need_extra("plot")
-    with pytest.raises(UsageError, match=r"must end in \.png or \.svg"):
+    with pytest.raises(UsageError, match=r"pictures end in \.png or \.svg"):
         check(tmp_path / "a.pdf", 1, force=False)
     with pytest.raises(UsageError, match="at most 20 words"):
         check(tmp_path / "a.svg", 21, force=False)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from support import need_extra
 
-from dpsan.analysis.plot import _styles, draw, kind_of
+from dpsan.analysis.figures.panels import _styles, draw
+from dpsan.analysis.figures.picture import kind_of
 from dpsan.analysis.study.base import Panel, Series
 from dpsan.errors import ExtraMissingError, UsageError
 

@@ -124,7 +124,7 @@ def test_expected_distinct_outputs_are_those_of_draws(monkeypatch):
     """S_w and N_w from the law lie within the limits of counts; those of another epsilon do not."""
     epsilons, name = (1.5, 3.0), "exponential"
     exact = run(deniability, draft(name), epsilons=epsilons, words=0, draws=200)
-    monkeypatch.setattr(deniability, "has_law", lambda sampler: False)
+    monkeypatch.setattr(deniability, "has_distribution", lambda sampler: False)
     drawn = run(deniability, draft(name), epsilons=epsilons, words=0, draws=200)
     for i in range(2):
         law, counts, other = exact.rows[i], drawn.rows[i], exact.rows[1 - i]

@@ -11,7 +11,8 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import shares
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.shares import Draws, from_draws, from_laws, has_law
+from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.shares import Draws, from_draws, from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -101,9 +102,9 @@ def test_interrupt():
         from_draws(Draws(SPACE, 100, KEY), at("laplace"), stop)
 
 
-def test_has_law():
-    assert has_law(at("exponential"))
-    assert not has_law(at("laplace"))
+def test_has_distribution():
+    assert has_distribution(at("exponential"))
+    assert not has_distribution(at("laplace"))
 
 
 # -- intervals -----------------------------------------------------------------------------------

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.context import BEST, decode
 from dpsan.analysis.evaluate.language import learn
-from dpsan.analysis.evaluate.observer import Candidates, Emissions
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.likeliest import Likeliest
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Attack", "Attacks", "attacks"]
@@ -129,7 +130,7 @@ def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: NDArray[np.int64]) -> 
     return np.where(pairs.outputs == OTHER, pairs.same, right)
 
 
-def _impossible(pairs: Pairs, candidates: Candidates, log_prior: NDArray[np.float64]) -> int:
+def _impossible(pairs: Pairs, candidates: Likeliest, log_prior: NDArray[np.float64]) -> int:
     likelihood = candidates.scores[:, 0] - log_prior[candidates.inputs[:, 0]]
     never = candidates.outputs[likelihood < _IMPOSSIBLE]
     return int(np.isin(pairs.outputs, never).sum())

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import Bigrams
-from dpsan.analysis.evaluate.observer import Candidates, Emissions
+from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.likeliest import Likeliest
 
 __all__ = ["decode"]
 
@@ -41,7 +42,7 @@ def decode(
     text: Ids,
     outputs: Ids,
     emissions: Emissions,
-    candidates: Candidates,
+    candidates: Likeliest,
     model: Bigrams,
     progress: Callable[[float], None] | None = None,
 ) -> Ids:
@@ -86,7 +87,7 @@ def _chunks(text: Ids) -> Iterator[tuple[int, int]]:
 def _states(
     text: Ids,
     outputs: Ids,
-    candidates: Candidates,
+    candidates: Likeliest,
     after: NDArray[np.int32],
     before: NDArray[np.int32],
     n: int,

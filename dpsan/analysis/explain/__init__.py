@@ -9,16 +9,17 @@ needs to be, and results are repeatable.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpsan.analysis.explain.observer import MOST_CELLS, Observer, Point, near_observer
-from dpsan.analysis.explain.result import Explanation, Output, Posterior, Posteriors
+from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.mechanisms.base import Sampler
-from dpsan.outcomes.draws import draw_counts
+from dpsan.outcomes.distributions import distributions, has_distribution
+from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.observer import MOST_CELLS, Observer, Point, Posteriors, near_observer
 from dpsan.outcomes.one_word import Figures, from_draws, from_law
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -26,13 +27,10 @@ from dpsan.sanitize.sanitizer import Sanitizer
 __all__ = ["DRAWS", "Estimate", "Explanation", "Output", "Posterior", "Progress", "explain"]
 
 DRAWS = 10_000
-"""Draws for a word whose law is not known."""
+"""Draws for a word whose distribution is not known."""
 _NEIGHBORS = 10
 _POINTED = 3
-"""Outputs whose posterior is told."""
-
-Progress = Callable[[float], None]
-"""Told the share of the work done since the last call; may raise to interrupt."""
+"""Outputs whose posterior is given."""
 
 
 def explain(
@@ -51,27 +49,27 @@ def explain(
         sanitizer: the mechanism on its vocabulary.
         words: from :func:`dpsan.analysis.explain.words.read`.
         top: outputs to list, most likely first.
-        draws: for each word where the law is not known.
+        draws: for each word where the distribution is not known.
         seed: public; names the random numbers.
         posterior: also ask which inputs the most likely outputs point to.
-        progress: see :data:`Progress`.
+        progress: called with the share of the work done since the last call.
     """
-    told = progress or (lambda _: None)
+    tell = progress or (lambda _: None)
     space, mechanism = sanitizer.space, sanitizer.mechanism
     sampler = mechanism.prepare(space)
     ids = list(dict.fromkeys(word.id for word in words))
     posterior = posterior and top > 0
-    known = sampler.probabilities(np.array([space.n])) is not None
+    known = has_distribution(sampler)
     whole = known and posterior and float(space.n) * space.n <= MOST_CELLS
     # The pass over all inputs is nearly all of the work where it is made.
     share = (0.05 if whole else 0.4 if posterior else 1.0) / max(len(ids), 1)
     key = randomness.seeded_key(f"dpsan explain {seed}")
     figures: dict[int, Figures] = {}
     for each in ids:
-        figures[each] = _figures(sanitizer, sampler, each, top, draws, key, known, share, told)
+        figures[each] = _figures(sanitizer, sampler, each, top, draws, key, known, share, tell)
     observer: Observer | None = None
     if whole:
-        observer = Observer.build(sanitizer, sampler, lambda done: told(0.95 * done))
+        observer = Observer.build(mechanism, sampler, space, lambda done: tell(0.95 * done))
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
         outputs = [output.id for output in figures[each].outputs]
@@ -80,13 +78,13 @@ def explain(
         else:
             size, part = max(1, draws // 5), 0.6 / len(ids)
             pointed[each] = near_observer(
-                sanitizer,
+                space,
                 sampler,
                 figures[each],
                 size,
                 key,
                 known,
-                lambda done, part=part: told(part * done),  # type: ignore[misc]
+                lambda done, part=part: tell(part * done),  # type: ignore[misc]
             )
     return [
         _explanation(sanitizer, word, figures[word.id], pointed.get(word.id), observer)
@@ -103,17 +101,14 @@ def _figures(
     key: bytes,
     known: bool,
     share: float,
-    told: Progress,
+    progress: Progress,
 ) -> Figures:
     space = sanitizer.space
     if known:
-        law = sampler.probabilities(np.array([word]))
-        if law is None:
-            raise AssertionError
-        told(share)
-        return from_law(space, word, law[0], top)
+        progress(share)
+        return from_law(space, word, distributions(sampler, np.array([word]))[0], top)
     own = randomness.derive_key(key, "word", word)
-    counts = draw_counts(sampler, space.n, word, draws, own, lambda part: told(share * part))
+    counts = draw_counts(sampler, space.n, word, draws, own, lambda part: progress(share * part))
     return from_draws(space, word, counts, draws, top)
 
 

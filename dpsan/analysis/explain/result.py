@@ -11,7 +11,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import Guarantee
 
-__all__ = ["Explanation", "Output", "Point", "Posterior", "Posteriors"]
+__all__ = ["Explanation", "Output", "Posterior"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +22,6 @@ class Output:
     probability: Estimate
     distance: float | None
     """From the word put in; None for ⊥, which has no place of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """An input that an output points to."""
-
-    id: int
-    probability: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Posteriors:
-    """What outputs tell an observer, by row numbers."""
-
-    rows: tuple[tuple[int, tuple[Point, ...]], ...]
-    note: str
-    """Which inputs took part; why there is nothing, if there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)

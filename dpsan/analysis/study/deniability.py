@@ -32,8 +32,9 @@ from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.draws import Progress, draw
-from dpsan.outcomes.shares import from_laws, has_law, part_of
+from dpsan.outcomes.shares import from_laws, part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -82,7 +83,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         notes += skipped
         samplers = [each.prepare(space) for each in found]
         rest = part_of(told, 0.05, 1.0)
-        exact = has_law(samplers[0])
+        exact = has_distribution(samplers[0])
         many = (_WORDS if exact else _DRAWN_WORDS) if asked.words is None else asked.words
         ids = random_words(space.n, many, key)
         if exact:

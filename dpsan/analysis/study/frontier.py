@@ -27,8 +27,9 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_laws, has_law, part_of
+from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_laws, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
@@ -76,7 +77,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     equals, skipped = at_equal_losses(drafts, space, wanted, told)
     notes += skipped
     samplers = [each.mechanism.prepare(space) for _, each in equals]
-    known = [has_law(each) for each in samplers]
+    known = [has_distribution(each) for each in samplers]
     told = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
     exact = [each for each, law in zip(samplers, known, strict=True) if law]
     outcomes = iter(from_laws(space, ids, exact, similar=True, progress=told))

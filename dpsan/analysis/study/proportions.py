@@ -28,8 +28,9 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Draws, from_draws, from_laws, has_law, part_of
+from dpsan.outcomes.shares import Draws, from_draws, from_laws, part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -75,7 +76,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         notes += skipped
         samplers = [each.prepare(space) for each in defined_ones]
         own: list[Mapping[str, Any]] = []
-        if has_law(samplers[0]):
+        if has_distribution(samplers[0]):
             rest = part_of(told, 0.05, 1.0)
             for each, out in zip(
                 defined_ones, from_laws(space, ids, samplers, progress=rest), strict=True

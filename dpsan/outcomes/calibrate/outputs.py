@@ -5,7 +5,7 @@ Knows samplers and ranks.  Must not know how epsilon is searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
+from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.draws import draw
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.outcomes.near_words import close_words, unit_vectors
+from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
+from dpsan.outcomes.prior import words_at
+from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -45,7 +48,7 @@ class Outputs:
         self.space = space
         n = space.n
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
-        self.law = mechanism.prepare(space).probabilities(np.zeros(1, np.int64)) is not None
+        self.law = has_distribution(mechanism.prepare(space))
         self.exact = self.law and float(n) * n <= _CELLS
         """Whether means over the whole vocabulary are computed from the law."""
         self.some = self.words(_FEW)
@@ -65,15 +68,6 @@ class Outputs:
         key = randomness.seeded_key(f"dpsan calibrate {name}")
         return draw(mechanism.prepare(self.space), ids, key)
 
-    def _laws(self, mechanism: Mechanism, ids: Ids) -> Iterator[tuple[Ids, Floats]]:
-        # Small blocks: memory that is used again need not be cleared by the system each time.
-        sampler, block = mechanism.prepare(self.space), max(32, int(1e6 / self.space.n))
-        for at in range(0, len(ids), block):
-            part = ids[at : at + block]
-            law = sampler.probabilities(part)
-            if law is not None:
-                yield part, law
-
     # -- shares ----------------------------------------------------------------------------------
 
     def shares(self, targets: Sequence[Target], mechanism: Mechanism, ids: Ids) -> list[float]:
@@ -84,14 +78,10 @@ class Outputs:
         if not self.law:
             drawn = self.draw(mechanism, ids, "search")
             return [float(self._hits(each, ids, drawn).mean()) for each in targets]
-        sums = np.zeros(len(targets))
-        for part, law in self._laws(mechanism, ids):
-            for place, target in enumerate(targets):
-                rows = (
-                    part[:, None] if target is Target.UNCHANGED else close_words(self.space, part)
-                )
-                sums[place] += np.take_along_axis(law, rows, axis=1).sum()
-        return [float(each) / len(ids) for each in sums]
+        near = Target.CLOSE in targets
+        (found,) = from_laws(self.space, ids, [mechanism.prepare(self.space)], near=near)
+        values = {Target.UNCHANGED: found.unchanged, Target.CLOSE: found.close}
+        return [float(values[each].mean()) for each in targets]
 
     def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
         if target is Target.UNCHANGED:
@@ -122,7 +112,7 @@ class Outputs:
 
     def similarity(self, mechanism: Mechanism, count: int) -> float:
         """Mean cosine of output and word over the same ``count`` words, by frequency."""
-        ids = self._frequent((np.arange(count) + 0.5) / count)
+        ids = words_at(self.space, (np.arange(count) + 0.5) / count)
         return float(self._cosines(mechanism, ids, self.law, "search").mean())
 
     def confirm_similarity(self, mechanism: Mechanism) -> tuple[float, float, float]:
@@ -133,23 +123,14 @@ class Outputs:
             return mean, mean, mean
         key = randomness.seeded_key("dpsan calibrate similarity")
         uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
-        each = self._cosines(mechanism, self._frequent(uniform), False, "similarity")
+        each = self._cosines(mechanism, words_at(self.space, uniform), False, "similarity")
         mean, half = float(each.mean()), 2.576 * float(each.std()) / len(each) ** 0.5
         return mean, mean - half, mean + half
 
-    def _frequent(self, places: Floats) -> Ids:
-        """The words at places 0 ... 1 of the cumulative frequencies."""
-        rows = np.searchsorted(np.cumsum(self.space.frequencies), places)
-        return np.asarray(np.minimum(rows, self.space.n - 1), dtype=np.int64)
-
     def _cosines(self, mechanism: Mechanism, ids: Ids, law: bool, name: str) -> Floats:
-        unit = unit_vectors(self.space)
         if not law:
-            drawn = self.draw(mechanism, ids, name)
-            return np.asarray(np.einsum("md,md->m", unit[ids], unit[drawn]), np.float64)
+            return cosines(unit_vectors(self.space), ids, self.draw(mechanism, ids, name))
         distinct, place = np.unique(ids, return_inverse=True)
-        parts: list[Floats] = [
-            np.asarray(np.einsum("md,md->m", each @ unit, unit[part]), np.float64)
-            for part, each in self._laws(mechanism, distinct)
-        ]
-        return np.asarray(np.concatenate(parts)[place], dtype=np.float64)
+        sampler = mechanism.prepare(self.space)
+        (found,) = from_laws(self.space, distinct, [sampler], near=False, similar=True)
+        return np.asarray(found.cosine[place])

@@ -1,7 +1,7 @@
 """Pictures of panels: PNG and SVG files that read well on light and dark pages.
 
-Knows panels and matplotlib.  Must not know what is shown.  A picture is a function of its panels:
-no dates, no user settings, text as paths.
+Knows panels and matplotlib.  Must not know what is shown.  Text is drawn as paths, so that it looks
+the same everywhere.
 
 Colours are those of Okabe and Ito without yellow; every label also has a marker and a line style of
 its own.  A series named ``LABEL, more`` whose LABEL is a line takes that line's colour.
@@ -9,18 +9,17 @@ its own.  A series named ``LABEL, more`` whose LABEL is a line takes that line's
 
 from __future__ import annotations
 
-import io
 import math
 import textwrap
 from collections.abc import Sequence
 from itertools import cycle
-from pathlib import Path
 from typing import Any, Final
 
+from dpsan.analysis.figures.picture import render, settings
 from dpsan.analysis.study.base import Panel, Series
-from dpsan.errors import ExtraMissingError, UsageError
+from dpsan.errors import UsageError
 
-__all__ = ["draw", "kind_of"]
+__all__ = ["draw"]
 
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _MARKERS: Final = "osD^vPX*<>"
@@ -33,7 +32,6 @@ _FEW: Final = 6
 _LETTERS: Final = 15.5
 """Letters of the caption per inch."""
 _SETTINGS: Final[Any] = {
-    "svg.hashsalt": "dpsan",
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -50,22 +48,6 @@ _SETTINGS: Final[Any] = {
 }
 
 
-def kind_of(path: Path) -> str:
-    """``png`` or ``svg``, by the suffix.
-
-    Raises:
-        UsageError: another suffix, or matplotlib is not installed.
-    """
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise UsageError(f"{path}: pictures end in .png or .svg")
-    try:
-        import matplotlib  # noqa: F401 - heavy import
-    except ImportError:
-        raise ExtraMissingError("drawing", "plot") from None
-    return kind
-
-
 def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> bytes:
     """One picture of all panels with the caption below.
 
@@ -78,11 +60,7 @@ def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> byt
     Returns:
         The bytes of the file, equal for equal arguments and one version of matplotlib.
     """
-    import matplotlib as mpl  # heavy import
-
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+    with settings(_SETTINGS):
         return _figure(panels, title, caption, kind)
 
 
@@ -123,14 +101,7 @@ def _figure(panels: Sequence[Panel], title: str, caption: str, kind: str) -> byt
             frameon=False,
         )
     figure.text(0.012, 0.06 / height, "\n".join(below), fontsize=8.5, va="bottom", color="#333333")
-    out = io.BytesIO()
-    metadata: dict[str, Any] = {"Title": title}
-    if kind == "svg":
-        metadata |= {"Date": None, "Creator": "dpsan", "Description": caption}
-    else:
-        metadata |= {"Software": None, "Description": caption}
-    figure.savefig(out, format=kind, dpi=160, metadata=metadata)
-    return out.getvalue()
+    return render(figure, kind, dpi=160, Title=title, Description=caption)
 
 
 def _labels(panel: Panel) -> tuple[str, ...]:

@@ -5,25 +5,23 @@ Knows explanations and matplotlib.  Must not know how figures are found.
 
 from __future__ import annotations
 
-import io
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from dpsan.analysis.explain.result import Explanation
-from dpsan.errors import ExtraMissingError, UsageError, printable
-from dpsan.formats.atomic_files import AtomicFile
+from dpsan.analysis.figures.picture import kind_of, render, settings
+from dpsan.errors import UsageError, printable
+from dpsan.formats.atomic_files import AtomicFile, write_whole
 
 __all__ = ["MOST_WORDS", "check", "plot"]
 
 MOST_WORDS: Final = 20
 """Rows of one picture; more can be read nowhere."""
-_SUFFIXES: Final = (".png", ".svg")
 _LONGEST: Final = 24
 _SETTINGS: Final[Any] = {
-    "svg.hashsalt": "dpsan",  # the same picture has the same bytes
-    "svg.fonttype": "none",
+    "svg.fonttype": "none",  # the viewer may have a font for a script that is missing here
     "text.parse_math": False,  # a word may hold dollar signs
     "font.size": 9,
 }
@@ -36,14 +34,9 @@ def check(path: Path, words: int, *, force: bool) -> None:
         UsageError: another suffix than .png or .svg, too many words, or matplotlib is missing.
         OutputError: it exists, or cannot be created.
     """
-    if path.suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"--plot must end in .png or .svg (got {path.name})")
+    kind_of(path)
     if words > MOST_WORDS:
         raise UsageError(f"--plot takes at most {MOST_WORDS} words (got {words})")
-    try:
-        import matplotlib  # noqa: F401 - heavy import
-    except ImportError:
-        raise ExtraMissingError("--plot", "plot") from None
     # Created and thrown away: tells whether it can be written.
     AtomicFile(path, force=force).discard()
 
@@ -59,11 +52,10 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
     Raises:
         OutputError: it cannot be written.
     """
-    import matplotlib as mpl  # heavy import
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # heavy import
 
     rows, columns = len(explanations[0]), len(explanations)
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+    with settings(_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a font may lack a word's script
         bars = max(1, *(len(each.outputs) for column in explanations for each in column))
         height = rows * (0.24 * bars + 1.0) + 0.4
@@ -76,20 +68,8 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
             )
             for column in range(columns):
                 _bars(grid[row][column], explanations[column][row], bars, highest)
-        held = io.BytesIO()
-        svg = path.suffix.lower() == ".svg"
-        figure.savefig(
-            held,
-            format="svg" if svg else "png",
-            dpi=150,
-            metadata={"Date": None} if svg else {"Software": None},
-        )
-    sink = AtomicFile(path, force=force)
-    try:
-        sink.write(held.getvalue())
-        sink.commit()
-    finally:
-        sink.discard()
+        data = render(figure, kind_of(path), dpi=150)
+    write_whole(path, data, force=force)
 
 
 def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:

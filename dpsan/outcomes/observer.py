@@ -7,40 +7,38 @@ and nothing else, and holds P(w|u) = prior(w)·P(u|w)/P(u), P(u) = sum over all 
 Guessing the likeliest input is the best that such an observer can do (Bayes); a reader of a whole
 line knows more.
 
-Where the law is known and n² allows, all inputs take part: one pass over the law gives P(u) and
-the likeliest inputs of every output, and is kept in the cache.  Otherwise the observer is given
-more than is public: that the input is one of a few words near the output.  P(u|w) is then the law,
+Where distributions are known and n² allows, all inputs take part: one pass over them gives P(u)
+and the likeliest inputs of every output, and is kept in the cache.  Otherwise the observer is given
+more than is public: that the input is one of a few words near the output.  P(u|w) is then known,
 or the share of fresh draws, and intervals hold for all of those words together (Bonferroni).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.explain.result import Point, Posteriors
-from dpsan.mechanisms.base import Sampler
-from dpsan.outcomes.draws import draw_counts
+from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.outcomes.distributions import distributions, in_blocks
+from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate, clopper_pearson
+from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.one_word import Figures
+from dpsan.outcomes.prior import prior
 from dpsan.privacy import randomness
-from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["MOST_CELLS", "UNKNOWN_PRIOR", "Observer", "Point", "near_observer", "prior"]
+__all__ = ["MOST_CELLS", "Observer", "Point", "Posteriors", "near_observer"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 MOST_CELLS: Final = 2.5e9
-"""Largest n² for the pass over the whole law: n = 50,000, some minutes."""
-UNKNOWN_PRIOR: Final = 0.06
-"""Prior of ⊥: the share of tokens of AG News and SST-2 that the bundled vocabulary lacks."""
+"""Largest n² for the pass over all inputs: n = 50,000, some minutes."""
 _INPUTS: Final = 5
 _NEAR: Final = 10
 _FEWEST: Final = 50
@@ -49,12 +47,21 @@ _BLOCK_BYTES: Final = 8 << 20
 """Small: memory that is used again need not be cleared by the system each time."""
 
 
-def prior(space: MetricSpace) -> Floats:
-    """Public frequencies of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An input that an output points to."""
 
-    See :func:`dpsan.embeddings.frequencies.word_frequencies`.
-    """
-    return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
+    id: int
+    probability: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Posteriors:
+    """What an observer concludes from outputs, by row numbers."""
+
+    rows: tuple[tuple[int, tuple[Point, ...]], ...]
+    note: str
+    """Which inputs took part; why there is nothing, if there is nothing."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +82,19 @@ class Observer:
 
     @classmethod
     def build(
-        cls, sanitizer: Sanitizer, sampler: Sampler, told: Callable[[float], None]
+        cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace, progress: Progress
     ) -> Observer:
-        """From the law of every input, through the cache.
+        """From the distribution of every input, through the cache.
 
         Args:
-            sanitizer: names the law.
-            sampler: its law must be known.
-            told: the share of the work done since the last call.
+            mechanism: names the distribution in the cache.
+            sampler: of that mechanism, one with a known distribution.
+            space: the vocabulary.
+            progress: called with the share of the work done since the last call.
         """
-        space = sanitizer.space
-        law = hashlib.sha256(repr(vars(sanitizer.mechanism)).encode()).hexdigest()
-        name = f"observer-1-{sanitizer.mechanism.name}-{law}"
-        held = space.table(name, lambda: _pass(space, sampler, told))
+        digest = hashlib.sha256(repr(vars(mechanism)).encode()).hexdigest()
+        name = f"observer-1-{mechanism.name}-{digest}"
+        held = space.table(name, lambda: _all_inputs(space, sampler, progress))
         return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
 
     def posteriors(self, outputs: list[int]) -> Posteriors:
@@ -108,42 +115,31 @@ class Observer:
         return Posteriors(tuple(rows), "all inputs, by their public frequencies")
 
 
-def _pass(
-    space: MetricSpace, sampler: Sampler, told: Callable[[float], None]
+def _all_inputs(
+    space: MetricSpace, sampler: Sampler, progress: Progress
 ) -> dict[str, NDArray[Any]]:
-    """P(u) and the likeliest inputs of every output, over the law of every input."""
-    n, weights = space.n, prior(space)
-    kept = min(_INPUTS, n + 1)
-    joint, inputs = np.full((kept, n), -1.0), np.full((kept, n), -1, dtype=np.int32)
-    marginal = np.zeros(n)
+    """P(u) and the likeliest inputs of every output, over the distributions of all inputs."""
+    n, weights, marginal = space.n, prior(space), np.zeros(space.n)
+    best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
     # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
-    order = np.append(n, np.arange(n))
-    for at in range(0, n + 1, step):
-        ids = order[at : at + step]
-        law = sampler.probabilities(ids)
-        if law is None:
-            raise AssertionError
-        law = law * weights[ids][:, None]
-        marginal += law.sum(axis=0)
-        changed = np.flatnonzero(law.max(axis=0) > joint[-1])
-        both = np.concatenate([joint[:, changed], law[:, changed]])
-        best = np.argsort(-both, axis=0, kind="stable")[:kept]
-        names = np.concatenate([inputs[:, changed], np.repeat(ids[:, None], len(changed), 1)])
-        joint[:, changed] = np.take_along_axis(both, best, axis=0)
-        inputs[:, changed] = np.take_along_axis(names, best, axis=0)
-        told(len(ids) / (n + 1))
+    for ids, law in in_blocks(sampler, np.append(n, np.arange(n)), step):
+        joint = law * weights[ids][:, None]
+        marginal += joint.sum(axis=0)
+        best.add(ids, joint)
+        progress(len(ids) / (n + 1))
+    inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}
 
 
 def near_observer(
-    sanitizer: Sanitizer,
+    space: MetricSpace,
     sampler: Sampler,
     figures: Figures,
     draws: int,
     key: bytes,
     known: bool,
-    told: Callable[[float], None],
+    progress: Progress,
 ) -> Posteriors:
     """The posterior of an observer who knows that the input is near the likeliest output.
 
@@ -151,18 +147,17 @@ def near_observer(
     that is more than the public prior, so no probability of the optimal observer is larger.
 
     Args:
-        sanitizer: vocabulary and mechanism.
-        sampler: its sampler.
+        space: the vocabulary.
+        sampler: of the mechanism.
         figures: of the word.
-        draws: for each input, fresh ones, where the law is not known.
+        draws: for each input, fresh ones, where the distribution is not known.
         key: public.
-        known: whether the law is.
-        told: the share of the work done since the last call.
+        known: whether the distribution is.
+        progress: called with the share of the work done since the last call.
     """
-    space = sanitizer.space
     best = figures.outputs[0]
     if not known and best.probability.value * figures.draws < _FEWEST:
-        told(1.0)
+        progress(1.0)
         return Posteriors(
             (), f"no output came {_FEWEST} times, and fewer draws do not tell where it points"
         )
@@ -170,18 +165,16 @@ def near_observer(
     ids = np.array(list(dict.fromkeys([*found.tolist(), figures.word])), dtype=np.int64)
     weights = prior(space)[ids]
     if known:
-        law = sampler.probabilities(ids)
-        if law is None:
-            raise AssertionError
-        value = low = high = law[:, best.id]
-        told(1.0)
+        value = low = high = distributions(sampler, ids)[:, best.id]
+        progress(1.0)
     else:
         alpha = 0.01 / (2 * len(ids))
 
         def count(word: int) -> int:
             own = randomness.derive_key(key, "observer", best.id, word)
-            part = 1 / len(ids)
-            drawn = draw_counts(sampler, space.n, word, draws, own, lambda done: told(part * done))
+            drawn = draw_counts(
+                sampler, space.n, word, draws, own, lambda done: progress(done / len(ids))
+            )
             return int(drawn[best.id])
 
         hits = [count(word) for word in ids.tolist()]

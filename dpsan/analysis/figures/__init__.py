@@ -1,0 +1,1 @@
+"""Pictures: one way to check, draw and write them."""

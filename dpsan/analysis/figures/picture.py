@@ -1,0 +1,62 @@
+"""The file of a picture: which kind, under which settings, with which bytes.
+
+Knows matplotlib and suffixes.  Must not know what is drawn.  A picture is a function of what it
+shows: no dates, no user settings.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpsan.errors import ExtraMissingError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["kind_of", "render", "settings"]
+
+
+def kind_of(path: Path) -> str:
+    """``png`` or ``svg``, by the suffix.
+
+    Raises:
+        UsageError: another suffix, or matplotlib is not installed.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise UsageError(f"{path}: pictures end in .png or .svg")
+    try:
+        import matplotlib  # noqa: F401 - heavy import
+    except ImportError:
+        raise ExtraMissingError("drawing", "plot") from None
+    return kind
+
+
+@contextmanager
+def settings(own: Any) -> Iterator[None]:
+    """The defaults of matplotlib with these settings by name, whatever the user's are."""
+    import matplotlib as mpl  # heavy import
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({"svg.hashsalt": "dpsan", **own})  # names in the file repeat too
+        yield
+
+
+def render(figure: Figure, kind: str, *, dpi: int, **about: str) -> bytes:
+    """The bytes of the file, equal for equal figures and one version of matplotlib.
+
+    Args:
+        figure: drawn under :func:`settings`, which must still hold.
+        kind: ``png`` or ``svg``.
+        dpi: dots per inch of a PNG file.
+        about: metadata, for example Title and Description.
+    """
+    silent = {"Date": None, "Creator": "dpsan"} if kind == "svg" else {"Software": None}
+    out = io.BytesIO()
+    figure.savefig(out, format=kind, dpi=dpi, metadata={**about, **silent})
+    return out.getvalue()

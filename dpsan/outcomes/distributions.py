@@ -1,0 +1,43 @@
+"""The output distributions of words, where a sampler knows them.
+
+Knows samplers.  Must not know what is made of a distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.base import Sampler
+
+__all__ = ["distributions", "has_distribution", "in_blocks"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def has_distribution(sampler: Sampler) -> bool:
+    """Whether probabilities are known, and not only draws."""
+    return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None
+
+
+def distributions(sampler: Sampler, ids: Ids) -> Floats:
+    """P(u|w) of words (m,) for all outputs, shape (m, n).
+
+    Args:
+        sampler: one with :func:`has_distribution`.
+        ids: words; n for ⊥.
+    """
+    found = sampler.probabilities(ids)
+    if found is None:
+        raise AssertionError("the distribution is known for some words only")
+    return found
+
+
+def in_blocks(sampler: Sampler, ids: Ids, size: int) -> Iterator[tuple[Ids, Floats]]:
+    """The words and their distributions, ``size`` words at a time."""
+    for at in range(0, len(ids), size):
+        part = ids[at : at + size]
+        yield part, distributions(sampler, part)

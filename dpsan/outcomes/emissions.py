@@ -1,0 +1,133 @@
+"""How likely outputs are under inputs, and which inputs explain an output best.
+
+Knows row numbers, distributions and priors.  Must not know texts.
+
+Guessing the input argmax over w of prior(w)·P(u|w) for an output u is right as often as any rule
+that sees one word at a time can be (Bayes).  Distributions are computed for a block of inputs at a
+time, so memory is bounded.  ⊥ is never guessed: it is no string, so guessing it is never right.
+Where a mechanism has no distribution in closed form, the density of its noise at the output's own
+point stands for P(u|w): all inputs share the cell of u, so its volume cancels where cells are
+small.  That observer is not the best one: its success is a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.outcomes.distributions import distributions, has_distribution
+from dpsan.outcomes.likeliest import Likeliest
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["Emissions"]
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+_CELLS: Final = 1 << 23
+"""Probabilities that are held at once."""
+_LEAST: Final = 1e-300
+
+
+class Emissions:
+    """P(u|w) of a mechanism, or what stands for it.
+
+    Args:
+        mechanism: resolved on the space.
+        space: the vocabulary.
+    """
+
+    def __init__(self, mechanism: Mechanism, space: MetricSpace) -> None:
+        self.space = space
+        self._sampler: Sampler = mechanism.prepare(space)
+        self._block = max(1, min(512, _CELLS // space.n))
+        self.exact = has_distribution(self._sampler)
+        self._density = None if self.exact else _log_density(mechanism, space)
+        unknown = np.full((1, space.n), 1 / space.n)
+        if self.exact:
+            unknown = distributions(self._sampler, np.array([space.n]))
+        self.unknown: Floats = np.log(np.maximum(unknown[0], _LEAST))
+        """ln P(u|⊥), shape (n,); uniform where no distribution is known."""
+
+    @property
+    def name(self) -> str:
+        """What the observer does."""
+        if self.exact:
+            return "optimal for single words"
+        return "by noise density, heuristic: a lower bound"
+
+    def log(self, ids: Ids, outputs: Ids) -> Floats:
+        """Ln P(u|w) of inputs (b,) and outputs (q,), shape (b, q); b at most a block."""
+        return self._logged(self._rows(ids)[:, outputs])
+
+    def _rows(self, ids: Ids) -> Floats:
+        """P(u|w), or where that is not known the distance, of inputs and all outputs, (b, n)."""
+        if self._density is not None:
+            return self.space.distances(ids)
+        return distributions(self._sampler, ids)
+
+    def _logged(self, cells: Floats) -> Floats:
+        """Logarithms of cells of :meth:`_rows`; only those needed, for they are slow."""
+        if self._density is not None:
+            return self._density(cells)
+        return np.asarray(np.log(np.maximum(cells, _LEAST)))
+
+    def pairs(self, inputs: Ids, outputs: Ids) -> Floats:
+        """Ln P(u|w) of m pairs, shape (m,); ⊥ allowed."""
+        out = np.empty(len(inputs))
+        unknown = inputs == self.space.n
+        out[unknown] = self.unknown[outputs[unknown]]
+        order = np.argsort(inputs, kind="stable")[: int((~unknown).sum())]
+        distinct, starts = np.unique(inputs[order], return_index=True)
+        starts = np.append(starts, len(order))
+        for at in range(0, len(distinct), self._block):
+            rows = distinct[at : at + self._block]
+            some = order[starts[at] : starts[at + len(rows)]]
+            cells = self._rows(rows)[np.searchsorted(rows, inputs[some]), outputs[some]]
+            out[some] = self._logged(cells)
+        return out
+
+    def candidates(
+        self,
+        outputs: Ids,
+        log_priors: Sequence[Floats],
+        count: int,
+        progress: Callable[[float], None] | None = None,
+    ) -> list[Likeliest]:
+        """The inputs that explain each output best; ties go to the smaller row.
+
+        Args:
+            outputs: different rows, ascending, (q,).
+            log_priors: of several observers, each (n,); all are served by one pass.
+            count: how many candidates.
+            progress: called with the share done.
+
+        Returns:
+            Those of each observer; their scores are ln prior(w) + ln P(u|w).
+        """
+        n = self.space.n
+        found = [Likeliest(outputs, min(count, n), np.float32) for _ in log_priors]
+        for at in range(0, n, self._block):
+            ids = np.arange(at, min(at + self._block, n))
+            likelihoods = self.log(ids, outputs)
+            for each, log_prior in zip(found, log_priors, strict=True):
+                each.add(ids, likelihoods + log_prior[ids, None])
+            if progress:
+                progress((at + len(ids)) / n)
+        return found
+
+
+def _log_density(mechanism: Mechanism, space: MetricSpace) -> Callable[[Floats], Floats]:
+    """Ln of the noise density at a distance, up to a constant."""
+    spread = mechanism.noise_scale(space)
+    if mechanism.epsilon_unit == "1/distance" or not spread:
+        rate = mechanism.epsilon
+        if mechanism.epsilon_unit != "1/distance":
+            rate *= 2 / max(space.diameter, 1e-300)
+        return lambda distances: -rate * distances
+    scale = 2 * spread * spread
+    return lambda distances: -(distances**2) / scale
