@@ -45,16 +45,12 @@ def roff(text: str) -> str:
 
 
 def mechanism_man() -> str:
-    """The man page's section on mechanisms: one paragraph each, from registry and docstring."""
+    """The man page's section on mechanisms: one paragraph each, from the registry."""
     out = []
     for name, kind in MECHANISMS.items():
-        parts = docstring_sections(name)
         out += [".TP", f".B {roff(name)}"]
-        out.append(
-            roff(f"{kind.status}; epsilon in {kind.epsilon_unit}. {kind.summary[0].upper()}")
-        )
-        out[-1] += roff(f"{kind.summary[1:]}.")
-        out.append(roff(parts["Guarantee"].strip()))
+        summary = f"{kind.summary[0].upper()}{kind.summary[1:]}."
+        out.append(roff(f"{kind.status}; epsilon in {kind.epsilon_unit}. {summary}"))
         for row in parameter_rows(name):
             value = "required" if row["required"] else f"default {row['value']}"
             out += [".br", f".B {roff(row['name'])}"]
@@ -99,10 +95,25 @@ def test_docstring_has_the_sections(name):
     docstring = sys.modules[MECHANISMS[name].__module__].__doc__
     assert docstring.startswith(f"``{name}``: ")
     found = sections(docstring)
-    for heading in ("Definition", "Guarantee", "Source", "Cost", "Not to be confused with"):
+    for heading in (
+        "Definition",
+        "Guarantee",
+        "Proof",
+        "Source",
+        "Cost",
+        "Not to be confused with",
+    ):
         assert heading in found, heading
     if MECHANISMS[name].parameters():
         assert "Parameters" in found
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_proof_is_there(name):
+    """The docstring names the paragraph of docs/proofs.md that speaks of this mechanism."""
+    page, number = docstring_sections(name)["Proof"].split()
+    heads = dict(re.findall(r"^\*\*(\d\.\d) ([^*]+)\*\*", (ROOT / page).read_text(), re.M))
+    assert name in re.split(r",? and |, |\s+", heads[number].replace(".", ""))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -198,8 +209,13 @@ def test_readme_python_runs(block, cache, capsys, monkeypatch):
         assert "Maria" not in str(names.get("frame", names.get("data")))
 
 
-def test_readme_has_python():
+def test_readme_is_short_and_shows_every_folder():
+    text = README.read_text()
     assert PYTHON
+    assert text.count("\n") <= 200
+    diagram = text.split("## How it is built")[1].split("```")[1]
+    folders = {path.parent.name for path in (ROOT / "dpsan").glob("*/__init__.py")}
+    assert folders <= set(re.findall(r"(?<=─► )\w+|(?<=◄─ )\w+|^\w+", diagram, re.M))
 
 
 def shell_lines() -> list[str]:

@@ -140,7 +140,7 @@ def study(
             from dpsan.analysis.figures.panels import draw
             from dpsan.analysis.figures.picture import kind_of
 
-            title = f"{result.name}: {result.source}"
+            title = f"{result.name}: {entry.summary}"
             caption = _caption(result, vocabulary)
             picture.write(draw(result.panels, title=title, caption=caption, kind=kind_of(plot)))
             picture.commit()
@@ -185,10 +185,10 @@ def _picture(path: Path | None, *, force: bool) -> Iterator[AtomicFile | None]:
 
 
 def _caption(result: Result, vocabulary: Embeddings | None) -> str:
-    """The study's caption with the name of the embedding file."""
-    if vocabulary is None:
-        return result.caption
-    return f"{result.caption} Words: {Path(vocabulary.source).name}."
+    """The study's caption with the paper whose figure it is, and the name of the embedding file."""
+    paper = f" After {result.source}." if result.source.startswith("[") else ""
+    words = f" Words: {Path(vocabulary.source).name}." if vocabulary else ""
+    return f"{result.caption}{paper}{words}"
 
 
 def _command(

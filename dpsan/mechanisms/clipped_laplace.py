@@ -8,6 +8,8 @@ Guarantee
     PROVED: pure epsilon-LDP.  The density ratio of two shifted noises is at most
     exp(|x - x'|_1/b), and |x - x'|_1 <= Delta_1 for every two inputs, the centroid ⊥ included
     because a norm is convex.  The nearest word reads only the noisy point.
+Proof
+    docs/proofs.md 1.5
 Source
     [TrLap] Theorem 1, with the exact Delta_1 of the vocabulary (or the smallest sound bound) in
     place of 2·sqrt(d)·C.

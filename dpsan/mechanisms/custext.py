@@ -11,6 +11,8 @@ Guarantee
     word is impossible for a word of another group (infinite loss with mass 1), and it names the
     group at any epsilon.  Within a group the law is epsilon-LDP: scores differ by at most 1, so
     each weight and each sum changes by at most exp(epsilon/2).
+Proof
+    docs/proofs.md 3.4
 Source
     [CusText] Algorithms 1 and 2 with Euclidean distances; words are taken in order of frequency
     where the paper takes them at random.

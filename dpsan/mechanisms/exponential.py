@@ -9,6 +9,8 @@ Guarantee
     their sum.  min(d, cap) is a metric, so the cap keeps both; ⊥ counts as a point at
     half a diameter from every word.  Rounding of distances and weights adds at most ``slack``
     nats.  Where one word lies so far out that it would add more than 0.01, LDP alone is promised.
+Proof
+    docs/proofs.md 2.1
 Source
     [SanText] §3.1, over the whole vocabulary; without the ½ the loss is up to 2·epsilon.
 Cost

@@ -8,6 +8,8 @@ Guarantee
     PROVED: (epsilon, delta)-LDP for every epsilon > 0.  The loss between two inputs at distance s
     is itself normal, N(m²/2, m²) with m = s/sigma, which gives the left side exactly at mu = m.
     It grows with m and m <= mu for all pairs; the centroid ⊥ is covered as a norm is convex.
+Proof
+    docs/proofs.md 1.6
 Source
     [BW18] Theorem 8; [TrLap] Theorem 2 uses it for words.  Delta_2 is the exact diameter where that
     is cheap, never above 2·C.

@@ -7,6 +7,8 @@ Guarantee
     m = epsilon/sqrt(2·ln(1.25/delta)), and its tail beyond epsilon has mass at most delta there.
     The exact delta of this sigma is computed and printed; it is smaller.  The formula first fails
     at epsilon = 8.42 (delta 1e-5), 8.78 (1e-6), 9.62 (1e-9): epsilon > 1 is refused.
+Proof
+    docs/proofs.md 1.7
 Source
     [DR14] Theorem A.1, stated there for epsilon < 1; the exact delta is [BW18] Theorem 8.
 Parameters

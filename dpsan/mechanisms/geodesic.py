@@ -11,8 +11,10 @@ Guarantee
     and obeys the triangle inequality, and so does its minimum with R; then each weight, and so
     their sum, changes by at most exp(epsilon·S/2) between two inputs.  The uniform law of ⊥
     counts as a point R/2 from every word.
+Proof
+    docs/proofs.md 2.3
 Source
-    This project (mechanisms.md §3): a metric made of neighbour ranks, the open problem of
+    This project: a metric made of neighbour ranks, the open problem of
     [Curse] §7.
 Parameters
     k: neighbours joined to each word.  edges: hop or rank.  cap: R, 0 for none.

@@ -13,8 +13,10 @@ Guarantee
     and any two differ by at most the factor e^epsilon; uniform 1/M lies between the two.
     Sampled from two integer weights, e^epsilon rounded down.  K and M may be chosen from anything
     public, so ``auto`` changes nothing.
+Proof
+    docs/proofs.md 2.5
 Source
-    This project (mechanisms.md §3); krr of Kairouz et al. is K = 1.  For fixed K no epsilon-LDP law
+    This project; krr of Kairouz et al. is K = 1.  For fixed K no epsilon-LDP law
     puts more mass on K chosen words from an equal base.
 Parameters
     k

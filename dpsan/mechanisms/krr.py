@@ -7,6 +7,8 @@ Guarantee
     PROVED: pure epsilon-LDP.  Z is the same for every word, so two probabilities of one output
     differ by at most the factor e^epsilon; uniform 1/n lies between the two.
     Sampled from two integer weights, e^epsilon rounded down.
+Proof
+    docs/proofs.md 2.4
 Source
     [KRR]; ``knn-response`` with K = 1.  The reference that every pure mechanism has to beat.
 Cost

@@ -8,6 +8,8 @@ Guarantee
     shifted noises is exp(epsilon·(|y - x'| - |y - x|)), at most exp(epsilon·|x - x'|) by the
     triangle inequality.  Taking the nearest word reads only the noisy point: post-processing.
     Holds in ideal real arithmetic; only a row number is released.
+Proof
+    docs/proofs.md 1.1
 Source
     [CMP] §3; the baseline of [Curse] §3.  Directions come from the sphere, not from the ball.
 Cost

@@ -9,6 +9,8 @@ Guarantee
     a density proportional to exp(-epsilon·|S^(-1/2) z|) and that norm has a triangle inequality.
     It is at most |x - x'|/sqrt(lambda_min) with lambda_min >= 1-lambda the least eigenvalue of S:
     Euclidean epsilon/sqrt(lambda_min).  LDP epsilon·(Mahalanobis diameter).
+Proof
+    docs/proofs.md 1.3
 Source
     [Mahalanobis] Algorithm 1.  The stretched vector is not re-normalised: that is another law.
 Parameters

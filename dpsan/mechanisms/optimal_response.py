@@ -9,10 +9,12 @@ Definition
 Guarantee
     PROVED: pure epsilon-LDP.  Z is the same for every word, so P(u|w) is between pi(u)/Z and
     e^epsilon·pi(u)/Z, and so is pi(u).  Conversely every epsilon-LDP law has this form, so the
-    best pi gives the largest mean similarity that any epsilon-LDP law can have (docs/proofs.md).
+    best pi gives the largest mean similarity that any epsilon-LDP law can have.
     Sampled from integers, e^epsilon rounded down.  Any public pi and c give the guarantee.
+Proof
+    docs/proofs.md 2.9
 Source
-    This project (mechanisms.md §3).  The mixture of a base and a near part is the extremal form of
+    This project.  The mixture of a base and a near part is the extremal form of
     Kairouz et al. for pure local privacy; knn-response is pi uniform on M words, c = K/M.
 Parameters
     mass

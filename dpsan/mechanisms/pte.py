@@ -10,6 +10,8 @@ Guarantee
     largest singular value of Phi), so epsilon'·|Phi s| <= epsilon·|s|.  LDP epsilon'·(diameter of
     the projected points).  F is that of the projected points as they are used, rounded to 32 bits;
     with the singular value, ``slack`` covers that rounding.
+Proof
+    docs/proofs.md 1.4
 Source
     [PTE] §3.  Deviation: the published statement holds with high probability over Phi; here the
     factor of the one Phi that is used is computed, and the statement holds with certainty.

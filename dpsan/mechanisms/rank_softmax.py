@@ -8,6 +8,8 @@ Guarantee
     PROVED: epsilon·d_X for the Euclidean distance; LDP epsilon·diameter, as for ``laplace``.  The
     pivot is a function of the noisy point, and the rank is drawn from a law without the input.
     So the output is a randomised function of the noisy point: post-processing.
+Proof
+    docs/proofs.md 1.2
 Source
     [Curse] §7.  The published code ranks the whole vocabulary for every word; here r is drawn first
     (a geometric variable truncated at n, by its inverse) and one neighbour query finds the word.

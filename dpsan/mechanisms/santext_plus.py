@@ -11,6 +11,8 @@ Guarantee
     infinite loss with mass 1-p.  Within V_S the law is the exponential mechanism and keeps
     epsilon·d_X; the paper's own claim is of this kind ("utility-optimized" metric privacy: V_N is
     declared harmless) and is not refuted.
+Proof
+    docs/proofs.md 3.5
 Source
     [SanText] §3.2, Algorithm 2 (SanText+), and the authors' code for V_N and unknown words.
 Parameters

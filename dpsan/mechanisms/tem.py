@@ -11,6 +11,8 @@ Guarantee
     2·ln((1-beta)(n-1)/beta), whatever epsilon is.  min(d, gamma) is a metric, so by the triangle
     inequality each weight, and so their sum, changes by at most exp(epsilon·min(d, gamma)/2)
     between two inputs; that is at most exp(epsilon·d/2) and at most exp(epsilon·gamma/2).
+Proof
+    docs/proofs.md 2.2
 Source
     [TEM] Algorithm 1, Theorem 1; gamma such that the words beyond it have mass at most beta.
 Parameters

@@ -15,6 +15,8 @@ Guarantee
     domain's edge.
     The stated domain epsilon > 2(1 + ln n)/Delta_0 leaves b negative: b > 0 needs
     alpha·Delta_0 > 1, that is epsilon > (2(1 + ln n) + 3)/Delta_0.
+Proof
+    docs/proofs.md 3.3
 Source
     [TGumbel] Algorithm 2, to the letter but for ⊥ and for exact constants.
 Cost

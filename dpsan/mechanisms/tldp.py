@@ -16,6 +16,8 @@ Guarantee
     The loss between two words of large weight is smaller; the bound for all pairs is not.
     With ``tensor=line`` epsilon is for the whole line: each of its l words gets epsilon/l, so any
     two lines of l words (l is not protected) differ by at most epsilon, one word by epsilon/l.
+Proof
+    docs/proofs.md 2.8
 Source
     [TLDP] made sound: its atoms are kept on a grid where the noise reaches every level.
     Deviations: the paper's weights act on the law of a word and never on the split of the budget.

@@ -12,6 +12,8 @@ Guarantee
     delta(epsilon) = 1-(1-p)^I·(1 - D(epsilon, sqrt(2 I epsilon))), D the analytic Gaussian
     delta of [BW18], is attained by inputs Delta apart everywhere, and printed.
     p divides a probability by a density: it changes with the unit of the data.
+Proof
+    docs/proofs.md 3.2
 Source
     [TLDP] Algorithm 2, to the letter.  The nearest word is ours.
 Parameters

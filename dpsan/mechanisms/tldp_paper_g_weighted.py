@@ -15,6 +15,8 @@ Guarantee
     delta of [BW18], is attained by inputs Delta apart everywhere, and printed.
     It falls as (1-q)^I of either input grows, so the smallest weight is the worst case also
     where the weight depends on the private word.
+Proof
+    docs/proofs.md 3.2
 Source
     [TLDP] Algorithm 2, weighted form, to the letter.  The nearest word is ours.
 Parameters

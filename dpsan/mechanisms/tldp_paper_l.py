@@ -12,6 +12,8 @@ Guarantee
     paper's own line): the truth is (I·epsilon, 1-(1-p)^I)-LDP, and the claimed epsilon holds
     only with the delta that is printed.
     p divides a probability by a density: it changes with the unit of the data.
+Proof
+    docs/proofs.md 3.2
 Source
     [TLDP] Algorithm 1, to the letter.  The nearest word is ours.
 Parameters

@@ -15,6 +15,8 @@ Guarantee
     only with the delta that is printed.
     That q depends on the private word costs nothing more: e^(I epsilon)·(1-q')^I g >=
     (1-q_max)^I f for all weights, so the mass beyond the bound stays below 1-(1-q_max)^I.
+Proof
+    docs/proofs.md 3.2
 Source
     [TLDP] Algorithm 1, weighted form, to the letter.  The nearest word is ours.
 Parameters

@@ -10,8 +10,10 @@ Guarantee
     sum q(|s_i|) = delta·sum (e^(alpha|s_i|) - 1)/S.  S bounds that sum: e^(alpha sqrt v) - 1 is
     concave in v while alpha sqrt v <= 1, so equal |s_i| are worst; beyond,
     e^y - 1 <= y + (e^x - 1 - x)(y/x)² for y <= x.  All of delta is infinite-loss mass.
+Proof
+    docs/proofs.md 1.8
 Source
-    This project (mechanisms.md §1), correcting [TrLap] Theorem 3; d = 1 gives [Geng20].
+    This project, correcting [TrLap] Theorem 3; d = 1 gives [Geng20].
 Parameters
     delta: probability, > 0.  clip: C, a length; auto is the largest norm (no vector changes).
 Cost

@@ -13,6 +13,8 @@ Guarantee
     coordinate does.  True delta, and infinite-loss mass, at |s| = 2C:
     max 1 - prod(1 - q(|s_i|)), q(t) = (e^(alpha t)-1)e^(-alpha A)/(2(1-e^(-alpha A))), attained
     where all |s_i| are equal; .979 for d = 300, epsilon 1.  Inside, the ratio is at most e^epsilon.
+Proof
+    docs/proofs.md 3.1
 Source
     [TrLap] Theorem 3; delta = 4^-d (of the padded d) as in its experiments.
 Parameters

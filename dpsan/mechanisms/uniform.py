@@ -5,6 +5,8 @@ Definition
 Guarantee
     PROVED: epsilon = 0, delta = 0.  The law does not depend on the input, so every ratio of
     probabilities is 1; the value of ``epsilon`` is not used.
+Proof
+    docs/proofs.md 2.7
 Source
     dpsan; the floor of every comparison of utility: what is left is the text's layout.
 Parameters

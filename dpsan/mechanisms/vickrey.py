@@ -7,6 +7,8 @@ Guarantee
     PROVED: epsilon·d_X for the Euclidean distance; LDP epsilon·diameter, as for ``laplace``.  The
     two words, their distances and so the coin are functions of the noisy point y alone.
     The input is not read after the noise: post-processing.
+Proof
+    docs/proofs.md 1.2
 Source
     [Vickrey] Algorithm 1.  Deviation: u1 may be the input word.  Leaving it out, as published code
     does, reads the input: the output then excludes it, an infinite loss.

@@ -9,8 +9,10 @@ Guarantee
     total cancels and two probabilities differ by at most the first weight over the last,
     n^a = e^epsilon; uniform 1/n lies between the two.
     Sampled from integer weights by rank, rounded up below the first, so their ratio is never more.
+Proof
+    docs/proofs.md 2.6
 Source
-    This project (mechanisms.md §3).  Any non-increasing score of the rank works the same way:
+    This project.  Any non-increasing score of the rank works the same way:
     epsilon = score(0) - score(n-1).
 Cost
     A rank in O(log n); the word of that rank from a kept order of all words, or of the nearest, or

@@ -1,6 +1,6 @@
 """Guarantees of many words together: basic and optimal composition.
 
-Knows guarantees.  Must not know texts.  Sources: [BW18] and mechanisms.md §5; black boxes go
+Knows guarantees.  Must not know texts.  Sources: [BW18] and docs/proofs.md 4.1; black boxes go
 through Google's dp-accounting (extra ``accounting``), Gaussian noise through its closed form.
 """
 

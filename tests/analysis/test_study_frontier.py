@@ -1,4 +1,4 @@
-"""frontier: the table of mechanisms.md §3; bounds that no mechanism can pass."""
+"""frontier: the golden table; bounds that no mechanism can pass."""
 
 import math
 

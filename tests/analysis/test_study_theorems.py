@@ -1,4 +1,4 @@
-"""``theorems``: golden numbers of mechanisms.md §1 and §2."""
+"""``theorems``: golden numbers of docs/proofs.md 3."""
 
 import math
 

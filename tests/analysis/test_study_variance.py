@@ -1,4 +1,4 @@
-"""``variance``: golden noise of mechanisms.md §1, and the same mechanisms on words."""
+"""``variance``: golden noise, and the same mechanisms on words."""
 
 import pytest
 

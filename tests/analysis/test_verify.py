@@ -188,7 +188,7 @@ def test_clopper_pearson():
     ("draws", "largest"), [(1_000, 5.6), (10_000, 7.9), (100_000, 10.2), (1_000_000, 12.5)]
 )
 def test_largest_value_that_draws_can_show(draws, largest):
-    """mechanisms.md §4, at confidence 99 %."""
+    """Golden numbers at confidence 99 %."""
     found = epsilon_lower((draws, draws), (0, draws), 0.0, 0.05)
     assert found == pytest.approx(largest, abs=0.1)
 

@@ -30,7 +30,7 @@ def test_laplace_radius_is_gamma_and_direction_on_the_sphere():
 
 
 def test_laplace_golden_share_on_glove(glove):
-    """mechanisms.md §3: about .29 of words unchanged at epsilon 10."""
+    """Golden number: about .29 of words unchanged at epsilon 10."""
     _, space = glove
     ids = np.arange(space.n)
     out = Laplace(10.0).prepare(space).sample(ids, streams(space.n))

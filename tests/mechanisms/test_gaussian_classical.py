@@ -26,7 +26,7 @@ def test_where_the_formula_first_fails(delta, expected):
 
 
 def test_true_delta_at_epsilon_20():
-    """161.1 times the claim, by closed form and quadrature (mechanisms.md rounds to 162)."""
+    """161.1 times the claim, by closed form and quadrature."""
     assert classical_delta(20, 1e-6) / 1e-6 == pytest.approx(161.1, abs=0.1)
 
 

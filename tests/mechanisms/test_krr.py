@@ -20,7 +20,7 @@ def test_law_by_hand(space):
     ("epsilon", "kept"), [(4, 0.0055), (6, 0.039), (8, 0.231), (10, 0.690), (12, 0.943)]
 )
 def test_golden_kept(glove, epsilon, kept):
-    """mechanisms.md §3, n = 9,910."""
+    """Golden numbers for n = 9,910."""
     _, space = glove
     law = KRR(float(epsilon)).prepare(space).probabilities(np.array([77]))[0]
     assert law[77] == pytest.approx(kept, abs=6e-4)

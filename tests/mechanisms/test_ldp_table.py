@@ -1,4 +1,4 @@
-"""The table of mechanisms.md §3: close share and mean cosine at the same certified LDP epsilon.
+"""Golden table: close share and mean cosine at the same certified LDP epsilon.
 
 GloVe 840B, n = 9,910, from exact laws.  close: outputs of rank 1 ... 100 from the true word.
 """

@@ -10,7 +10,7 @@ from dpsan.mechanisms.tem import TEM
 
 
 def test_golden_ldp():
-    """mechanisms.md §2: 32.2 at n = 10^4 and beta .001, whatever epsilon is."""
+    """Golden number: 32.2 at n = 10^4 and beta .001, whatever epsilon is."""
     assert 2 * TEM(1.0).cut(10_000) == pytest.approx(32.2, abs=0.05)
     assert 5.0 * TEM(5.0).gamma(10_000) == pytest.approx(32.2, abs=0.05)
 
@@ -45,7 +45,7 @@ def test_ldp_does_not_grow_with_epsilon(space):
 
 
 def test_golden_unchanged_on_glove(glove):
-    """mechanisms.md §2: 99.8 % unchanged at epsilon 5."""
+    """Golden number: 99.8 % unchanged at epsilon 5."""
     _, space = glove
     ids = np.arange(0, space.n, 20)
     law = TEM(5.0).prepare(space).probabilities(ids)

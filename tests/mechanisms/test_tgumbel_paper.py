@@ -39,7 +39,7 @@ def sampler(space):
 
 @pytest.mark.parametrize(("n", "factor"), [(60, 0.96), (100, 1.33), (200, 2.16)])
 def test_golden_true_over_claimed(n, factor):
-    """mechanisms.md §2, 1 % above the domain's edge."""
+    """docs/proofs.md 3.3, 1 % above the domain's edge."""
     space = simplex(n)
     mechanism = TGumbelPaper(1.01 * least_epsilon(n, math.sqrt(2)))
     found = mechanism.certificate(space)
@@ -100,7 +100,7 @@ def test_many_candidates_have_a_stream_of_their_own(space, sampler, monkeypatch)
 
 
 def test_domain_golden():
-    """mechanisms.md §2: 120.3 and not the stated 106.7 for the paper's IMDB values.
+    """docs/proofs.md 3.3: 120.3 and not the stated 106.7 for the paper's IMDB values.
 
     Both bounds together give Delta_0 = 3/(120.3 - 106.7) = .2206 and n.
     """
@@ -170,7 +170,7 @@ def test_planted_delta_from_one_random_word():
 
 
 def test_planted_squared_distances(space, sampler):
-    """Planted: distances squared before the noise is added (field.md 1)."""
+    """Planted: distances squared before the noise is added."""
 
     class Squared(TruncatedGumbelSampler):
         def _distances(self, word):

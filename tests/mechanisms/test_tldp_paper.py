@@ -43,7 +43,7 @@ def line_space():
     [(1, 1, 0.333), (10, 0.1, 0.253), (300, 0.01, 0.132), (300, 0.1, 0.586), (300, 1, 1.0)],
 )
 def test_true_delta_golden(coordinates, epsilon, delta):
-    """mechanisms.md §1, Delta = 1."""
+    """Golden numbers for Delta = 1."""
     kept = keep_probability(LAPLACE, epsilon, 1.0, coordinates)
     assert true_delta(LAPLACE, epsilon, kept, coordinates) == pytest.approx(delta, abs=5e-4)
 

@@ -137,7 +137,7 @@ def test_guarantee_tells_the_truth():
 
 
 def test_retention_ceiling_refutes_the_claim():
-    """mechanisms.md §0: no (epsilon, delta)-LDP mechanism keeps more words than this."""
+    """docs/proofs.md 4.2: no (epsilon, delta)-LDP mechanism keeps more words than this."""
     space = MetricSpace(make_embeddings(2000, 50))
     ids = np.tile(np.arange(space.n), 40)
     out = TrLaplacePaper(0.05).prepare(space).sample(ids, streams(len(ids)))

@@ -200,7 +200,7 @@ def test_identical_words_do_not_blow_up_the_metric():
 
 
 def test_exponential_golden_on_glove(glove):
-    """mechanisms.md §2: exact metric epsilon .79 ... .85 where 1 is claimed; 10^4 words."""
+    """Golden numbers: exact metric epsilon .79 ... .85 where 1 is claimed; 10^4 words."""
     _, space = glove
     found = certify(Exponential(1.0), space)
     assert 0.79 <= found.epsilon_metric <= 0.85

@@ -36,7 +36,7 @@ from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["DRAWS", "EPSILONS", "SOURCE", "run"]
 
-SOURCE: Final = "dpsan, mechanisms.md §3"
+SOURCE: Final = "this project"
 EPSILONS: Final = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)
 DRAWS: Final = 2000
 _SIZES: Final = (20, 50)
@@ -165,7 +165,7 @@ def _comparable(space: MetricSpace) -> tuple[list[Draft], list[str]]:
 
 
 def _ceiling(space: MetricSpace, equal: Equal) -> float:
-    """The best success of any attack on any mechanism with this loss: mechanisms.md §0."""
+    """The best success of any attack on any mechanism with this loss: docs/proofs.md 4.2."""
     delta, others = equal.mechanism.guarantee(space).delta, space.n - 1
     # (e^epsilon + (n-1) delta)/(e^epsilon + n - 1), without a power that may overflow.
     small = math.exp(-equal.wanted)

@@ -11,7 +11,7 @@ from those and bounds the loss from below:
 with one-sided Clopper-Pearson bounds p_low and q_high for the probability of the event under the
 two inputs.  All of phase 2 together errs with probability at most 1 - confidence (Bonferroni over
 pairs and both bounds).  Such a test can only refute; that a guarantee is kept must come from a
-certificate or a proof.  Source: mechanisms.md §4.
+certificate or a proof.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Knows integer directions, public word frequencies and epsilon.  Must not know strings or files.
 
 Every epsilon-LDP law is ``P(u|w) = m(u)·(1 + (e^epsilon - 1)·lambda_w(u))`` with a public m >= 0
-of total M, ``0 <= lambda <= 1`` and the same ``sum_u m(u)·lambda_w(u)`` for all w (docs/proofs.md).
-For given m the best lambda fills up the outputs most similar to w; the value is concave in m.  With
-thresholds ``t_w`` its gradient is
+of total M, ``0 <= lambda <= 1`` and the same ``sum_u m(u)·lambda_w(u)`` for all w
+(docs/proofs.md 2.9).  For given m the best lambda fills up the outputs most similar to w; the value
+is concave in m.  With thresholds ``t_w`` its gradient is
 
     A(u) = sum_w p(w)·[s(w,u) - t_w + (e^epsilon - 1)·max(0, s(w,u) - t_w)],
 

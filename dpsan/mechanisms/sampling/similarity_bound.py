@@ -6,11 +6,11 @@ Thresholds tau certify ``sum_w p(w)·s(w, u) of any law <= sum_w p(w)·tau_w`` i
 
     A(u) = sum_w p(w)·(s(w,u) - tau_w) + (e^epsilon - 1)·sum_w p(w)·max(0, s(w,u) - tau_w) <= 0
 
-(docs/proofs.md).  Good thresholds are those of the solver, lowered a little.  An output that then
-breaks its condition has the thresholds of the words near it raised by the same amount, no further
-than their similarity to it: that costs e^epsilon times less than raising all of them, and no other
-A(u) grows.  Counts, products and thresholds are integers and every sum is below 2^53, so the
-conditions are checked without rounding.
+(docs/proofs.md 2.9.4).  Good thresholds are those of the solver, lowered a little.  An output that
+then breaks its condition has the thresholds of the words near it raised by the same amount, no
+further than their similarity to it: that costs e^epsilon times less than raising all of them, and
+no other A(u) grows.  Counts, products and thresholds are integers and every sum is below 2^53, so
+the conditions are checked without rounding.
 """
 
 from __future__ import annotations
