@@ -13,6 +13,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
+from dpsan.cli.output import print_json, print_table
 from dpsan.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def bench(
         typer.Option(
             "--epsilon",
             "-e",
-            metavar="E",
+            metavar="X",
             help="Speed hardly depends on it; a mechanism that is not defined there is measured "
             "where it is.",
         ),
@@ -159,20 +160,14 @@ def _shape(text: str) -> tuple[int, int]:
 
 
 def _print(found: Benchmark, task: Any) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from dpsan.analysis.bench import machine
 
     about = machine()
     bare = "numpy, faiss and a hash of the file" if task.spec.embeddings else "numpy and faiss"
-    console = Console(highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("mechanism", no_wrap=True)
-    for name in ("words/s", "ratio", "with audit", "ratio", "MB", "start s", "line", "bare"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for each in found.mechanisms:
-        table.add_row(
+    speed = ("words/s", "ratio", "with audit", "ratio")
+    columns = ("mechanism", *speed, "MB", "start s", "line", "bare")
+    rows = [
+        (
             each.mechanism,
             f"{each.words_per_second:,.0f}",
             f"{each.ratio:.2f}",
@@ -183,7 +178,9 @@ def _print(found: Benchmark, task: Any) -> None:
             f"{each.first_line_seconds:.2f}",
             f"{each.bare_startup_seconds:.2f}",
         )
-    console.print(table)
+        for each in found.mechanisms
+    ]
+    print_table(columns, rows, right=range(1, len(columns)))
     for line in (
         f"bare FAISS search: {found.faiss_words_per_second:,.0f} words/s among {found.n:,} words "
         f"x {found.d}",
@@ -192,13 +189,11 @@ def _print(found: Benchmark, task: Any) -> None:
         f"dpsan {about['dpsan']}, faiss {about['faiss']}, numpy {about['numpy']}, "
         f"Python {about['python']}",
     ):
-        console.print(line, markup=False)
+        typer.echo(line)
 
 
 def _print_json(found: Benchmark, task: Any) -> None:
     from dataclasses import asdict
-
-    import orjson
 
     from dpsan.analysis.bench import machine
 
@@ -209,4 +204,4 @@ def _print_json(found: Benchmark, task: Any) -> None:
         "faiss_words_per_second": found.faiss_words_per_second,
         "mechanisms": [asdict(each) for each in found.mechanisms],
     }
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    print_json(value)

@@ -11,7 +11,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import choices
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import say
+from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, printable, unknown_name
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def calibrate(
         typer.Option(
             "--epsilon",
             "-e",
-            metavar="E",
+            metavar="X",
             help="With --maximize: the epsilon at which to choose.",
             rich_help_panel=_TARGETS,
         ),
@@ -176,8 +176,6 @@ def _print(found: Calibration, command: str) -> None:
 
 
 def _print_json(found: Calibration, command: str) -> None:
-    import orjson
-
     mechanism = found.mechanism
     value: dict[str, Any] = {
         "mechanism": mechanism.name,
@@ -192,4 +190,4 @@ def _print_json(found: Calibration, command: str) -> None:
     }
     if found.shares:
         value["shares"] = dict(zip(("unchanged", "close", "distant"), found.shares, strict=True))
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    print_json(value)

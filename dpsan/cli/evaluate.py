@@ -12,7 +12,7 @@ from dpsan.cli import options
 from dpsan.cli.completion import choices
 from dpsan.cli.evaluate_table import print_table
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import say
+from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, unknown_name
 
 __all__ = ["evaluate"]
@@ -211,8 +211,6 @@ def evaluate(
 
         write_whole(html, page(found).encode(), force=force)
     if as_json:
-        import orjson
-
-        typer.echo(orjson.dumps(found.as_json(), option=orjson.OPT_INDENT_2).decode())
+        print_json(found.as_json())
     elif html is None:
         print_table(found)

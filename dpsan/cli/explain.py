@@ -12,7 +12,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import say
+from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,12 +140,9 @@ def explain(
 
         draw(found, plot, force=force)
     if as_json:
-        import orjson
-
         from dpsan.analysis.explain.rows import rows
 
-        values = rows(found, vocabulary.embeddings, seed)
-        typer.echo(orjson.dumps(values, option=orjson.OPT_INDENT_2).decode())
+        print_json(rows(found, vocabulary.embeddings, seed))
     else:
         from dpsan.cli.explain_text import show
 

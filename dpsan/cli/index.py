@@ -9,7 +9,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import say
+from dpsan.cli.output import aligned, print_fields, print_json, say
 from dpsan.errors import UsageError, failure, printable
 from dpsan.text.numerals import number
 
@@ -53,7 +53,7 @@ def index(
     if clear:
         entries, size = store.clear()
         if as_json:
-            _print_json({"removed": entries, "bytes": size})
+            print_json({"removed": entries, "bytes": size})
         else:
             typer.echo(f"removed {entries} entries, {size} bytes")
         return 0
@@ -85,7 +85,7 @@ def _build(
         if not as_json:
             _print_report(report)
     if as_json:
-        _print_json(reports)
+        print_json(reports)
     if failed and files and len(files) > 1:
         say(f"{failed} of {len(files)} files failed")
     return 1 if failed else 0
@@ -110,8 +110,7 @@ def _print_report(report: dict[str, Any]) -> None:
         ("digest", report["digest"]),
     ]
     typer.echo(printable(report["source"]))
-    for name, value in rows:
-        typer.echo(f"  {name:<34} {value}")
+    print_fields(rows)
 
 
 def _entries(store: Store, check: bool, as_json: bool) -> int:
@@ -131,21 +130,23 @@ def _entries(store: Store, check: bool, as_json: bool) -> int:
     ]
     bad = sum(not row["ok"] for row in rows)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return 1 if check and bad else 0
+    shown = []
     for row in rows:
         state = "ok" if row["ok"] else f"damaged: {row['problem'] or 'manifest'}"
-        shown = state if check or not row["ok"] else ""
-        typer.echo(
-            f"{row['kind']:<6} {str(row['digest'])[:12]:<12} {row['bytes']:>12}  "
-            f"{row['created']:<25} {printable(str(row['source']))}  {shown}".rstrip()
+        shown.append(
+            (
+                str(row["kind"]),
+                str(row["digest"])[:12],
+                str(row["bytes"]),
+                str(row["created"]),
+                printable(str(row["source"])),
+                state if check or not row["ok"] else "",
+            )
         )
+    for line in aligned(shown, right={2}):
+        typer.echo(line)
     damaged = f", {bad} damaged" if bad else ""
     typer.echo(f"{len(rows)} entries in {printable(str(store.root))}{damaged}")
     return 1 if check and bad else 0
-
-
-def _print_json(value: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

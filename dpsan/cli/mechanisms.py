@@ -11,7 +11,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import say
+from dpsan.cli.output import aligned, print_json, say
 from dpsan.errors import UsageError, unknown_name
 from dpsan.text.numerals import number
 
@@ -61,7 +61,7 @@ def mechanisms(
     elif param or embeddings:
         raise UsageError("--param and --embeddings need --epsilon")
     if as_json:
-        _print_json(found or _without_numbers(name))
+        print_json(found or _without_numbers(name))
     else:
         _explain(name, found)
 
@@ -84,7 +84,7 @@ def _list(as_json: bool) -> None:
     from dpsan.mechanisms import mechanisms as listed
 
     if as_json:
-        _print_json(listed())
+        print_json(listed())
         return
     # One line each into a pipe, for grep.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -104,20 +104,12 @@ def table(values: list[dict[str, Any]], width: int | None) -> list[str]:
     rows = [_COLUMNS, *(tuple(str(each[key]) for key in _KEYS) for each in values)]
     for left_out in ((), ("family",)):
         kept = [at for at, name in enumerate(_COLUMNS) if name not in left_out]
-        lines = _aligned([tuple(row[at] for at in kept) for row in rows])
+        lines = aligned([tuple(row[at] for at in kept) for row in rows])
         if width is None or max(map(len, lines)) <= width:
             return lines
-    heads, summaries = _aligned([row[:-1] for row in rows]), [row[-1] for row in rows]
+    heads, summaries = aligned([row[:-1] for row in rows]), [row[-1] for row in rows]
     pairs = zip(heads[1:], summaries[1:], strict=True)
     return [heads[0], *(line for head, summary in pairs for line in (head, f"    {summary}"))]
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def _without_numbers(name: str) -> dict[str, Any]:
@@ -188,9 +180,3 @@ def _print_numbers(found: dict[str, Any]) -> None:
         typer.echo(f"  noise: standard deviation {show(found['noise_scale'])} per coordinate")
     if found["why"]:
         typer.echo(f"  why: {found['why']}")
-
-
-def _print_json(value: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

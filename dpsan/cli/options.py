@@ -17,6 +17,7 @@ __all__ = [
     "CASES",
     "DEFAULT_MECHANISM",
     "INPUT",
+    "RARE",
     "UNKNOWN",
     "Case",
     "Embeddings",
@@ -45,6 +46,7 @@ DEFAULT_MECHANISM: Final = "knn-response"
 
 PRIVACY: Final = "Privacy"
 INPUT: Final = "Input"
+RARE: Final = "Rarely needed"
 UNKNOWN: Final = ("sample", "mask", "keep")
 CASES: Final = ("vocabulary", "input")
 
@@ -53,6 +55,7 @@ Epsilon = Annotated[
     typer.Option(
         "--epsilon",
         "-e",
+        metavar="X",
         help="Privacy parameter, required: smaller is more private. In nats for knn-response "
         "(8 keeps most words near their meaning, 4 little), per unit of distance for laplace and "
         "exponential (see 'dpsan index' for distances).",

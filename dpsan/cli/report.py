@@ -9,7 +9,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
-from dpsan.cli.output import say
+from dpsan.cli.output import print_fields, print_json, say
 from dpsan.errors import failure, printable
 from dpsan.text.numerals import counted, number, percent
 
@@ -49,10 +49,7 @@ def report(
 
         write_whole(html, page(reports).encode(), force=force)
     if as_json:
-        import orjson
-
-        rows = [each.as_json() for each in reports]
-        typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        print_json([each.as_json() for each in reports])
     elif html is None:
         for each in reports:
             _print(each)
@@ -95,8 +92,7 @@ def _print(report: Report) -> None:
     ]
     if report.copies > 1:
         rows.insert(2, ("copies of every record", number(report.copies)))
-    for name, value in rows:
-        typer.echo(f"  {name:<38} {value}")
+    print_fields(rows)
     for file in told["files"]:
         records = counted(file["records"], "record") if file["finished"] else "not finished"
         name = printable(file["name"] or f"input {file['file']}")

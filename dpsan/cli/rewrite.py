@@ -50,7 +50,7 @@ def rewrite(
             autocompletion=choices("unicode", "ptb", "whitespace"),
             help="How lines become words; ptb splits contractions as GloVe was trained.",
             envvar="DPSAN_TOKENIZER",
-            rich_help_panel=options.PRIVACY,
+            rich_help_panel=options.RARE,
         ),
     ] = "unicode",
     allow_unproved: options.Unproved = False,
@@ -60,7 +60,7 @@ def rewrite(
     null_data: Annotated[
         bool,
         typer.Option(
-            "--null-data", "-z", help="Records end with NUL.", rich_help_panel=options.INPUT
+            "--null-data", "-z", help="Records end with NUL.", rich_help_panel=options.RARE
         ),
     ] = False,
     text: Annotated[
@@ -68,7 +68,7 @@ def rewrite(
         typer.Option(
             "--text",
             help="Read as text what does not look like it: NUL bytes, PDF, zip, HTML ...",
-            rich_help_panel=options.INPUT,
+            rich_help_panel=options.RARE,
         ),
     ] = False,
     encoding: options.Encoding = "utf-8",
@@ -79,7 +79,7 @@ def rewrite(
             autocompletion=choices("replace", "error"),
             help="Bytes that are not text: U+FFFD, or stop.",
             envvar="DPSAN_INVALID",
-            rich_help_panel=options.INPUT,
+            rich_help_panel=options.RARE,
         ),
     ] = "replace",
     max_record: Annotated[
@@ -88,7 +88,7 @@ def rewrite(
             metavar="SIZE",
             help="Longest line accepted.",
             envvar="DPSAN_MAX_RECORD",
-            rich_help_panel=options.INPUT,
+            rich_help_panel=options.RARE,
         ),
     ] = "16MiB",
     output: Annotated[
@@ -178,7 +178,7 @@ def rewrite(
             autocompletion=choices("local", "ray"),
             help="ray: on a cluster, with -O; the same words under a seed.",
             envvar="DPSAN_ENGINE",
-            rich_help_panel=_RUNNING,
+            rich_help_panel=options.RARE,
         ),
     ] = "local",
     address: Annotated[
@@ -188,7 +188,7 @@ def rewrite(
             help="With --engine ray: a running cluster; default: one on this machine, for this "
             "run.",
             envvar="DPSAN_ADDRESS",
-            rich_help_panel=_RUNNING,
+            rich_help_panel=options.RARE,
             show_default=False,
         ),
     ] = None,
@@ -197,12 +197,14 @@ def rewrite(
         typer.Option(
             metavar="TEXT",
             help="Repeatable output, for tests: NOT PRIVATE.",
-            rich_help_panel=_RUNNING,
+            rich_help_panel=options.RARE,
         ),
     ] = None,
     line_buffered: Annotated[
         bool,
-        typer.Option("--line-buffered", help="Write every line at once.", rich_help_panel=_RUNNING),
+        typer.Option(
+            "--line-buffered", help="Write every line at once.", rich_help_panel=options.RARE
+        ),
     ] = False,
     progress: Annotated[
         str,

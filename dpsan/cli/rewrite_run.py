@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpsan.cli.engines import engine
 from dpsan.cli.file_checks import read_embeddings
-from dpsan.cli.output import say
+from dpsan.cli.output import aligned, say
 from dpsan.cli.rewrite_files import STDIN, Completed
 from dpsan.cli.signals import Interrupted
 from dpsan.text.numerals import counted, number
@@ -152,7 +152,5 @@ def _table(result: Result) -> None:
                 name,
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    for row in rows:
-        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
-        say("  ".join((*cells, row[6])))
+    for line in aligned(rows, right=range(6)):
+        say(line)

@@ -1,16 +1,17 @@
 """How ``dpsan study`` shows its lists, tables and records.
 
-Knows rich and orjson.  Must not know how a study is made.
+Knows columns and widths.  Must not know how a study is made.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dpsan.cli.output import say
+from dpsan.cli import output
 from dpsan.errors import printable
 
 if TYPE_CHECKING:
@@ -22,18 +23,10 @@ __all__ = ["fitting", "print_json", "print_list", "print_table"]
 
 def print_list() -> None:
     """The studies there are."""
-    from rich.console import Console
-    from rich.table import Table
-
     from dpsan.analysis.study import STUDIES
 
-    table = Table(box=None, pad_edge=False, expand=False)
-    table.add_column("name", no_wrap=True)
-    table.add_column("what it shows")
-    table.add_column("source")
-    for name, entry in STUDIES.items():
-        table.add_row(name, entry.summary, entry.source.replace("[", r"\["))
-    Console().print(table)
+    rows = [(name, entry.summary, entry.source) for name, entry in STUDIES.items()]
+    output.print_table(("name", "what it shows", "source"), rows)
 
 
 def _cell(value: Any) -> str:
@@ -71,44 +64,32 @@ def fitting(columns: tuple[str, ...], rows: list[list[str]], width: int) -> list
 def print_table(result: Result, *, quiet: bool) -> None:
     """A table: on a terminal with a heading, else aligned columns for other programs."""
     rows = [[_cell(row.get(name)) for name in result.columns] for row in result.rows]
-    numeric = [
-        all(isinstance(row.get(name), (int, float, type(None))) for row in result.rows)
-        for name in result.columns
-    ]
+    columns, kept = list(result.columns), list(range(len(result.columns)))
     if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.table import Table
-
+        width = shutil.get_terminal_size().columns
+        kept = fitting(result.columns, rows, width)
+        columns = [name.replace("_", " ") for name in columns]
         from dpsan.analysis.study import find
 
-        console = Console(highlight=False)
-        kept = fitting(result.columns, rows, console.width)
-        table = Table(box=None, pad_edge=False, expand=False)
-        for place in kept:
-            side: Any = "right" if numeric[place] else "left"
-            table.add_column(result.columns[place].replace("_", " "), justify=side)
-        for row in rows:
-            table.add_row(*(escape(row[place]) for place in kept))
         title = f"{result.name}: {find(result.name).summary}"
-        console.print(f"[bold]{escape(title)}[/bold]")
-        console.print(escape(result.caption))
-        console.print(table)
-        if len(kept) < len(result.columns) and not quiet:
-            left = [name for at, name in enumerate(result.columns) if at not in kept]
-            say(f"too wide for this terminal: {', '.join(left)} (--csv and --json have them)")
-    else:
-        table_rows = [list(result.columns), *rows]
-        widths = [max(map(len, column)) for column in zip(*table_rows, strict=True)]
-        for row in table_rows:
-            cells = zip(row, widths, numeric, strict=True)
-            line = "  ".join(
-                cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells
-            )
-            typer.echo(line.rstrip())
+        typer.secho(printable(title), bold=True)
+        typer.echo(result.caption)
+    numeric = {
+        at
+        for at, place in enumerate(kept)
+        if all(
+            isinstance(row.get(result.columns[place]), (int, float, type(None)))
+            for row in result.rows
+        )
+    }
+    shown = [[row[place] for place in kept] for row in rows]
+    output.print_table([columns[place] for place in kept], shown, right=numeric)
+    if len(kept) < len(columns) and not quiet:
+        left = [name for at, name in enumerate(result.columns) if at not in kept]
+        output.say(f"too wide for this terminal: {', '.join(left)} (--csv and --json have them)")
     if not quiet:
         for note in result.notes:
-            say(note)
+            output.say(note)
 
 
 def print_json(result: Result, vocabulary: Embeddings | None, seed: str, command: str) -> None:
@@ -118,5 +99,4 @@ def print_json(result: Result, vocabulary: Embeddings | None, seed: str, command
     from dpsan.analysis.study.record import as_dict
 
     value = as_dict(result, vocabulary, seed, command)
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-    typer.echo(orjson.dumps(value, option=option).decode())
+    output.print_json(value, orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)

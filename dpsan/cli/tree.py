@@ -14,14 +14,21 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dpsan.cli.options import RARE
+
 __all__ = ["Command", "Commands", "Group"]
 
 
 class Command(TyperCommand):
     """A command whose help puts its options under the headings of their panels."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The usage line; arguments stand in it as they are declared, such as ``[FILE]...``."""
+        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        return ["[OPTIONS]", *(str(each.metavar) for each in arguments)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options by panel, those of no panel last."""
+        """Write arguments, then options by panel; rare ones and those of no panel are last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -34,8 +41,9 @@ class Command(TyperCommand):
             else:
                 section = getattr(param, "rich_help_panel", None) or "Options"
             sections.setdefault(section, []).append((name, text))
-        if rest := sections.pop("Options", None):
-            sections["Options"] = rest
+        for last in (RARE, "Options"):
+            if rest := sections.pop(last, None):
+                sections[last] = rest
         for section, rows in sections.items():
             with formatter.section(section):
                 formatter.write_dl(rows)

@@ -8,7 +8,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import say
+from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def verify(
         int, typer.Option(min=10_000, metavar="N", help="Budget of the empirical bound.")
     ] = 100_000,
     confidence: Annotated[
-        float, typer.Option(metavar="C", help="Confidence of the empirical bound.")
+        float, typer.Option(metavar="X", help="Confidence of the empirical bound.")
     ] = 0.999,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -128,8 +128,6 @@ def _finite(value: float | None) -> float | None:
 
 
 def _print_json(found: Verification) -> None:
-    import orjson
-
     empirical = found.empirical
     value: dict[str, Any] = {
         "verdict": str(found.verdict),
@@ -165,4 +163,4 @@ def _print_json(found: Verification) -> None:
         ],
         "seconds": found.seconds,
     }
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    print_json(value)
