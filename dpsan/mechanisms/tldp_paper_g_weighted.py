@@ -51,7 +51,3 @@ class TLDPPaperGWeighted(WeightedTensor):
     summary: ClassVar[str] = "keep or add Gaussian noise, by weights: as published, claim refuted"
     source: ClassVar[str] = "TLDP Algorithm 2, weighted"
     noise: ClassVar[Noise] = GAUSSIAN
-
-    def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """See :class:`PaperTensor`."""
-        return self.gaussian_truth(kept, coordinates)

@@ -51,7 +51,3 @@ class TLDPPaperLWeighted(WeightedTensor):
     summary: ClassVar[str] = "keep or add Laplace noise, by weights: as published, claim refuted"
     source: ClassVar[str] = "TLDP Algorithm 1, weighted"
     noise: ClassVar[Noise] = LAPLACE
-
-    def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """See :class:`PaperTensor`."""
-        return self.laplace_truth(kept, coordinates)

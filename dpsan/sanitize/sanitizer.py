@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
@@ -168,7 +169,7 @@ class Sanitizer:
 
     def _set_up(self, embeddings: Embeddings, space: MetricSpace, certified: float) -> None:
         self.embeddings, self.space = embeddings, space
-        self.mechanism = self.mechanism.with_vocabulary(lambda: embeddings.key_to_index)
+        self.mechanism = self.mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
         self.mechanism = self.mechanism.resolved(space)
         guarantee = self.mechanism.guarantee(space)
         if certified < guarantee.epsilon_ldp:

@@ -68,7 +68,7 @@ class Emissions:
             self.unknown: Floats = np.log(np.maximum(unknown[0], _LEAST))
         """ln P(u|⊥), shape (n,); uniform where no law is known."""
         if not self.exact:
-            self._density = _log_density(mechanism, space)
+            self._density = mechanism.log_density(space)
 
     @property
     def name(self) -> str:
@@ -169,15 +169,3 @@ def _largest(values: NDArray[np.float32], count: int) -> Ids:
         order = np.argsort(-np.take_along_axis(values, rough, axis=1), axis=1, kind="stable")
         return np.take_along_axis(rough, order, axis=1)
     return np.argsort(-values, axis=1, kind="stable")[:, :count]
-
-
-def _log_density(mechanism: Mechanism, space: MetricSpace) -> Callable[[Floats], Floats]:
-    """Ln of the noise density at a distance, up to a constant."""
-    spread = mechanism.noise_scale(space)
-    if mechanism.epsilon_unit == "1/distance" or not spread:
-        rate = mechanism.epsilon
-        if mechanism.epsilon_unit != "1/distance":
-            rate *= 2 / max(space.diameter, 1e-300)
-        return lambda distances: -rate * distances
-    scale = 2 * spread * spread
-    return lambda distances: -(distances**2) / scale
