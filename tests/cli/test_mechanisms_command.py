@@ -50,6 +50,7 @@ def test_statuses_are_those_of_the_specification():
     } <= refuted
     proved = {name for name, kind in MECHANISMS.items() if kind.status == "PROVED"}
     assert proved == {
+        "optimal-response",
         *("laplace", "rank-softmax", "vickrey", "mahalanobis", "pte", "clipped-laplace"),
         *("gaussian", "gaussian-classical", "trlaplace", "tldp", "exponential", "tem", "krr"),
         *("knn-response", "zipf-response", "geodesic", "uniform"),
