@@ -1,6 +1,6 @@
 """dpsan: sanitize text with word-level differential privacy, and be told the truth about it.
 
-The Python interface: :class:`Sanitizer`, :func:`load_embeddings` and :func:`mechanisms`.
+The Python interface: :class:`Sanitizer`, :func:`load_embeddings` and :func:`list_mechanisms`.
 """
 
 from __future__ import annotations
@@ -12,26 +12,23 @@ if TYPE_CHECKING:
 
     from dpsan.embeddings import load as load_embeddings
     from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms import mechanisms
+    from dpsan.mechanisms import list_mechanisms
     from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["Embeddings", "Sanitizer", "__version__", "load_embeddings", "mechanisms"]
+__all__ = ["Embeddings", "Sanitizer", "__version__", "list_mechanisms", "load_embeddings"]
 
 __version__: Final = "0.1.0"
 
 _HOMES: Final = {
     "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
+    "list_mechanisms": ("dpsan.mechanisms", "list_mechanisms"),
     "load_embeddings": ("dpsan.embeddings", "load"),
 }
 
 
 def __getattr__(name: str) -> Any:
     # Lazy: `dpsan --help` must not pay for numpy.
-    if name == "mechanisms":  # a package that can be called, see there
-        import importlib
-
-        return importlib.import_module("dpsan.mechanisms")
     if name not in _HOMES:
         raise AttributeError(f"module 'dpsan' has no attribute '{name}'")
     import importlib

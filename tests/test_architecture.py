@@ -5,6 +5,7 @@ import graphlib
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,32 @@ def test_no_two_files_know_each_other():
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
+MECHANISMS = [
+    path
+    for path in (PACKAGE / "mechanisms").glob("*.py")
+    if re.search(r"^    name: ClassVar\[str\] =", path.read_text(), re.M)
+]
+
+
+@pytest.mark.parametrize("path", MECHANISMS, ids=lambda path: path.stem)
+def test_no_mechanism_imports_another(path):
+    """What several share is in sampling/, base or parameters."""
+    others = {module_of(each) for each in MECHANISMS} - {module_of(path)}
+    assert not own_imports(path) & others
+
+
+def test_mechanisms_open_no_file():
+    """Lists of words are read by the caller; only the bibliography is read, for descriptions."""
+    for path in (PACKAGE / "mechanisms").rglob("*.py"):
+        if path.name == "description.py":
+            continue
+        assert "pathlib" not in {module.split(".")[0] for module in imports(path)}, path
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func).rpartition(".")[2]
+                assert called not in {"open", "read_text", "read_bytes", "memmap", "fromfile"}, path
+
+
 def test_every_form_of_import_is_read(tmp_path, monkeypatch):
     """The check above is worth what this reads."""
     folder = tmp_path / "dpsan" / "text"
@@ -215,14 +242,14 @@ def test_adding_a_mechanism_touches_four_places():
         own = f"{name.replace('-', '_')}.py"
         knows = {path for path, values in constants.items() if name in values}
         # Noise laws label their draws.
-        knows -= {f"mechanisms/{own}", "mechanisms/__init__.py", "privacy/noise.py"}
+        knows -= {f"mechanisms/{own}", "mechanisms/registry.py", "privacy/noise.py"}
         if name == DEFAULT_MECHANISM:
             knows -= {"cli/options.py"}
         if name == "uniform":
             continue  # an English word, and the name of a draw in rng.py
         assert not knows, f"{name} is named in {knows}"
-        registry = (PACKAGE / "mechanisms" / "__init__.py").read_text()
-        assert registry.count(f'    "{name}",\n') == 1
+        registry = (PACKAGE / "mechanisms" / "registry.py").read_text()
+        assert registry.count(f'    "{name}": "') == 1
         assert registry.count(f'"{name}"') == 1 + (name == DEFAULT_MECHANISM)
         assert any(name in text for text in tests), f"{name} has no test"
 
@@ -252,9 +279,9 @@ def test_a_new_mechanism_needs_nothing_else(monkeypatch):
 
     from support import make_embeddings
 
-    from dpsan.mechanisms import MECHANISMS
     from dpsan.mechanisms.description import numbers
     from dpsan.mechanisms.krr import KRR
+    from dpsan.mechanisms.registry import TABLE
     from dpsan.privacy.certificate import certify
     from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -262,7 +289,10 @@ def test_a_new_mechanism_needs_nothing_else(monkeypatch):
     class Toy(KRR):
         name = "toy"
 
-    monkeypatch.setitem(MECHANISMS, "toy", Toy)
+    module = types.ModuleType("dpsan.mechanisms.toy")
+    module.Toy = Toy
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(TABLE, "toy", "toy:Toy")
     sanitizer = Sanitizer("toy", epsilon=2, embeddings=make_embeddings())
     assert sanitizer.rewrite(["word3 word4"])[0].startswith("word")
     assert numbers(sanitizer.mechanism, sanitizer.space)["name"] == "toy"

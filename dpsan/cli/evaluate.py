@@ -162,6 +162,7 @@ def evaluate(
     from dpsan.analysis.evaluate.setting import read_setting
     from dpsan.cli.progress import share_progress
     from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.word_lists import WordLists
     from dpsan.formats.base import ReadOptions
     from dpsan.mechanisms import MECHANISMS
     from dpsan.space.library import open_space
@@ -201,7 +202,7 @@ def evaluate(
     if setting is not None:
         setting.check(words.digest)
     if built is not None:
-        built = built.with_vocabulary(lambda: words.key_to_index).resolved(space)
+        built = built.with_vocabulary(WordLists(lambda: words.key_to_index)).resolved(space)
         question = replace(question, mechanism=built)
     with share_progress("judging", quiet) as bar:
         progress = bar or (lambda _: None)

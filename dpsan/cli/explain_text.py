@@ -71,10 +71,10 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     """One mechanism."""
     mechanism = each.mechanism
     yield f"{mechanism.name} ({each.guarantee.status})"
-    unit = "nats" if mechanism.epsilon_unit == "nats" else "per distance"
     ldp = "none finite" if each.epsilon_ldp is None else number(each.epsilon_ldp)
     delta = f", delta {number(each.guarantee.delta)}" if each.guarantee.delta else ""
-    yield from _wrap(f"epsilon {number(mechanism.epsilon)} {unit}; LDP {ldp}{delta}", width, "")
+    epsilon = f"epsilon {number(mechanism.epsilon)} {mechanism.unit_label()}"
+    yield from _wrap(f"{epsilon}; LDP {ldp}{delta}", width, "")
     if str(each.guarantee.status) != "PROVED":
         yield from _wrap(each.guarantee.summary(), width, "")
     yield "exact law" if each.exact else f"{number(each.draws)} draws, 99 % intervals"

@@ -72,23 +72,24 @@ def _prepare(
     read_embeddings(check_files(reads={}), embeddings)
 
     from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.word_lists import WordLists
     from dpsan.mechanisms import MECHANISMS
     from dpsan.space.library import open_space
 
     mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
     words, space = open_space(embeddings, vocab_size, Store(note=say))
-    return mechanism.with_vocabulary(lambda: words.key_to_index).resolved(space), space
+    return mechanism.with_vocabulary(WordLists(lambda: words.key_to_index)).resolved(space), space
 
 
 def _list(as_json: bool) -> None:
-    from dpsan.mechanisms import mechanisms as listed
+    from dpsan.mechanisms import list_mechanisms
 
     if as_json:
-        print_json(listed())
+        print_json(list_mechanisms())
         return
     # One line each into a pipe, for grep.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for row, line in enumerate(table(listed(), width)):
+    for row, line in enumerate(table(list_mechanisms(), width)):
         typer.echo(line if row else typer.style(line, bold=True))
 
 

@@ -1,120 +1,29 @@
 """What a mechanism is: frozen parameters, a guarantee, and a sampler of row numbers.
 
-The stock samplers of :mod:`dpsan.mechanisms.sampling.samplers` are offered here too.
-
 Knows arrays and guarantees.  Must not know strings, files or command lines.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from dpsan.errors import Hint, UsageError, check_positive, unknown_name
-from dpsan.mechanisms.sampling.samplers import (
-    SCORE_CAP,
-    WEIGHT_ERROR,
-    PointSampler,
-    RowSampler,
-    Sampler,
-    nearest,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.word_lists import WordLists
+from dpsan.errors import UsageError, check_positive, unknown_name
+from dpsan.mechanisms.parameters import Parameter
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "SCORE_CAP",
-    "WEIGHT_ERROR",
-    "Mechanism",
-    "Parameter",
-    "PointSampler",
-    "RowSampler",
-    "Sampler",
-    "nearest",
-    "parameter",
-]
+__all__ = ["Mechanism", "Sampler"]
 
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """What is known of a parameter: for help texts and for checking."""
-
-    help: str
-    unit: str
-    low: float
-    high: float
-    open_low: bool
-    words: tuple[str, ...]
-    convert: Callable[[str], Any]
-    required: bool = False
-    """No default: a decision of the user's, such as delta."""
-    example: str = ""
-
-    def domain(self) -> str:
-        """The domain in words."""
-        named = " or ".join(f"'{word}'" for word in self.words)
-        if self.convert is str:
-            return named or "a name"
-        kind = "a whole number" if self.convert is int else "a number"
-        low = f"{'>' if self.open_low else '>='} {self.low:g}" if self.low > -math.inf else ""
-        high = f"<= {self.high:g}" if self.high < math.inf else ""
-        return " or ".join(filter(None, [" ".join(filter(None, [kind, low, high])), named]))
-
-    def check(self, name: str, value: object) -> None:
-        """Raise UsageError if the value is missing or outside the domain."""
-        if value is None and self.required:
-            hint = Hint(
-                f"such as parameters={{{name!r}: {self.example}}}",
-                f"such as -p {name}={self.example}",
-            )
-            raise UsageError(f"parameter {name} is required", hint)
-        if isinstance(value, str):
-            good = value in self.words or (self.convert is str and not self.words)
-        elif isinstance(value, bool) or not isinstance(value, (int, float)):
-            good = False
-        else:
-            good = self.convert is not str and math.isfinite(value)
-            good = good and (isinstance(value, int) or self.convert is float)
-            good = good and self.low <= value <= self.high
-            good = good and not (self.open_low and value == self.low)
-        if not good:
-            raise UsageError(f"{name} must be {self.domain()} (got {value})")
-
-    def parse(self, name: str, text: str) -> Any:
-        """The value that a command line means; raises UsageError."""
-        if text in self.words:
-            return text
-        try:
-            return self.convert(text)
-        except ValueError:
-            raise UsageError(f"{name} must be {self.domain()} (got {text})") from None
-
-
-def parameter(
-    default: Any,
-    help: str,  # noqa: A002 - the word every argument parser uses
-    *,
-    convert: Callable[[str], Any],
-    unit: str = "",
-    low: float = -math.inf,
-    high: float = math.inf,
-    open_low: bool = False,
-    words: tuple[str, ...] = (),
-    example: str | None = None,
-) -> Any:
-    """A field of a mechanism with its documentation and domain.
-
-    Args:
-        example: makes it required (its default is None then): what an error message suggests.
-    """
-    about = Parameter(
-        help, unit, low, high, open_low, words, convert, example is not None, example or ""
-    )
-    return field(default=default, metadata={"parameter": about})
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -150,6 +59,31 @@ class Mechanism(ABC):
             about.check(name, getattr(self, name))
 
     @classmethod
+    def is_ldp(cls) -> bool:
+        """Whether epsilon counts between any two inputs, and not per unit of distance."""
+        return cls.epsilon_unit == "nats"
+
+    @classmethod
+    def is_table(cls) -> bool:
+        """Whether each word has a distribution over the words, and its vector gets no noise."""
+        return cls.family == "table"
+
+    @classmethod
+    def moves_points(cls) -> bool:
+        """Whether noise is added to the word's vector as a whole."""
+        return cls.family == "point"
+
+    @classmethod
+    def is_heavy(cls) -> bool:
+        """Whether its LDP epsilon is found by a search among all pairs of words."""
+        return cls.is_table() and not cls.is_ldp()
+
+    @classmethod
+    def unit_label(cls) -> str:
+        """What epsilon counts, in words."""
+        return "nats" if cls.is_ldp() else "per unit of distance"
+
+    @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """The parameters besides epsilon, in order."""
         return {
@@ -171,12 +105,8 @@ class Mechanism(ABC):
             checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
 
-    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
-        """The same with parameters that name words (lists of weights) turned into row numbers.
-
-        Args:
-            rows: gives the row number of each word; few need it, and it takes time.
-        """
+    def with_vocabulary(self, lists: WordLists) -> Mechanism:
+        """The same with what its parameters name (a list of weights, or counts) for every word."""
         return self
 
     @abstractmethod
@@ -190,6 +120,24 @@ class Mechanism(ABC):
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""
         return None
+
+    def log_density(self, space: MetricSpace) -> Callable[[Floats], Floats]:
+        """Logarithm of the density of the noise at distances, up to a constant: for an observer.
+
+        Of a mechanism without noise, that of Laplace noise with the same epsilon.
+        """
+        spread = self.noise_scale(space)
+        if self.is_ldp() and spread:
+            scale = 2 * spread * spread
+            return lambda distances: -(distances**2) / scale
+        rate = self.epsilon
+        if self.is_ldp():
+            rate *= 2 / max(space.diameter, 1e-300)
+        return lambda distances: -rate * distances
+
+    def unknown_distance(self, space: MetricSpace) -> float | None:
+        """How far ⊥ counts as from every word; None: as far as the centroid of the vocabulary."""
+        return space.diameter / 2 if self.is_table() else None
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """The exact loss of the sampled law where a closed form gives it; see ``certify``."""

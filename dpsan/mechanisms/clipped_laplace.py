@@ -25,30 +25,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import clip_parameter
+from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import independent_laplace
 from dpsan.space.diameters import clipped, l1_diameter
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ClippedLaplace", "clip_parameter"]
-
-
-def clip_parameter() -> Any:
-    """The field ``clip`` of every mechanism on clipped vectors."""
-    return parameter(
-        "auto",
-        "vectors longer than this are shortened to it",
-        convert=float,
-        unit="distance",
-        low=0,
-        open_low=True,
-        words=("auto",),
-    )
+__all__ = ["ClippedLaplace"]
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
-from dpsan.mechanisms.base import Mechanism, Sampler, parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams

@@ -23,36 +23,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, PointSampler
-from dpsan.mechanisms.clipped_laplace import clip_parameter
-from dpsan.mechanisms.gaussian import delta_parameter, noise_certificate
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import gaussian
+from dpsan.mechanisms.sampling.gaussian_noise import GaussianNoise
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
-from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["ClassicalGaussian"]
 
 
 @dataclass(frozen=True)
-class ClassicalGaussian(Mechanism):
+class ClassicalGaussian(GaussianNoise):
     """Gaussian noise with the textbook calibration, nearest word."""
 
     name: ClassVar[str] = "gaussian-classical"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "Gaussian noise by the textbook formula, epsilon <= 1 only"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "DR14 Theorem A.1"
-
-    delta: float = delta_parameter()
-    clip: float | str = clip_parameter()
 
     def mu(self) -> float:
         """Diameter/sigma.  Raises UsageError outside the theorem's domain."""
@@ -73,18 +61,3 @@ class ClassicalGaussian(Mechanism):
             why="the tail of the normal loss beyond epsilon, for epsilon <= 1; delta is exact",
             source=self.source,
         )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """Sigma."""
-        return l2_diameter(*clipped(space, self.clip)) / self.mu()
-
-    def certificate(self, space: MetricSpace) -> Certificate:
-        """From the noise itself."""
-        sensitivity = l2_diameter(*clipped(space, self.clip))
-        return noise_certificate(self.prepare(space), sensitivity, self.epsilon, self.delta)
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler among the clipped words."""
-        moved, radius = clipped(space, self.clip)
-        sigma = l2_diameter(moved, radius) / self.mu()
-        return PointSampler(moved, partial(gaussian, sigma=sigma))

@@ -35,7 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
-from dpsan.mechanisms.base import SCORE_CAP, WEIGHT_ERROR, Mechanism, RowSampler, parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampler
 from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
 from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status

@@ -39,141 +39,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, Sampler, parameter
-from dpsan.privacy.certificate import Certificate, log_ratio, set_certificate
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
+from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "KnnResponse",
-    "SetResponseSampler",
-    "integer_epsilon",
-    "integer_weights",
-    "mean_cosines",
-]
+__all__ = ["KnnResponse", "mean_cosines"]
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""
 _SIZES: Final = (5, 10, 20, 50)
 """Values of K that ``auto`` tries: below 5 the true word is too often kept."""
-_ROOMY: Final = 40.0
-"""Nats: no weight has room for a larger ratio, ln 2^56 = 38.8."""
 _FREQUENT: Final = 4000
 _RARE: Final = 1000
 """Inputs whose cosines are averaged: the most frequent words, and some of the others."""
 _AUTO_FLOPS: Final = 6e11
 """Bound on the work 2·inputs·n·d of ``auto``; fewer inputs are taken beyond it."""
-
-
-def integer_weights(epsilon: float, k: int, m: int) -> tuple[int, int]:
-    """Weights (inside, outside): ln(inside/outside) <= epsilon, k·inside + (m-k)·outside < 2^56.
-
-    The ratio is within 2^-20 of e^epsilon wherever e^epsilon < 2^20; it is never larger.
-    """
-    # ln total <= max(epsilon + ln k, ln m) + ln 2; never negative shifts.
-    bits = (max(epsilon + math.log(max(k, 1)), math.log(m)) + math.log(2)) / math.log(2)
-    shift = max(0, 55 - math.ceil(bits))
-    outside = 1 << shift
-    room = ((1 << 56) - (m - k) * outside) // max(k, 1)
-    # Rounded down, and once more by one part in 2^50: exp() itself may round up.  Whatever epsilon
-    # is, the weight is at most that; ``room`` only makes it less.
-    inside = int(math.exp(min(epsilon, _ROOMY)) * outside * (1 - 2.0**-50))
-    return max(min(inside, room), outside), outside
-
-
-def integer_epsilon(epsilon: float, k: int, m: int) -> float:
-    """The exact loss of the integer weights, rounded up: what is sampled, so what is printed."""
-    inside, outside = integer_weights(epsilon, k, m)
-    return log_ratio(inside, outside) if k else 0.0
-
-
-class SetResponseSampler(Sampler):
-    """Two integer weights: inside a public set of K outputs, and outside it.
-
-    Args:
-        space: the vocabulary.
-        epsilon: LDP epsilon in nats.
-        k: size K of the sets; 0 makes the law uniform.
-        outputs: M, the first M words are outputs.
-    """
-
-    def __init__(self, space: MetricSpace, epsilon: float, k: int, outputs: int) -> None:
-        self.space = space
-        self.k, self.outputs = k, outputs
-        self.inside, self.outside = integer_weights(epsilon, k, outputs)
-        self.total = k * self.inside + (outputs - k) * self.outside
-        self._sets = np.full((space.n, k), -1, dtype=np.int32)
-        if k == 1 and outputs == space.n:
-            self._sets = np.arange(space.n, dtype=np.int32)[:, None]
-        elif space.eager(outputs) and k:
-            self._sets = space.table(f"neighbors-{k}-{outputs}", self._build)["sets"]
-
-    def certificate(self) -> Certificate:
-        """The exact loss of the integer weights, with two words whose sets differ."""
-        pair = None
-        first = np.sort(self.sets(np.zeros(1, dtype=np.int64)))
-        for at in range(0, self.space.n if self.k else 0, 1024):
-            ids = np.arange(at, min(at + 1024, self.space.n))
-            other = np.flatnonzero((np.sort(self.sets(ids)) != first).any(axis=1))
-            if len(other):
-                pair = (0, at + int(other[0]))
-                break
-        return set_certificate(
-            self.inside, self.outside, self.total, self.outputs, pair, self.space.n
-        )
-
-    def _build(self) -> dict[str, NDArray[np.int32]]:
-        sets = np.empty((self.space.n, self.k), dtype=np.int32)
-        for at in range(0, self.space.n, 8192):
-            ids = np.arange(at, min(at + 8192, self.space.n))
-            sets[ids] = self.space.neighbors(ids, self.k, self.outputs)
-        return {"sets": sets}
-
-    def sets(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
-        """S_w of words, shape (m, K), nearest first; computed on demand for large vocabularies."""
-        missing = np.unique(ids[self._sets[ids, 0] < 0]) if self.k else ids[:0]
-        for at in range(0, len(missing), 8192):
-            part = missing[at : at + 8192]
-            self._sets[part] = self.space.neighbors(part, self.k, self.outputs)
-        return self._sets[ids]
-
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
-        """See :class:`Sampler`."""
-        known = ids < self.space.n
-        bounds = np.where(known, np.uint64(self.total), np.uint64(self.outputs))
-        drawn = streams.integers("response", bounds)
-        out = drawn.astype(np.int64)  # ⊥: uniform over the outputs
-        threshold = self.k * self.inside
-        inside = np.flatnonzero(known & (drawn < threshold))
-        place = (drawn[inside] // np.uint64(self.inside)).astype(np.int64)
-        out[inside] = self.sets(ids[inside])[np.arange(len(inside)), place]
-        outside = np.flatnonzero(known & (drawn >= threshold))
-        rank = (drawn[outside] - np.uint64(threshold)) // np.uint64(self.outside)
-        out[outside] = self._outside(ids[outside], rank.astype(np.int64))
-        return out
-
-    def _outside(self, ids: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rank-th output that is not in S_w."""
-        members = np.sort(self.sets(ids), axis=1).astype(np.int64)
-        # The i-th member is skipped iff it is at most rank + i.
-        skipped = (members - np.arange(self.k) <= rank[:, None]).sum(axis=1)
-        return np.asarray(rank + skipped, dtype=np.int64)
-
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See :class:`Sampler`."""
-        out = np.zeros((len(ids), self.space.n))
-        out[:, : self.outputs] = self.outside / self.total
-        unknown = ids == self.space.n
-        out[unknown, : self.outputs] = 1 / self.outputs
-        rows = np.flatnonzero(~unknown)
-        out[rows[:, None], self.sets(ids[rows])] = self.inside / self.total
-        return out
-
-    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See :class:`Sampler`; an output is taken to be in its own set, as the nearest of all."""
-        own = (self.inside if self.k else self.outside) / self.total
-        return np.where(ids < self.outputs, own, 0.0)
 
 
 @dataclass(frozen=True)
@@ -253,9 +136,9 @@ class KnnResponse(Mechanism):
         """See :class:`Mechanism`."""
         return self.prepare(space).certificate()
 
-    def prepare(self, space: MetricSpace) -> SetResponseSampler:
+    def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
         """A two-weight sampler over the neighbour table."""
-        return SetResponseSampler(space, self.epsilon, *self.sizes(space))
+        return SubsetResponseSampler(space, self.epsilon, *self.sizes(space))
 
 
 def mean_cosines(

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.knn_response import SetResponseSampler, integer_epsilon
+from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
@@ -58,8 +58,8 @@ class KRR(Mechanism):
         """See :class:`Mechanism`."""
         return self.prepare(space).certificate()
 
-    def prepare(self, space: MetricSpace) -> SetResponseSampler:
+    def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
         """A two-weight sampler."""
         if space.n < 2:
             raise UsageError("krr needs at least 2 words")
-        return SetResponseSampler(space, self.epsilon, 1, space.n)
+        return SubsetResponseSampler(space, self.epsilon, 1, space.n)

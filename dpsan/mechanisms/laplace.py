@@ -21,46 +21,21 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism, PointSampler
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import multivariate_laplace
-from dpsan.privacy.noise_formulas import radial_std
-from dpsan.space.metric_space import MetricSpace
+from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 
 __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True)
-class Laplace(Mechanism):
+class Laplace(LaplaceNoise):
     """Multivariate Laplace noise, nearest word."""
 
     name: ClassVar[str] = "laplace"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "multivariate Laplace noise, nearest word: the papers' baseline"
-    epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "CMP §3"
-
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """epsilon·d_X and epsilon·diameter LDP."""
-        return Guarantee(
-            status=self.status,
-            epsilon_ldp=self.epsilon * space.diameter,
-            metric="euclidean",
-            epsilon_metric=self.epsilon,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why="density ratio of shifted noise by the triangle inequality; "
-            "the nearest word reads only the noisy point",
-            source=self.source,
-        )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """Standard deviation per coordinate."""
-        return radial_std(space.d, self.epsilon)
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler."""
-        return PointSampler(space, partial(multivariate_laplace, epsilon=self.epsilon))
+    why: ClassVar[str] = (
+        "density ratio of shifted noise by the triangle inequality; "
+        "the nearest word reads only the noisy point"
+    )

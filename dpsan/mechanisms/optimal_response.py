@@ -37,16 +37,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_counts import load_counts
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.optimum import Optimum, optimum
@@ -101,11 +101,11 @@ class OptimalResponse(Mechanism):
         except ValueError:
             return None
 
-    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
+    def with_vocabulary(self, lists: WordLists) -> OptimalResponse:
         """With the counts of a prior that is a file."""
         if self._exponent() is not None:
             return self
-        return replace(self, listed=load_counts(self.prior, rows()))
+        return replace(self, listed=lists.counts(self.prior))
 
     def base(self, space: MetricSpace) -> Base:
         """Outputs, their integer weights, and the mass of near sets.

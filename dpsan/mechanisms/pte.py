@@ -33,7 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import multivariate_laplace
 from dpsan.privacy.noise_formulas import radial_std

@@ -25,17 +25,15 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, PointSampler, nearest, parameter
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 from dpsan.mechanisms.sampling.pivot_ranks import PivotRanks
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import multivariate_laplace
-from dpsan.privacy.noise_formulas import radial_std
+from dpsan.mechanisms.sampling.samplers import nearest
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
@@ -72,15 +70,13 @@ class SoftmaxRanks:
 
 
 @dataclass(frozen=True)
-class RankSoftmax(Mechanism):
+class RankSoftmax(LaplaceNoise):
     """Multivariate Laplace noise, nearest word, then a softmax over its neighbour ranks."""
 
     name: ClassVar[str] = "rank-softmax"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "Laplace noise, then a near word of the nearest word, by rank"
-    epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Curse §7"
+    why: ClassVar[str] = "laplace, followed by a random choice that reads only the noisy point"
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {
         "c": (0.001, 0.002, 0.004, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2, 0.5, 1.0)
     }
@@ -89,26 +85,6 @@ class RankSoftmax(Mechanism):
         0.04, "decay of the law per rank", convert=float, unit="1/epsilon", low=0, open_low=True
     )
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """epsilon·d_X and epsilon·diameter LDP."""
-        return Guarantee(
-            status=self.status,
-            epsilon_ldp=self.epsilon * space.diameter,
-            metric="euclidean",
-            epsilon_metric=self.epsilon,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why="laplace, followed by a random choice that reads only the noisy point",
-            source=self.source,
-        )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
-        return radial_std(space.d, self.epsilon)
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler."""
-        return PointSampler(
-            space,
-            partial(multivariate_laplace, epsilon=self.epsilon),
-            SoftmaxRanks(self.c * self.epsilon),
-        )
+    def projection(self) -> SoftmaxRanks:
+        """By the rank among the neighbours of the nearest word."""
+        return SoftmaxRanks(self.c * self.epsilon)

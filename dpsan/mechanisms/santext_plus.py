@@ -32,9 +32,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import SCORE_CAP, Mechanism, parameter
-from dpsan.mechanisms.exponential import distance_guarantee
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.mechanisms.sampling.distance_scores import distance_guarantee
+from dpsan.mechanisms.sampling.samplers import SCORE_CAP
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams

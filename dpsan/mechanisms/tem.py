@@ -29,9 +29,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.base import SCORE_CAP, Mechanism, parameter
-from dpsan.mechanisms.exponential import DistanceScores, coarse, distance_guarantee
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.mechanisms.sampling.distance_scores import DistanceScores, coarse, distance_guarantee
+from dpsan.mechanisms.sampling.samplers import SCORE_CAP
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace

@@ -35,7 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
-from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for

@@ -45,16 +45,18 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_weights import FREQUENCY, NO_WEIGHTS, load, resolve
-from dpsan.mechanisms.base import Mechanism, Sampler, nearest, parameter
+from dpsan.embeddings.word_lists import WordLists
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.keep_or_noise import PARTS, line_lengths
+from dpsan.mechanisms.sampling.samplers import Sampler, nearest
+from dpsan.mechanisms.sampling.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
 from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
@@ -255,12 +257,10 @@ class TLDP(Mechanism):
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""
 
-    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
+    def with_vocabulary(self, lists: WordLists) -> TLDP:
         """See :class:`Mechanism`."""
-        if self.weights in (FREQUENCY, NO_WEIGHTS):
-            return self
-        values: list[Any] = load(self.weights, rows()).tolist()
-        return replace(self, listed=tuple(values))
+        found: TLDP = with_listed(self, lists)
+        return found
 
     def lattice(self, space: MetricSpace) -> Lattice:
         """The public grid of a vocabulary."""

@@ -47,7 +47,3 @@ class TLDPPaperG(PaperTensor):
     summary: ClassVar[str] = "keep or add Gaussian noise: as published, claim refuted"
     source: ClassVar[str] = "TLDP Algorithm 2"
     noise: ClassVar[Noise] = GAUSSIAN
-
-    def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """See :class:`PaperTensor`."""
-        return self.gaussian_truth(kept, coordinates)

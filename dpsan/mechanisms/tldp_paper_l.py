@@ -47,7 +47,3 @@ class TLDPPaperL(PaperTensor):
     summary: ClassVar[str] = "keep or add Laplace noise: as published, claim refuted"
     source: ClassVar[str] = "TLDP Algorithm 1"
     noise: ClassVar[Noise] = LAPLACE
-
-    def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """See :class:`PaperTensor`."""
-        return self.laplace_truth(kept, coordinates)

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism, PointSampler
-from dpsan.mechanisms.clipped_laplace import clip_parameter
-from dpsan.mechanisms.gaussian import delta_parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
+from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import truncated_laplace
 from dpsan.privacy.noise_formulas import largest_escape, sound_truncation, truncated_laplace_std

@@ -36,8 +36,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, PointSampler, nearest, parameter
-from dpsan.mechanisms.clipped_laplace import clip_parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import clip_parameter, parameter
+from dpsan.mechanisms.sampling.samplers import PointSampler, nearest
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import truncated_laplace
 from dpsan.privacy.noise_formulas import (

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.knn_response import SetResponseSampler
+from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
@@ -71,6 +71,6 @@ class Uniform(Mechanism):
         """See :class:`Mechanism`."""
         return self.prepare(space).certificate()
 
-    def prepare(self, space: MetricSpace) -> SetResponseSampler:
+    def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
         """A sampler with empty sets."""
-        return SetResponseSampler(space, 0.0, 0, space.n)
+        return SubsetResponseSampler(space, 0.0, 0, space.n)

@@ -23,16 +23,13 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, PointSampler, parameter
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import multivariate_laplace
-from dpsan.privacy.noise_formulas import radial_std
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
@@ -58,36 +55,16 @@ class FirstOrSecond:
 
 
 @dataclass(frozen=True)
-class Vickrey(Mechanism):
+class Vickrey(LaplaceNoise):
     """Multivariate Laplace noise, first or second nearest word."""
 
     name: ClassVar[str] = "vickrey"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "Laplace noise, then the first or second nearest word"
-    epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Vickrey Algorithm 1"
+    why: ClassVar[str] = "laplace, followed by a coin that reads only the noisy point"
 
     t: float = parameter(0.75, "weight of the second nearest word", convert=float, low=0, high=1)
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """epsilon·d_X and epsilon·diameter LDP."""
-        return Guarantee(
-            status=self.status,
-            epsilon_ldp=self.epsilon * space.diameter,
-            metric="euclidean",
-            epsilon_metric=self.epsilon,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why="laplace, followed by a coin that reads only the noisy point",
-            source=self.source,
-        )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
-        return radial_std(space.d, self.epsilon)
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler."""
-        return PointSampler(
-            space, partial(multivariate_laplace, epsilon=self.epsilon), FirstOrSecond(self.t)
-        )
+    def projection(self) -> FirstOrSecond:
+        """By the distances of the two nearest words."""
+        return FirstOrSecond(self.t)

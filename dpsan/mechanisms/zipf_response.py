@@ -31,14 +31,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.rank_response import RankResponseSampler
 from dpsan.privacy.certificate import Certificate, rank_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["RankResponseSampler", "ZipfResponse", "rank_weights"]
+__all__ = ["ZipfResponse", "rank_weights"]
 
 
 def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
@@ -55,51 +54,6 @@ def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
     weights = np.maximum(np.ceil(ratios * (1 + 2.0**-40) * 2.0**first), 1.0).astype(np.uint64)
     weights[0] = 1 << first
     return np.minimum.accumulate(weights)
-
-
-class RankResponseSampler(Sampler):
-    """Integer weights by rank, the same for every word: the totals cancel.
-
-    Args:
-        space: the vocabulary.
-        weights: shape (n,), non-increasing.
-        memory: for whole orders and for the nearest words, bytes; see :class:`RankOrders`.
-    """
-
-    batch_words = 1 << 20
-
-    def __init__(self, space: MetricSpace, weights: NDArray[np.uint64], **memory: int) -> None:
-        self.space = space
-        self.weights = weights
-        self.orders = RankOrders(space, **memory)
-        self._cumulative = np.cumsum(weights)
-
-    def order(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
-        """All words by rank from each word, shape (m, n)."""
-        return self.orders.order(ids)
-
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
-        """See :class:`Sampler`."""
-        n = self.space.n
-        bounds = np.where(ids < n, self._cumulative[-1], np.uint64(n))
-        drawn = streams.integers("rank", bounds)
-        out = drawn.astype(np.int64)  # ⊥: uniform over the words
-        known = np.flatnonzero(ids < n)
-        ranks = np.searchsorted(self._cumulative, drawn[known], side="right")
-        out[known] = self.orders.words(ids[known], ranks)
-        return out
-
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See :class:`Sampler`."""
-        out = np.full((len(ids), self.space.n), 1 / self.space.n)
-        known = np.flatnonzero(ids < self.space.n)
-        law = self.weights / self._cumulative[-1]
-        out[known[:, None], self.order(ids[known])] = law
-        return out
-
-    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See :class:`Sampler`; a word is taken to have the first rank from itself."""
-        return np.full(len(ids), float(self.weights[0] / self._cumulative[-1]))
 
 
 @dataclass(frozen=True)

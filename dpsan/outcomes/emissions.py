@@ -46,7 +46,7 @@ class Emissions:
         self._sampler: Sampler = mechanism.prepare(space)
         self._block = max(1, min(512, _CELLS // space.n))
         self.exact = has_distribution(self._sampler)
-        self._density = None if self.exact else _log_density(mechanism, space)
+        self._density = None if self.exact else mechanism.log_density(space)
         unknown = np.full((1, space.n), 1 / space.n)
         if self.exact:
             unknown = distributions(self._sampler, np.array([space.n]))
@@ -119,15 +119,3 @@ class Emissions:
             if progress:
                 progress((at + len(ids)) / n)
         return found
-
-
-def _log_density(mechanism: Mechanism, space: MetricSpace) -> Callable[[Floats], Floats]:
-    """Ln of the noise density at a distance, up to a constant."""
-    spread = mechanism.noise_scale(space)
-    if mechanism.epsilon_unit == "1/distance" or not spread:
-        rate = mechanism.epsilon
-        if mechanism.epsilon_unit != "1/distance":
-            rate *= 2 / max(space.diameter, 1e-300)
-        return lambda distances: -rate * distances
-    scale = 2 * spread * spread
-    return lambda distances: -(distances**2) / scale

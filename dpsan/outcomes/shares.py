@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Sampler
-from dpsan.mechanisms.zipf_response import RankResponseSampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
@@ -92,10 +91,9 @@ class _Tally:
         self.best = np.zeros(n if similar else 0)
 
     def _law(self, block: _Block) -> Floats:
-        if block.order is not None and isinstance(self.sampler, RankResponseSampler):
-            weights = self.sampler.weights
+        if block.order is not None and self.sampler.by_rank is not None:
             law = np.empty(block.order.shape)
-            np.put_along_axis(law, block.order, (weights / weights.sum())[None], axis=1)
+            np.put_along_axis(law, block.order, self.sampler.by_rank.law[None], axis=1)
             return law
         return distributions(self.sampler, block.ids)
 
@@ -140,16 +138,16 @@ def from_laws(
     """
     n = space.n
     tallies = [_Tally(each, len(ids), n, near, similar, draws) for each in samplers]
-    ranked = [each for each in samplers if isinstance(each, RankResponseSampler)][:1]
+    ranked = next((each.by_rank for each in samplers if each.by_rank is not None), None)
     units = unit_vectors(space) if similar else None
     close = close_words(space, ids) if near else None
     size = max(32, int(_CELLS / n) // 32 * 32)
     with ThreadPoolExecutor(THREADS) as pool:
         for at in range(0, len(ids) if tallies else 0, size):
             part, order = ids[at : at + size], None
-            if ranked:  # sorting is the slow part of these laws, and the same for all of them
+            if ranked is not None:  # sorting is the slow part, and the same for all these laws
                 pieces = np.array_split(part, THREADS)
-                order = np.concatenate(list(pool.map(ranked[0].order, pieces)))
+                order = np.concatenate(list(pool.map(ranked.order, pieces)))
             block = _Block(
                 part,
                 slice(at, at + len(part)),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError
 from dpsan.mechanisms.base import Mechanism, Sampler
 from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
@@ -58,7 +59,9 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
     mechanism = given or spec.build()
-    mechanism = mechanism.with_vocabulary(lambda: embeddings.key_to_index).resolved(space)
+    mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index)).resolved(
+        space
+    )
     guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(

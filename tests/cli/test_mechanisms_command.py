@@ -3,7 +3,7 @@ import json
 import pytest
 
 from dpsan.cli.mechanisms import table
-from dpsan.mechanisms import MECHANISMS, mechanisms
+from dpsan.mechanisms import MECHANISMS, list_mechanisms
 
 KEYS = {"name", "status", "epsilon", "delta", "claimed", "true", "source", "parameters"}
 
@@ -26,7 +26,7 @@ def test_list(dpsan):
 
 @pytest.mark.parametrize(("width", "lines_each", "family"), [(80, 2, 1), (120, 1, 0), (200, 1, 1)])
 def test_table_fits_a_terminal(width, lines_each, family):
-    rows = mechanisms()
+    rows = list_mechanisms()
     lines = table(rows, width)
     assert max(map(len, lines)) <= width
     assert len(lines) == 1 + lines_each * len(rows)

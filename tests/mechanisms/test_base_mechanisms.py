@@ -9,10 +9,11 @@ from support import fits, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.base import RowSampler
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.knn_response import KnnResponse, SetResponseSampler, integer_weights
+from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.sampling.samplers import RowSampler
+from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_weights
 from dpsan.privacy.noise import multivariate_laplace, unit_directions
 
 
@@ -115,7 +116,7 @@ def test_knn_response_golden_shares_on_glove(glove):
 
 
 def test_knn_response_outside_draws_every_other_word(space):
-    sampler = SetResponseSampler(space, 0.5, 5, 30)
+    sampler = SubsetResponseSampler(space, 0.5, 5, 30)
     drawn = sampler.sample(np.full(50_000, 40), streams(50_000))  # not itself an output
     observed = np.bincount(drawn, minlength=space.n)
     assert (observed[:30] > 0).all()
@@ -124,9 +125,9 @@ def test_knn_response_outside_draws_every_other_word(space):
 
 
 def test_knn_response_on_demand_is_the_same(space, monkeypatch):
-    eager = SetResponseSampler(space, 2.0, 5, space.n)
+    eager = SubsetResponseSampler(space, 2.0, 5, space.n)
     monkeypatch.setattr(type(space), "eager", lambda self, outputs: False)
-    lazy = SetResponseSampler(space, 2.0, 5, space.n)
+    lazy = SubsetResponseSampler(space, 2.0, 5, space.n)
     ids = np.arange(space.n)
     assert (eager.sample(ids, streams(space.n)) == lazy.sample(ids, streams(space.n))).all()
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import fits, make_embeddings, streams
 
-from dpsan.mechanisms.exponential import DistanceScores, Exponential
+from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.sampling import blocked as blocks
 from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.mechanisms.sampling.distance_scores import DistanceScores
 from dpsan.mechanisms.sampling.samplers import RowSampler
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM

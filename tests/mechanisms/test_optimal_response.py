@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 from support import make_embeddings, streams
 
 from dpsan.embeddings import bundled, load
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
@@ -315,7 +316,7 @@ def test_prior_from_a_file(tmp_path):
     mechanism = OptimalResponse(3.0, prior=str(path))
     with pytest.raises(UsageError, match="needs the vocabulary"):
         mechanism.base(SPACE)
-    ready = mechanism.with_vocabulary(lambda: embeddings.key_to_index)
+    ready = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
     assert ready.listed[3] == 1005
     assert sum(ready.listed) == 1005
     law = ready.prepare(SPACE).probabilities(np.array([3]))[0]
@@ -324,7 +325,7 @@ def test_prior_from_a_file(tmp_path):
     for text in ("word3 1000\n", "word3\t-1\n", "word3\t1.5\n", "word3\t" + "9" * 16 + "\n"):
         path.write_text(text)
         with pytest.raises(InputError):
-            mechanism.with_vocabulary(lambda: embeddings.key_to_index)
+            mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
     with pytest.raises(UsageError):
         OptimalResponse(3.0, prior="5")
     with pytest.raises(UsageError):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support import make_embeddings, streams
 
-from dpsan.mechanisms.base import RowSampler
 from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.sampling.samplers import RowSampler
 from dpsan.space.metric_space import MetricSpace
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from support import make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.word_weights import frequency, load, resolve
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.sampling.keep_or_noise import (
@@ -19,6 +19,7 @@ from dpsan.mechanisms.sampling.keep_or_noise import (
     keep_probability,
     true_delta,
 )
+from dpsan.mechanisms.sampling.word_weights import frequency, resolve
 from dpsan.mechanisms.tldp_paper_g import TLDPPaperG
 from dpsan.mechanisms.tldp_paper_l import TLDPPaperL
 from dpsan.mechanisms.tldp_paper_l_weighted import TLDPPaperLWeighted
@@ -207,14 +208,14 @@ def test_a_line_is_one_tensor(line_space):
 def test_weights_file(tmp_path, embeddings, space):
     path = tmp_path / "weights.tsv"
     path.write_text("word3\t0.5\r\n\nWORD4\t0.25\nsomeone\t0.9\nword3\t.3\n", encoding="utf-8")
-    found = load(path, embeddings.key_to_index)
+    found = WordLists(lambda: embeddings.key_to_index).weights(path)
     assert found[3] == 0.5
     assert found[4] == 0.25
-    assert found.sum() == 0.75
+    assert sum(found) == 0.75
     mechanism = TLDPPaperLWeighted.build(1.0, {"weights": str(path)})
     with pytest.raises(UsageError, match="need the vocabulary"):
         mechanism.guarantee(space)
-    ready = mechanism.with_vocabulary(lambda: embeddings.key_to_index)
+    ready = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
     assert pickle.loads(pickle.dumps(ready)) == ready
     weights = ready.word_weights(space)
     assert weights[3] == weights[space.n] == 0.5
@@ -229,7 +230,7 @@ def test_weights_file_errors_name_file_and_line_only(tmp_path, embeddings, bad):
     path = tmp_path / "weights.tsv"
     path.write_text(f"word1\t0.5\n\n{bad}\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        load(path, embeddings.key_to_index)
+        WordLists(lambda: embeddings.key_to_index).weights(path)
     assert f"{path}:3: " in str(caught.value)
     assert "secretname" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -237,11 +238,11 @@ def test_weights_file_errors_name_file_and_line_only(tmp_path, embeddings, bad):
 
 def test_weights_file_that_cannot_be_read(tmp_path, embeddings):
     with pytest.raises(InputError, match="no such file"):
-        load(tmp_path / "none.tsv", embeddings.key_to_index)
+        WordLists(lambda: embeddings.key_to_index).weights(tmp_path / "none.tsv")
     path = tmp_path / "latin.tsv"
     path.write_bytes(b"caf\xe9\t0.5\n")
     with pytest.raises(InputError, match="not UTF-8"):
-        load(path, embeddings.key_to_index)
+        WordLists(lambda: embeddings.key_to_index).weights(path)
 
 
 def test_frequency_weights():

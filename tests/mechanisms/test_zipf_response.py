@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from support import fits, streams
 
-from dpsan.mechanisms.zipf_response import RankResponseSampler, ZipfResponse, rank_weights
+from dpsan.mechanisms.sampling.rank_response import RankResponseSampler
+from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1, 5, 12, 30, 60, 300])

@@ -218,7 +218,7 @@ def test_only_strings(sanitizer):
 
 
 def test_public_names(embeddings):
-    assert "knn-response" in [each["name"] for each in dpsan.mechanisms()]
+    assert "knn-response" in [each["name"] for each in dpsan.list_mechanisms()]
     assert dpsan.Sanitizer is Sanitizer
     with pytest.raises(AttributeError):
         _ = dpsan.nothing
@@ -239,7 +239,7 @@ def test_repr_of_records_hides_text(sanitizer):
     assert "maria" not in repr(result.records[0])
 
 
-@pytest.mark.parametrize("name", [each["name"] for each in dpsan.mechanisms()])
+@pytest.mark.parametrize("name", [each["name"] for each in dpsan.list_mechanisms()])
 def test_the_draw_that_warms_up_changes_nothing(name, embeddings):
     kind = MECHANISMS[name]
     needed = {each: about.example for each, about in kind.parameters().items() if about.required}

@@ -116,7 +116,8 @@ MUTANTS: Final = [
     Mutant("verify", name, *change)
     for name, change in {
         "the noise is halved": (
-            "mechanisms/laplace.py", "partial(multivariate_laplace, epsilon=self.epsilon)",
+            "mechanisms/sampling/laplace_noise.py",
+            "partial(multivariate_laplace, epsilon=self.epsilon)",
             "partial(multivariate_laplace, epsilon=2 * self.epsilon)",
         ),
         "the true word never comes out": (
@@ -129,7 +130,7 @@ MUTANTS: Final = [
             "state.update(place(record, block))", "state.update(place(0, block))",
         ),
         "twice the epsilon in the weights": (
-            "mechanisms/knn_response.py", "math.exp(min(epsilon, _ROOMY)) * outside",
+            "mechanisms/sampling/subset_response.py", "math.exp(min(epsilon, _ROOMY)) * outside",
             "math.exp(2 * min(epsilon, _ROOMY)) * outside",
         ),
         "scores are not halved": (
@@ -138,7 +139,7 @@ MUTANTS: Final = [
             "return DistanceSampler(space, DistanceScores(space, 1.5 * self.epsilon))",
         ),
         "half of the Gaussian noise": (
-            "mechanisms/gaussian.py", "partial(gaussian, sigma=sigma)",
+            "mechanisms/sampling/gaussian_noise.py", "partial(gaussian, sigma=sigma)",
             "partial(gaussian, sigma=sigma / 2)",
         ),
         "unknown words are copied": (

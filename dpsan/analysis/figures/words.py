@@ -89,11 +89,10 @@ def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("probability of the output (orange: the word itself)", fontsize=8)
     ldp = "none" if each.epsilon_ldp is None else f"{each.epsilon_ldp:.4g}"
-    unit = "nats" if each.mechanism.epsilon_unit == "nats" else "per unit of distance"
     how = "exact law" if each.exact else f"{each.draws:,} draws, 99 % intervals"
     axes.set_title(
         f"{_short(each.word)} → {each.mechanism.name}\n"
-        f"epsilon {each.mechanism.epsilon:.4g} {unit}, LDP epsilon {ldp}\n"
+        f"epsilon {each.mechanism.epsilon:.4g} {each.mechanism.unit_label()}, LDP epsilon {ldp}\n"
         f"unchanged {each.unchanged.value:.3f}; {how}",
         fontsize=8,
         loc="left",

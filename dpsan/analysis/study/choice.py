@@ -76,7 +76,7 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
         UsageError: wrong parameters.
     """
     mechanism, _ = draft.anywhere(space)
-    if mechanism.family == "table" and mechanism.epsilon_unit == "nats":
+    if mechanism.is_table() and mechanism.is_ldp():
         return _NATS
     outputs = Outputs(space, mechanism)
     ids = outputs.words(_FEW)

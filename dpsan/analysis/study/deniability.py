@@ -184,21 +184,22 @@ def _panels(
         "distinct": ("S_w", f"distinct outputs in {draws:,} draws", None),
     }
     panels = []
-    for unit in dict.fromkeys(each.kind.epsilon_unit for each in drafts):
+    for ldp in dict.fromkeys(each.kind.is_ldp() for each in drafts):
+        kinds = {label(each): each.kind for each in drafts if each.kind.is_ldp() == ldp}
+        unit = next(iter(kinds.values())).unit_label()
         for name, (short, text, limits) in texts.items():
             lines = [
                 _line(text_of, group, "epsilon", name)
                 for text_of, group in own.items()
-                if group[0]["epsilon_unit"] == unit
+                if text_of in kinds
             ]
-            per = "per unit of distance" if unit == "1/distance" else unit
             panels.append(
                 Panel(
                     f"{short} against epsilon",
-                    f"epsilon ({per})",
+                    f"epsilon ({unit})",
                     f"{short}: {text}",
                     tuple(lines),
-                    log_x=unit != "nats",
+                    log_x=not ldp,
                     y_limits=limits,
                 )
             )

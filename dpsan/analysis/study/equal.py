@@ -74,7 +74,7 @@ def at_equal_loss(
 
 def _guess(draft: Draft, space: MetricSpace, wanted: float, last: Equal | None) -> float | None:
     """Where the loss of the worst pair at a nearby epsilon is just below ``wanted``."""
-    if draft.kind.epsilon_unit == "nats" or draft.kind.family != "table":
+    if not draft.kind.is_heavy():
         return None
     near = last.mechanism if last else draft.at(wanted * per_nat(draft, space))
     certificate = near.certificate(space)
@@ -109,10 +109,7 @@ def at_equal_losses(
     Raises:
         UsageError: none reaches any.
     """
-    work = [
-        _HEAVY if each.kind.family == "table" and each.kind.epsilon_unit != "nats" else 1
-        for each in drafts
-    ]
+    work = [_HEAVY if each.kind.is_heavy() else 1 for each in drafts]
     done, stop = [0] * len(drafts), Event()
 
     def search(place: int) -> tuple[list[Equal], list[str], UsageError | None]:

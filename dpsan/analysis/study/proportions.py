@@ -165,7 +165,6 @@ def _panel(draft: Draft, rows: Sequence[Mapping[str, Any]]) -> Panel:
         "distant": "distant words",
     }
     x = tuple(row["epsilon"] for row in rows)
-    unit = draft.kind.epsilon_unit
     series = []
     for name, text in names.items():
         y, low, high = (tuple(row[f"{name}{end}"] for row in rows) for end in ("", "_low", "_high"))
@@ -173,9 +172,9 @@ def _panel(draft: Draft, rows: Sequence[Mapping[str, Any]]) -> Panel:
         series.append(Series(text, x, y, None if exact else low, None if exact else high))
     return Panel(
         title=label(draft),
-        x_label=f"epsilon ({'per unit of distance' if unit == '1/distance' else unit})",
+        x_label=f"epsilon ({draft.kind.unit_label()})",
         y_label="share of outputs",
         series=tuple(series),
-        log_x=unit != "nats" or max(x) > 100,
+        log_x=not draft.kind.is_ldp() or max(x) > 100,
         y_limits=(0.0, 1.0),
     )

@@ -5,7 +5,7 @@ standard deviation per coordinate is compared.  Without a vocabulary lengths are
 clipping radius C and every sensitivity has its fallback value: 2·C in L2, 2·sqrt(d)·C in L1.  Two
 opposite words on the main diagonal have exactly these.
 
-Knows mechanisms by their family and unit.  Must not know their formulas.
+Knows mechanisms by their noise.  Must not know their formulas.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         # All mechanisms see the clipped words, also those that do not clip by themselves.
         space = None if space is None else clipped(space, fixed["clip"])[0]
     chosen = tuple(asked.mechanisms) or tuple(
-        Draft(kind) for kind in MECHANISMS.values() if kind.family == "point"
+        Draft(kind) for kind in MECHANISMS.values() if kind.moves_points()
     )
     values = tuple(asked.epsilons) or _EPSILONS
     rows, panels, notes = list[dict[str, Any]](), list[Panel](), dict[str, None]()
@@ -219,8 +219,7 @@ def _scales(
 
 def _scale(draft: Draft, space: MetricSpace, wanted: float) -> tuple[Mechanism, float | None]:
     """The mechanism at an LDP epsilon and its noise; at its own epsilon where that is in nats."""
-    nats = draft.kind.epsilon_unit == "nats"
-    mechanism = draft.at(wanted if nats else epsilon_for_ldp(draft, space, wanted))
+    mechanism = draft.at(wanted if draft.kind.is_ldp() else epsilon_for_ldp(draft, space, wanted))
     return mechanism, mechanism.noise_scale(space)
 
 

@@ -143,7 +143,7 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
     unknown = rows == space.n
     # ⊥ is the centroid for mechanisms that add noise to points; for laws over the vocabulary it
     # counts as half a diameter from every word.
-    table = sanitizer.mechanism.family == "table"
+    apart = sanitizer.mechanism.unknown_distance(space)
 
     def allowed(x: int, y: int) -> float:
         if claim.metric != "euclidean":
@@ -151,8 +151,8 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
         if rows[x] == rows[y]:
             return 0.0
         distance = float(np.linalg.norm(points[x] - points[y]))
-        if table and unknown[x] != unknown[y]:
-            distance = space.diameter / 2
+        if apart is not None and unknown[x] != unknown[y]:
+            distance = apart
         if guarantee.status is Status.PROVED:
             return guarantee.epsilon(distance)
         return claim.epsilon * distance

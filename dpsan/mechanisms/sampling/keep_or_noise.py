@@ -12,17 +12,19 @@ also where q depends on the word (weights).
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_weights import FREQUENCY, NO_WEIGHTS, load, resolve
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, Sampler, nearest, parameter
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.samplers import Sampler, nearest
+from dpsan.mechanisms.sampling.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
 from dpsan.privacy.grid import laplace_delta
 from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
 from dpsan.privacy.noise import gaussian, independent_laplace
@@ -63,6 +65,8 @@ class Noise(NamedTuple):
     draw: Callable[[Streams, int, float], Floats]
     delta: Callable[[float, int], float]
     """(claimed epsilon, I) -> delta of the noise alone at that epsilon, all shifts Delta."""
+    bounded: bool
+    """Whether I densities differ by at most e^(I epsilon); no finite epsilon holds otherwise."""
 
 
 def _laplace_scale(range_: float, epsilon: float) -> float:
@@ -82,8 +86,12 @@ def _gaussian_delta(epsilon: float, coordinates: int) -> float:
     return gaussian_delta(epsilon, math.sqrt(2 * epsilon * coordinates))
 
 
-LAPLACE: Final = Noise(_laplace_scale, 2.0, math.sqrt(2), independent_laplace, _laplace_delta)
-GAUSSIAN: Final = Noise(_gaussian_scale, math.sqrt(2 * math.pi), 1.0, gaussian, _gaussian_delta)
+LAPLACE: Final = Noise(
+    _laplace_scale, 2.0, math.sqrt(2), independent_laplace, _laplace_delta, bounded=True
+)
+GAUSSIAN: Final = Noise(
+    _gaussian_scale, math.sqrt(2 * math.pi), 1.0, gaussian, _gaussian_delta, bounded=False
+)
 
 
 def keep_probability(noise: Noise, epsilon: float, range_: float, coordinates: int) -> float:
@@ -216,9 +224,11 @@ class PaperTensor(Mechanism):
         """Weight w of each input, shape (n + 1,): kept with p(1-w)."""
         return np.zeros(space.n + 1)
 
-    @abstractmethod
     def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
         """A true (epsilon, delta) of a tensor with this largest probability to keep."""
+        if self.noise.bounded:
+            return coordinates * self.epsilon, atoms(kept, coordinates)
+        return self.epsilon, true_delta(self.noise, self.epsilon, kept, coordinates)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """The truth for one word.
@@ -267,14 +277,6 @@ class PaperTensor(Mechanism):
         """A tensor sampler."""
         return TensorSampler(space, self)
 
-    def laplace_truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """(I·epsilon, 1-(1-q)^I): the noise densities differ by at most e^(I epsilon)."""
-        return coordinates * self.epsilon, atoms(kept, coordinates)
-
-    def gaussian_truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """The claimed epsilon with its exact delta: Gaussian loss is unbounded."""
-        return self.epsilon, true_delta(self.noise, self.epsilon, kept, coordinates)
-
 
 @dataclass(frozen=True)
 class WeightedTensor(PaperTensor):
@@ -288,12 +290,10 @@ class WeightedTensor(PaperTensor):
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""
 
-    def with_vocabulary(self, rows: Callable[[], Mapping[str, int]]) -> Mechanism:
+    def with_vocabulary(self, lists: WordLists) -> WeightedTensor:
         """See :class:`Mechanism`."""
-        if self.weights in (FREQUENCY, NO_WEIGHTS):
-            return self
-        values: list[Any] = load(self.weights, rows()).tolist()
-        return replace(self, listed=tuple(values))
+        found: WeightedTensor = with_listed(self, lists)
+        return found
 
     def word_weights(self, space: MetricSpace) -> Floats:
         """See :class:`PaperTensor`."""

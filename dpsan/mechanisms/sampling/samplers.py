@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,24 @@ __all__ = [
     "ROW_BYTES",
     "SCORE_CAP",
     "WEIGHT_ERROR",
+    "ByRank",
     "PointSampler",
+    "Projection",
     "RowSampler",
     "Sampler",
     "nearest",
 ]
 
 Ids = NDArray[np.int64]
+
+
+class ByRank(NamedTuple):
+    """Probabilities that are the same for every word but for the order of the outputs."""
+
+    law: NDArray[np.float64]
+    """Of each rank, shape (n,)."""
+    order: Callable[[Ids], NDArray[np.int32]]
+    """All words by rank from each word: (m,) -> (m, n)."""
 
 
 class Sampler(ABC):
@@ -54,6 +65,11 @@ class Sampler(ABC):
 
     def probabilities(self, ids: Ids) -> NDArray[np.float64] | None:
         """The exact law of each input as a matrix (m, n), or None where none is known."""
+        return None
+
+    @property
+    def by_rank(self) -> ByRank | None:
+        """Where a probability depends on the rank of the output alone."""
         return None
 
     def unchanged(self, ids: Ids) -> NDArray[np.float64] | None:

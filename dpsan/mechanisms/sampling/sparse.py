@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import SCORE_CAP, RowSampler
+from dpsan.mechanisms.sampling.samplers import SCORE_CAP, RowSampler
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["NearRows", "SparseRowSampler"]

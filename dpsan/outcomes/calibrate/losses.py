@@ -83,7 +83,7 @@ class _Losses:
 
     def guess(self, wanted: float) -> float:
         """An epsilon at which the loss is about as wanted: found without a certificate."""
-        if self.draft.kind.epsilon_unit == "nats" or self.target is Target.EPSILON_METRIC:
+        if self.draft.kind.is_ldp() or self.target is Target.EPSILON_METRIC:
             return wanted
         start = wanted * per_nat(self.draft, self.space)
         if self.space.n <= MATRIX_WORDS:  # certificates take no time

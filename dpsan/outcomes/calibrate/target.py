@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space.metric_space import MetricSpace
@@ -38,7 +39,7 @@ class Draft:
     def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
         """The mechanism at an epsilon, with more parameters.  Raises UsageError."""
         mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
-        return mechanism.with_vocabulary(lambda: self.key_to_index)
+        return mechanism.with_vocabulary(WordLists(lambda: self.key_to_index))
 
     def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
         """The mechanism at the first of :data:`STARTS` where it is defined, and its LDP epsilon.

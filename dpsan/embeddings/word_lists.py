@@ -1,0 +1,96 @@
+"""Public lists of words from a file: a number for each word, weight or count.
+
+Knows the files' grammar (word TAB number, one a line, blank lines left out; UTF-8) and row numbers.
+Listed words that the vocabulary lacks are left out.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
+from dpsan.text.tokens import lookup_keys
+
+__all__ = ["WordLists"]
+
+
+class WordLists:
+    """Reads lists of words for one vocabulary.
+
+    Args:
+        rows: gives the row number of each word; called when a list is read, as it takes time.
+    """
+
+    def __init__(self, rows: Callable[[], Mapping[str, int]]) -> None:
+        self._rows = rows
+
+    def weights(self, path: Path | str) -> tuple[float, ...]:
+        """Weights of all n words; words that are not listed have 0.
+
+        Two spellings of one word give the larger weight.
+
+        Raises:
+            InputError: missing, not UTF-8, or a line that is not "word TAB weight in [0, 1)"; names
+                file and line only.
+        """
+        rows = self._rows()
+        out = [0.0] * len(rows)
+        for number, word, value in _entries(Path(path), "weight"):
+            weight = _weight(value)
+            if weight is None:
+                raise InputError(path, "the weight must be a number >= 0 and < 1", line=number)
+            row = _row(rows, word)
+            if row is not None:
+                out[row] = max(out[row], weight)
+        return tuple(out)
+
+    def counts(self, path: Path | str) -> tuple[int, ...]:
+        """Counts of all n words; words that are not listed have 0, spellings of one word add up.
+
+        Raises:
+            InputError: missing, not UTF-8, or a line that is not "word TAB count"; names file and
+                line only.
+        """
+        rows = self._rows()
+        out = [0] * len(rows)
+        for number, word, value in _entries(Path(path), "count"):
+            digits = value.strip()
+            if not (digits.isascii() and digits.isdigit()):
+                raise InputError(path, "needs a word, a tab and a count", line=number)
+            if len(digits) > 15:
+                raise InputError(path, "the count must be below 10^15", line=number)
+            row = _row(rows, word)
+            if row is not None:
+                out[row] += int(digits)
+        return tuple(out)
+
+
+def _entries(path: Path, what: str) -> Iterator[tuple[int, str, str]]:
+    """Line number, word and number of each line."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        why = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
+        raise InputError(path, str(why)) from None
+    except UnicodeDecodeError:
+        raise InputError(path, "not UTF-8") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            word, tab, value = line.rstrip("\r").rpartition("\t")
+            if not tab or not word.strip():
+                raise InputError(path, f"needs a word, a tab and a {what}", line=number)
+            yield number, word.strip(), value
+
+
+def _row(rows: Mapping[str, int], word: str) -> int | None:
+    return next((rows[key] for key in lookup_keys(word) if key in rows), None)
+
+
+def _weight(text: str) -> float | None:
+    try:
+        weight = float(text)
+    except ValueError:
+        return None
+    return weight if 0 <= weight < 1 else None

@@ -1,0 +1,120 @@
+"""A parameter of a mechanism: its documentation, its domain, and the fields that several share.
+
+Knows numbers and words.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpsan.errors import Hint, UsageError
+
+__all__ = ["Parameter", "clip_parameter", "delta_parameter", "parameter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What is known of a parameter: for help texts and for checking."""
+
+    help: str
+    unit: str
+    low: float
+    high: float
+    open_low: bool
+    words: tuple[str, ...]
+    convert: Callable[[str], Any]
+    required: bool = False
+    """No default: a decision of the user's, such as delta."""
+    example: str = ""
+
+    def domain(self) -> str:
+        """The domain in words."""
+        named = " or ".join(f"'{word}'" for word in self.words)
+        if self.convert is str:
+            return named or "a name"
+        kind = "a whole number" if self.convert is int else "a number"
+        low = f"{'>' if self.open_low else '>='} {self.low:g}" if self.low > -math.inf else ""
+        high = f"<= {self.high:g}" if self.high < math.inf else ""
+        return " or ".join(filter(None, [" ".join(filter(None, [kind, low, high])), named]))
+
+    def check(self, name: str, value: object) -> None:
+        """Raise UsageError if the value is missing or outside the domain."""
+        if value is None and self.required:
+            hint = Hint(
+                f"such as parameters={{{name!r}: {self.example}}}",
+                f"such as -p {name}={self.example}",
+            )
+            raise UsageError(f"parameter {name} is required", hint)
+        if isinstance(value, str):
+            good = value in self.words or (self.convert is str and not self.words)
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+            good = False
+        else:
+            good = self.convert is not str and math.isfinite(value)
+            good = good and (isinstance(value, int) or self.convert is float)
+            good = good and self.low <= value <= self.high
+            good = good and not (self.open_low and value == self.low)
+        if not good:
+            raise UsageError(f"{name} must be {self.domain()} (got {value})")
+
+    def parse(self, name: str, text: str) -> Any:
+        """The value that a command line means; raises UsageError."""
+        if text in self.words:
+            return text
+        try:
+            return self.convert(text)
+        except ValueError:
+            raise UsageError(f"{name} must be {self.domain()} (got {text})") from None
+
+
+def parameter(
+    default: Any,
+    help: str,  # noqa: A002 - the word every argument parser uses
+    *,
+    convert: Callable[[str], Any],
+    unit: str = "",
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    words: tuple[str, ...] = (),
+    example: str | None = None,
+) -> Any:
+    """A field of a mechanism with its documentation and domain.
+
+    Args:
+        example: makes it required (its default is None then): what an error message suggests.
+    """
+    about = Parameter(
+        help, unit, low, high, open_low, words, convert, example is not None, example or ""
+    )
+    return field(default=default, metadata={"parameter": about})
+
+
+def clip_parameter() -> Any:
+    """The field ``clip`` of mechanisms on clipped vectors."""
+    return parameter(
+        "auto",
+        "vectors longer than this are shortened to it",
+        convert=float,
+        unit="distance",
+        low=0,
+        open_low=True,
+        words=("auto",),
+    )
+
+
+def delta_parameter() -> Any:
+    """The field ``delta`` of mechanisms that need one: a decision of the user's."""
+    return parameter(
+        None,
+        "probability that the loss may exceed epsilon",
+        convert=float,
+        unit="probability",
+        low=0,
+        high=0.5,
+        open_low=True,
+        example="1e-6",
+    )

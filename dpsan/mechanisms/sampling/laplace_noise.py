@@ -1,0 +1,55 @@
+"""Multivariate Laplace noise on the word's vector: what every mechanism of that noise shares.
+
+Knows the noise and its guarantee.  Must not know what is done with the noisy point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import PointSampler, Projection, nearest
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import multivariate_laplace
+from dpsan.privacy.noise_formulas import radial_std
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["LaplaceNoise"]
+
+
+@dataclass(frozen=True)
+class LaplaceNoise(Mechanism):
+    """Noise with a density proportional to exp(-epsilon·|z|); the rest is post-processing."""
+
+    family: ClassVar[str] = "point"
+    status: ClassVar[Status] = Status.PROVED
+    epsilon_unit: ClassVar[str] = "1/distance"
+    why: ClassVar[str]
+    """Of the guarantee."""
+
+    def projection(self) -> Projection:
+        """What makes a word of a noisy point."""
+        return nearest
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """epsilon·d_X and epsilon·diameter LDP."""
+        return Guarantee(
+            status=self.status,
+            epsilon_ldp=self.epsilon * space.diameter,
+            metric="euclidean",
+            epsilon_metric=self.epsilon,
+            claimed=Claim(self.epsilon, metric="euclidean"),
+            why=self.why,
+            source=self.source,
+        )
+
+    def noise_scale(self, space: MetricSpace) -> float:
+        """Standard deviation per coordinate."""
+        return radial_std(space.d, self.epsilon)
+
+    def prepare(self, space: MetricSpace) -> PointSampler:
+        """A point sampler."""
+        noise = partial(multivariate_laplace, epsilon=self.epsilon)
+        return PointSampler(space, noise, self.projection())
