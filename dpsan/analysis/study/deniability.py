@@ -17,10 +17,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.base import Asked, Panel, Result
 from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
 from dpsan.analysis.study.sample import (
     at_least,
+    line,
     mean_of_words,
     random_words,
     share_of_draws,
@@ -187,7 +188,7 @@ def _panels(
     for unit in dict.fromkeys(each.kind.epsilon_unit for each in drafts):
         for name, (short, text, limits) in texts.items():
             lines = [
-                _line(text_of, group, "epsilon", name)
+                line(text_of, group, "epsilon", name)
                 for text_of, group in own.items()
                 if group[0]["epsilon_unit"] == unit
             ]
@@ -207,14 +208,7 @@ def _panels(
             "S_w against N_w",
             "N_w: probability unchanged",
             f"S_w: {texts['distinct'][1]}",
-            tuple(_line(name, group, "unchanged", "distinct") for name, group in own.items()),
+            tuple(line(name, group, "unchanged", "distinct") for name, group in own.items()),
         )
     )
     return tuple(panels)
-
-
-def _line(name: str, rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Series:
-    across = tuple(row[x] for row in rows)
-    up, low, high = (tuple(row[f"{y}{end}"] for row in rows) for end in ("", "_low", "_high"))
-    exact = low == high
-    return Series(name, across, up, None if exact else low, None if exact else high)

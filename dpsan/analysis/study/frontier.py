@@ -18,6 +18,7 @@ from dpsan.analysis.study.choice import label, parameters
 from dpsan.analysis.study.equal import Equal, at_equal_losses
 from dpsan.analysis.study.sample import (
     at_least,
+    line,
     mean_of_words,
     random_words,
     spread,
@@ -213,20 +214,9 @@ def _row(
 
 
 def _panels(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
-
     def lines(x: str, y: str, which: Sequence[Mapping[str, Any]]) -> tuple[Series, ...]:
-        out = []
-        for name in names:
-            group = [row for row in which if row["mechanism"] == name]
-            values, low, high = (
-                tuple(row[f"{y}{end}"] for row in group) for end in ("", "_low", "_high")
-            )
-            sure = low == high
-            across = tuple(row[x] for row in group)
-            if group:
-                limits = (None, None) if sure else (low, high)
-                out.append(Series(name, across, values, *limits))
-        return tuple(out)
+        groups = ((name, [row for row in which if row["mechanism"] == name]) for name in names)
+        return tuple(line(name, group, x, y) for name, group in groups if group)
 
     nats, close = "certified LDP epsilon (nats)", "share of outputs of rank 1 to 100"
     bayes = "success of the optimal adversary"

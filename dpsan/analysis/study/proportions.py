@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.base import Asked, Panel, Result
 from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
 from dpsan.analysis.study.sample import (
     at_least,
+    line,
     mean_of_words,
     random_words,
     spread,
@@ -166,16 +167,11 @@ def _panel(draft: Draft, rows: Sequence[Mapping[str, Any]]) -> Panel:
     }
     x = tuple(row["epsilon"] for row in rows)
     unit = draft.kind.epsilon_unit
-    series = []
-    for name, text in names.items():
-        y, low, high = (tuple(row[f"{name}{end}"] for row in rows) for end in ("", "_low", "_high"))
-        exact = low == high
-        series.append(Series(text, x, y, None if exact else low, None if exact else high))
     return Panel(
         title=label(draft),
         x_label=f"epsilon ({'per unit of distance' if unit == '1/distance' else unit})",
         y_label="share of outputs",
-        series=tuple(series),
+        series=tuple(line(text, rows, "epsilon", name) for name, text in names.items()),
         log_x=unit != "nats" or max(x) > 100,
         y_limits=(0.0, 1.0),
     )
