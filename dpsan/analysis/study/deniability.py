@@ -77,13 +77,13 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     rows: list[Mapping[str, Any]] = []
     notes: list[str] = []
     for at, draft in enumerate(drafts):
-        told = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
         grid = asked.epsilons or telling_epsilons(draft, space, _STEPS)
-        told(0.05)
+        progress(0.05)
         found, skipped = defined(draft, space, grid)
         notes += skipped
         samplers = [each.prepare(space) for each in found]
-        rest = part_of(told, 0.05, 1.0)
+        rest = part_of(progress, 0.05, 1.0)
         exact = has_distribution(samplers[0])
         many = (_WORDS if exact else _DRAWN_WORDS) if asked.words is None else asked.words
         ids = random_words(space.n, many, key)

@@ -70,15 +70,15 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     rows: list[Mapping[str, Any]] = []
     panels, notes = [], []
     for at, draft in enumerate(drafts):
-        told = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
         grid = asked.epsilons or telling_epsilons(draft, space)
-        told(0.05)
+        progress(0.05)
         defined_ones, skipped = defined(draft, space, grid)
         notes += skipped
         samplers = [each.prepare(space) for each in defined_ones]
         own: list[Mapping[str, Any]] = []
         if has_distribution(samplers[0]):
-            rest = part_of(told, 0.05, 1.0)
+            rest = part_of(progress, 0.05, 1.0)
             for each, out in zip(
                 defined_ones, from_laws(space, ids, samplers, progress=rest), strict=True
             ):
@@ -92,7 +92,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             drawn = drawn or Draws(space, count, key)
             for step, (each, sampler) in enumerate(zip(defined_ones, samplers, strict=True)):
                 rest = part_of(
-                    told,
+                    progress,
                     0.05 + 0.95 * step / len(samplers),
                     0.05 + 0.95 * (step + 1) / len(samplers),
                 )
