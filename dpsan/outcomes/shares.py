@@ -1,10 +1,10 @@
-"""What comes out for many words under many laws: one pass, a block of words at a time.
+"""What comes out for many words under many mechanisms: one pass, a block of words at a time.
 
 Knows samplers, ranks and cosines.  Must not know how mechanisms are named or epsilon is chosen.
 
-Every law is a matrix (words, n) that exists for one block only; neighbours, cosines and orders of
-a block are shared by all laws.  Laws are independent, so threads take them side by side; each is
-summed by itself, so the result does not depend on the number of threads.
+The output distributions of a block of words are a matrix (words, n), which exists for that block
+only; all mechanisms share the neighbours, cosines and orders of the block.  Threads take mechanisms
+side by side; each is summed by itself, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _CELLS: Final = 2e6
-"""Size of a block of a law."""
+"""Probabilities of a block of words."""
 THREADS: Final = min(4, os.cpu_count() or 1)
 """Laws, or certificates, that are worked on side by side."""
 _BATCH: Final = 1024
 
 
 def part_of(progress: Progress | None, first: float, last: float) -> Progress:
-    """Progress of a part of the work, which is told its own share."""
+    """Progress of a part of the work, which reports its own share."""
 
-    def told(share: float) -> None:
+    def tell(share: float) -> None:
         if progress:
             progress(min(first + (last - first) * share, 1.0))
 
-    return told
+    return tell
 
 
-# -- from laws -----------------------------------------------------------------------------------
+# -- from distributions ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Figures of one law, each (m,) for the m words that were asked for."""
+    """Figures of one mechanism, each (m,) for the m words that were asked for."""
 
     unchanged: Floats
     """N_w = P(w -> w)."""
@@ -69,7 +69,7 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class _Block:
-    """A block of words, and what all laws need of them."""
+    """A block of words, and what all mechanisms need of them."""
 
     ids: Ids
     place: slice
@@ -79,7 +79,7 @@ class _Block:
 
 
 class _Tally:
-    """The figures of one law, block by block."""
+    """The figures of one mechanism, block by block."""
 
     def __init__(
         self, sampler: Sampler, m: int, n: int, near: bool, similar: bool, draws: int
@@ -125,16 +125,16 @@ def from_laws(
     draws: int = 0,
     progress: Progress | None = None,
 ) -> list[Outcomes]:
-    """The figures of words under laws, exactly.
+    """The figures of words under known distributions, exactly.
 
     Args:
         space: the vocabulary.
         ids: words (m,), not ⊥.
-        samplers: of laws that are known, all different objects.
+        samplers: of known distributions, all different objects.
         near: compute the probability of ranks 1 ... 100.
         similar: compute cosines and the best input of each output.
         draws: number of draws that S_w is for; 0: leave it out.
-        progress: told the share done after every block.
+        progress: called with the share done after every block.
     """
     n = space.n
     tallies = [_Tally(each, len(ids), n, near, similar, draws) for each in samplers]
@@ -145,7 +145,7 @@ def from_laws(
     with ThreadPoolExecutor(THREADS) as pool:
         for at in range(0, len(ids) if tallies else 0, size):
             part, order = ids[at : at + size], None
-            if ranked is not None:  # sorting is the slow part, and the same for all these laws
+            if ranked is not None:  # sorting is the slow part, and the same for all of these
                 pieces = np.array_split(part, THREADS)
                 order = np.concatenate(list(pool.map(ranked.order, pieces)))
             block = _Block(

@@ -170,6 +170,12 @@ def test_bigrams_by_hand(cycle):
     assert before[13, 0] == 1 or before[13, 0] == 2
 
 
+def test_public_text_without_words_says_nothing_of_pairs(cycle):
+    model = learn(["", " ... "], cycle[1])
+    assert np.allclose(np.exp(model.log(np.arange(12)[:, None], np.arange(12))), 1 / 12)
+    assert (model.neighbours(2)[0] == -1).all()
+
+
 def test_context_reads_what_one_word_cannot(cycle):
     space, vocabulary, inputs, lines = cycle
     mechanism = MECHANISMS["krr"].build(2.5, {})

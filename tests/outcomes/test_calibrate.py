@@ -455,5 +455,5 @@ def test_the_guess_is_a_lower_bound_close_to_the_certificate():
     for epsilon in (0.2, 0.5, 1.0, 2.0):
         loss = certify(draft.at(epsilon), space).epsilon_ldp
         assert 0.97 * loss <= among(epsilon) <= loss
-    with pytest.raises(UsageError, match="law is not known"):
+    with pytest.raises(UsageError, match="distribution is not known"):
         ExtremeWords(Draft(MECHANISMS["laplace"]), space, 0.5)(1.0)

@@ -183,7 +183,7 @@ def evaluate(
         embeddings: those that were used for rewriting.
         space: of the same.
         scores: compute ROUGE and BLEU, which need an extra.
-        progress: told the share of the work done, 0 ... 1.
+        progress: called with the share of the work done, 0 ... 1.
 
     Raises:
         InputError: a file cannot be read, or does not fit the others.
@@ -199,7 +199,7 @@ def evaluate(
         table = spans.locate(question.spans, found, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
     read = _LEARNT if question.public else _READ
-    public = _told(question.public, lambda share: progress(_READ + (read - _READ) * share))
+    public = _public_lines(question.public, lambda share: progress(_READ + (read - _READ) * share))
     result = attacks(
         pairs,
         vocabulary,
@@ -250,15 +250,15 @@ def _lines(paths: Sequence[Path]) -> Iterator[str]:
             yield record.strings[0]
 
 
-def _told(paths: Sequence[Path], progress: Progress) -> Iterator[str]:
+def _public_lines(paths: Sequence[Path], progress: Progress) -> Iterator[str]:
     """The lines of public text, and the share of its bytes that has been taken, about."""
     size = sum(path.stat().st_size for path in paths if path.is_file())
-    taken = told = 0
+    taken = reported = 0
     for line in _lines(paths):
         yield line
         taken += len(line) + 1
-        if taken - told >= _CHARACTERS:
-            told = taken
+        if taken - reported >= _CHARACTERS:
+            reported = taken
             progress(min(taken / max(size, 1), 1.0))
 
 

@@ -77,7 +77,7 @@ def attacks(
         space: of the same words.
         mechanism: resolved; None makes ``verbatim`` the only attack.
         public: lines of public text; None leaves out ``context``.
-        progress: told the share done.
+        progress: called with the share done.
     """
     verbatim = _attack(pairs, "verbatim", "the output itself", pairs.same)
     if mechanism is None:
@@ -98,12 +98,12 @@ def attacks(
         1 if model is None else BEST,
         lambda share: progress(0.2 + 0.3 * share),
     )
-    told = pairs.outputs >= 0
-    places = np.searchsorted(seen, pairs.outputs[told])
+    readable = pairs.outputs >= 0
+    places = np.searchsorted(seen, pairs.outputs[readable])
     readers = []
     for name, each in zip(priors, found, strict=True):
         guesses = np.full(len(pairs.outputs), -1, dtype=np.int64)
-        guesses[told] = each.guesses()[places]
+        guesses[readable] = each.guesses()[places]
         right = _right(pairs, vocabulary, guesses)
         readers.append(_attack(pairs, "one-word", f"{emissions.name}; prior: {name}", right))
     made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]

@@ -117,12 +117,12 @@ def _emitted(states: Ids, outputs: Ids, emissions: Emissions) -> Floats:
     out = np.full(states.shape, _LOW)
     real = states >= 0
     repeated = np.broadcast_to(outputs[:, None], states.shape)
-    told = real & (repeated >= 0)
+    readable = real & (repeated >= 0)
     keys, places = np.unique(
-        states[told] * (emissions.space.n + 1) + repeated[told], return_inverse=True
+        states[readable] * (emissions.space.n + 1) + repeated[readable], return_inverse=True
     )
     inputs, seen = np.divmod(keys, emissions.space.n + 1)
-    out[told] = emissions.pairs(inputs, seen)[places]
+    out[readable] = emissions.pairs(inputs, seen)[places]
     out[real & (repeated < 0)] = 0.0
     return out
 

@@ -29,8 +29,6 @@ Floats = NDArray[np.float64]
 _DISCOUNT: Final = 0.75
 _CHUNK: Final = 1 << 20
 """Symbols counted at once."""
-_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
-_NONE: Final = -1
 
 
 @dataclass
@@ -49,43 +47,17 @@ class Bigrams:
     log_seen: NDArray[np.float32]
     """ln p(v|w) of those, (b,)."""
 
-    def __post_init__(self) -> None:
-        bits = max(4, int(np.ceil(np.log2(4 * max(len(self.keys), 1)))))
-        self._shift = np.uint64(64 - bits)
-        self._mask = (1 << bits) - 1
-        self._table = np.full(1 << bits, _NONE, dtype=np.int64)
-        self._where = np.zeros(1 << bits, dtype=np.int32)
-        places = self._place(self.keys)
-        rest = np.arange(len(self.keys))
-        while len(rest):  # open addressing: whoever comes first stays, the others go on
-            free = self._table[places[rest]] == _NONE
-            claim = rest[free]
-            _, first = np.unique(places[claim], return_index=True)
-            winners = claim[first]
-            self._table[places[winners]] = self.keys[winners]
-            self._where[places[winners]] = winners
-            lost = self._table[places[rest]] != self.keys[rest]
-            rest = rest[lost]
-            places[rest] = (places[rest] + 1) & self._mask
-
-    def _place(self, keys: Ids) -> Ids:
-        return ((keys.astype(np.uint64) * _SPREAD) >> self._shift).astype(np.int64)
-
     def log(self, first: Ids, second: Ids) -> Floats:
         """Ln p(second|first), broadcast."""
         first, second = np.broadcast_arrays(first, second)
-        out = self.log_backoff[first] + self.log_unigram[second]
-        flat = out.reshape(-1)
-        keys = (first * (self.n + 2) + second).reshape(-1)
-        rest = np.arange(len(keys))
-        places = self._place(keys)
-        while len(rest):
-            there = self._table[places]
-            hit = there == keys[rest]
-            flat[rest[hit]] = self.log_seen[self._where[places[hit]]]
-            on = ~hit & (there != _NONE)
-            rest, places = rest[on], (places[on] + 1) & self._mask
-        return flat.reshape(out.shape)
+        out = np.asarray(self.log_backoff[first] + self.log_unigram[second])
+        if not len(self.keys):  # a text without words
+            return out
+        keys = first * (self.n + 2) + second
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        seen = self.keys[places] == keys
+        out[seen] = self.log_seen[places[seen]]
+        return out
 
     def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The likeliest words behind and before each symbol, each (n + 2, count); -1 for none."""

@@ -24,7 +24,7 @@ def page(found: Evaluation) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
     mechanism = found.question.mechanism
     run = "" if mechanism is None else f"{mechanism.name}, epsilon {number(mechanism.epsilon)}; "
-    told = (
+    about = (
         f"{run}{number(found.records)} records, {number(found.words)} words. "
         "Words are compared without letter case. Intervals: 95 %, as if words were independent."
     )
@@ -39,7 +39,7 @@ def page(found: Evaluation) -> str:
         + "</div>"
         + _tables(found)
     )
-    return document("dpsan evaluate", told, f"<section>{body}</section>")
+    return document("dpsan evaluate", about, f"<section>{body}</section>")
 
 
 def _percent(value: float | None) -> str:

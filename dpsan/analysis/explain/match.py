@@ -95,7 +95,7 @@ def prepare(
     vocabulary: Vocabulary,
     epsilon: float | None,
     at: At | None,
-    told: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Sanitizer:
     """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
 
@@ -104,7 +104,7 @@ def prepare(
         vocabulary: where.
         epsilon: its privacy parameter; None with ``at``.
         at: find the epsilon, on the private side.
-        told: what is tried to find it.
+        progress: called with what is tried to find it.
 
     Raises:
         UsageError: a value outside its domain or out of reach.
@@ -119,7 +119,7 @@ def prepare(
     )
     if at is not None:
         draft = Draft(spec.kind(), spec.parameters, vocabulary.embeddings.key_to_index)
-        found = calibrate(draft, vocabulary.space, at.target, at.value, told)
+        found = calibrate(draft, vocabulary.space, at.target, at.value, progress)
         if at.target is Target.EPSILON_LDP:  # stored with the vocabulary, and found there
             spec = replace(spec, epsilon_ldp=at.value)
         else:

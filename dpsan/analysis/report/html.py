@@ -92,11 +92,12 @@ def bars(rows: Sequence[tuple[str, str, Sequence[tuple[float, str]]]]) -> tuple[
         )
         x = 8.0
         for share, colour in parts:
+            width = max(444 * share, 2 if share else 0)  # the rarest can be seen
             out.append(
-                f'<rect x="{x:.1f}" y="{y + 6}" width="{444 * share:.1f}" height="12" '
+                f'<rect x="{x:.1f}" y="{y + 6}" width="{width:.1f}" height="12" rx="3" '
                 f'fill="var({colour})"/>'
             )
-            x += 444 * share
+            x += width
     return "", 460, 40 * len(rows), "".join(out)
 
 

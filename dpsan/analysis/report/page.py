@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsan.analysis.report import ACTIONS, QUANTILES, Report
-from dpsan.analysis.report.html import cards, document, figure, table
+from dpsan.analysis.report.html import bars, cards, document, figure, table
 from dpsan.text.numerals import counted, number, percent
 
 __all__ = ["page"]
@@ -98,21 +98,16 @@ def _cost(epsilon_ldp: float | None, delta: float) -> str:
 
 def _actions(report: Report) -> str:
     counts, total = report.counts, max(sum(report.counts.values()), 1)
-    parts = []
-    for at, action in enumerate(ACTIONS):
-        y = 14 + at * 46
-        share = counts[action] / total
-        long = max(share * 440, 2 if counts[action] else 0)
-        parts.append(
-            f'<text x="8" y="{y}">{_MEANING[action]}</text>'
-            f'<text x="452" y="{y}" text-anchor="end">{number(counts[action])} '
-            f"({100 * share:.1f} %)</text>"
-            f'<rect x="8" y="{y + 6}" width="444" height="14" rx="3" fill="var(--line)"/>'
-            f'<rect x="8" y="{y + 6}" width="{long:.1f}" height="14" rx="3" '
-            f'fill="var({_COLOURS[action]})"/>'
+    rows = [
+        (
+            _MEANING[action],
+            f"{number(counts[action])} ({100 * counts[action] / total:.1f} %)",
+            [(counts[action] / total, _COLOURS[action])],
         )
-    told = ", ".join(f"{counts[action]} {action}" for action in ACTIONS)
-    return figure("Words by action", told, ("", 460, 46 * len(ACTIONS) + 2, "".join(parts)))
+        for action in ACTIONS
+    ]
+    label = ", ".join(f"{counts[action]} {action}" for action in ACTIONS)
+    return figure("Words by action", label, bars(rows))
 
 
 def _histogram(report: Report) -> str:

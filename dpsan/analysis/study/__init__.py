@@ -1,7 +1,7 @@
 """The tables and figures of the papers, on any embedding.
 
-Knows the list of studies and what each can be told.  Must not know how one is made: modules are
-loaded when a study runs, so the list costs nothing.
+Knows the list of studies and what each can be asked for.  Must not know how one is made: modules
+are loaded when a study runs, so the list costs nothing.
 """
 
 from __future__ import annotations
@@ -110,13 +110,13 @@ def find(name: str) -> Study:
     return STUDIES[name]
 
 
-def study(name: str, space: MetricSpace | None = None, **told: Any) -> Result:
+def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     """Make a study.
 
     Args:
         name: one of :data:`STUDIES`.
         space: the vocabulary; None where the study does without.
-        told: fields of :class:`dpsan.analysis.study.base.Asked`.
+        fields: those of :class:`dpsan.analysis.study.base.Asked`.
 
     Raises:
         UsageError: an unknown name, a missing vocabulary, or what the study has no use for.
@@ -125,7 +125,7 @@ def study(name: str, space: MetricSpace | None = None, **told: Any) -> Result:
 
     from dpsan.analysis.study.base import Asked
 
-    entry, asked = find(name), Asked(**told)
+    entry, asked = find(name), Asked(**fields)
     if space is None and entry.vocabulary == "required":
         raise UsageError(f"study {name} needs a vocabulary")
     for option in sorted(_ALL - entry.uses):

@@ -1,4 +1,4 @@
-"""What a study is told and returns: rows of figures, panels, and what is needed to repeat it.
+"""What a study is asked for and returns: rows of figures, panels, and what is needed to repeat it.
 
 Knows numbers and labels.  Must not know mechanisms, files or plotting libraries.
 """
@@ -18,7 +18,7 @@ __all__ = ["Asked", "Panel", "Result", "Series"]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a study is told; not every study has a use for all of it."""
+    """What a study is asked for; not every study has a use for all of it."""
 
     mechanisms: Sequence[Draft] = ()
     """Which to compare; empty: the study's own choice."""
@@ -33,7 +33,7 @@ class Asked:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The study's own parameters."""
     progress: Progress | None = None
-    """Told the share that is done."""
+    """Called with the share that is done."""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.base import Asked, Panel, Result
 from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
 from dpsan.analysis.study.sample import (
     at_least,
+    line,
     mean_of_words,
     random_words,
     share_of_draws,
@@ -76,13 +77,13 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     rows: list[Mapping[str, Any]] = []
     notes: list[str] = []
     for at, draft in enumerate(drafts):
-        told = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
         grid = asked.epsilons or telling_epsilons(draft, space, _STEPS)
-        told(0.05)
+        progress(0.05)
         found, skipped = defined(draft, space, grid)
         notes += skipped
         samplers = [each.prepare(space) for each in found]
-        rest = part_of(told, 0.05, 1.0)
+        rest = part_of(progress, 0.05, 1.0)
         exact = has_distribution(samplers[0])
         many = (_WORDS if exact else _DRAWN_WORDS) if asked.words is None else asked.words
         ids = random_words(space.n, many, key)
@@ -189,7 +190,7 @@ def _panels(
         unit = next(iter(kinds.values())).unit_label()
         for name, (short, text, limits) in texts.items():
             lines = [
-                _line(text_of, group, "epsilon", name)
+                line(text_of, group, "epsilon", name)
                 for text_of, group in own.items()
                 if text_of in kinds
             ]
@@ -208,14 +209,7 @@ def _panels(
             "S_w against N_w",
             "N_w: probability unchanged",
             f"S_w: {texts['distinct'][1]}",
-            tuple(_line(name, group, "unchanged", "distinct") for name, group in own.items()),
+            tuple(line(name, group, "unchanged", "distinct") for name, group in own.items()),
         )
     )
     return tuple(panels)
-
-
-def _line(name: str, rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Series:
-    across = tuple(row[x] for row in rows)
-    up, low, high = (tuple(row[f"{y}{end}"] for row in rows) for end in ("", "_low", "_high"))
-    exact = low == high
-    return Series(name, across, up, None if exact else low, None if exact else high)

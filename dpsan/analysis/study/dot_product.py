@@ -127,11 +127,11 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     series: tuple[list[Series], ...] = ([], [], [], [])
     for place, d in enumerate(dims):
 
-        def told(share: float, place: int = place) -> None:
+        def progress(share: float, place: int = place) -> None:
             if asked.progress:
                 asked.progress((place + share) / len(dims))
 
-        t, x = _draw(d, count, asked.seed, told)
+        t, x = _draw(d, count, asked.seed, progress)
         rows += _rows(d, t, x, asked.epsilons or (1.0,))
         _curves(d, t, x, series)
     closed = {row["d"]: row for row in rows if row["quantity"] == "Var <u, e>"}
@@ -164,7 +164,9 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     )
 
 
-def _draw(d: int, count: int, seed: str, told: Callable[[float], None]) -> tuple[Floats, Floats]:
+def _draw(
+    d: int, count: int, seed: str, progress: Callable[[float], None]
+) -> tuple[Floats, Floats]:
     """T = <u, e> and epsilon·<z, e> of ``count`` noise vectors, e the main diagonal."""
     key = randomness.seeded_key(f"dpsan study dot-product {seed} {d}")
     angles, products = [], []
@@ -173,7 +175,7 @@ def _draw(d: int, count: int, seed: str, told: Callable[[float], None]) -> tuple
         x = z.sum(axis=1) / math.sqrt(d)
         angles.append(x / np.linalg.norm(z, axis=1))
         products.append(x)
-        told(sum(map(len, products)) / count)
+        progress(sum(map(len, products)) / count)
     return np.concatenate(angles), np.concatenate(products)
 
 

@@ -104,7 +104,7 @@ def at_equal_losses(
         drafts: the mechanisms.
         space: the vocabulary.
         wanted: LDP epsilons, nats.
-        progress: told the share done, from the calling thread.
+        progress: called with the share done, from the calling thread.
 
     Raises:
         UsageError: none reaches any.

@@ -18,6 +18,7 @@ from dpsan.analysis.study.choice import label, parameters
 from dpsan.analysis.study.equal import Equal, at_equal_losses
 from dpsan.analysis.study.sample import (
     at_least,
+    line,
     mean_of_words,
     random_words,
     spread,
@@ -73,16 +74,16 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
     wanted = tuple(asked.epsilons) or EPSILONS
     drafts, notes = (list(asked.mechanisms), []) if asked.mechanisms else _comparable(space)
-    told = part_of(asked.progress, 0.0, _SEARCH)
-    equals, skipped = at_equal_losses(drafts, space, wanted, told)
+    progress = part_of(asked.progress, 0.0, _SEARCH)
+    equals, skipped = at_equal_losses(drafts, space, wanted, progress)
     notes += skipped
     samplers = [each.mechanism.prepare(space) for _, each in equals]
     known = [has_distribution(each) for each in samplers]
-    told = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
+    progress = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
     exact = [each for each, law in zip(samplers, known, strict=True) if law]
-    outcomes = iter(from_laws(space, ids, exact, similar=True, progress=told))
+    outcomes = iter(from_laws(space, ids, exact, similar=True, progress=progress))
     drawn = None if all(known) else Draws(space, count, key, similar=True)
-    told, done = part_of(asked.progress, _LAWS, 1.0), 0
+    progress, done = part_of(asked.progress, _LAWS, 1.0), 0
     rows: list[Mapping[str, Any]] = []
     for (draft, equal), sampler, law in zip(equals, samplers, known, strict=True):
         if law:
@@ -90,7 +91,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         else:
             assert drawn is not None  # noqa: S101 - some law is not known
             part, done = 1 / known.count(False), done + 1
-            slice_ = part_of(told, (done - 1) * part, done * part)
+            slice_ = part_of(progress, (done - 1) * part, done * part)
             out, unchanged, close, _ = from_draws(drawn, sampler, slice_)
             cosine = mean_of_words(drawn.cosines(out), math.inf, (-1.0, 1.0))
             # Guessing the output itself: any attack is a lower bound of the best one.
@@ -213,20 +214,9 @@ def _row(
 
 
 def _panels(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
-
     def lines(x: str, y: str, which: Sequence[Mapping[str, Any]]) -> tuple[Series, ...]:
-        out = []
-        for name in names:
-            group = [row for row in which if row["mechanism"] == name]
-            values, low, high = (
-                tuple(row[f"{y}{end}"] for row in group) for end in ("", "_low", "_high")
-            )
-            sure = low == high
-            across = tuple(row[x] for row in group)
-            if group:
-                limits = (None, None) if sure else (low, high)
-                out.append(Series(name, across, values, *limits))
-        return tuple(out)
+        groups = ((name, [row for row in which if row["mechanism"] == name]) for name in names)
+        return tuple(line(name, group, x, y) for name, group in groups if group)
 
     nats, close = "certified LDP epsilon (nats)", "share of outputs of rank 1 to 100"
     bayes = "success of the optimal adversary"

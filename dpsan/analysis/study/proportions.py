@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.base import Asked, Panel, Result
 from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
 from dpsan.analysis.study.sample import (
     at_least,
+    line,
     mean_of_words,
     random_words,
     spread,
@@ -69,15 +70,15 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     rows: list[Mapping[str, Any]] = []
     panels, notes = [], []
     for at, draft in enumerate(drafts):
-        told = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
         grid = asked.epsilons or telling_epsilons(draft, space)
-        told(0.05)
+        progress(0.05)
         defined_ones, skipped = defined(draft, space, grid)
         notes += skipped
         samplers = [each.prepare(space) for each in defined_ones]
         own: list[Mapping[str, Any]] = []
         if has_distribution(samplers[0]):
-            rest = part_of(told, 0.05, 1.0)
+            rest = part_of(progress, 0.05, 1.0)
             for each, out in zip(
                 defined_ones, from_laws(space, ids, samplers, progress=rest), strict=True
             ):
@@ -91,7 +92,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             drawn = drawn or Draws(space, count, key)
             for step, (each, sampler) in enumerate(zip(defined_ones, samplers, strict=True)):
                 rest = part_of(
-                    told,
+                    progress,
                     0.05 + 0.95 * step / len(samplers),
                     0.05 + 0.95 * (step + 1) / len(samplers),
                 )
@@ -165,16 +166,11 @@ def _panel(draft: Draft, rows: Sequence[Mapping[str, Any]]) -> Panel:
         "distant": "distant words",
     }
     x = tuple(row["epsilon"] for row in rows)
-    series = []
-    for name, text in names.items():
-        y, low, high = (tuple(row[f"{name}{end}"] for row in rows) for end in ("", "_low", "_high"))
-        exact = low == high
-        series.append(Series(text, x, y, None if exact else low, None if exact else high))
     return Panel(
         title=label(draft),
         x_label=f"epsilon ({draft.kind.unit_label()})",
         y_label="share of outputs",
-        series=tuple(series),
+        series=tuple(line(text, rows, "epsilon", name) for name, text in names.items()),
         log_x=not draft.kind.is_ldp() or max(x) > 100,
         y_limits=(0.0, 1.0),
     )

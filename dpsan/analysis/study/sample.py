@@ -9,18 +9,20 @@ random words.  What is computed from laws over the whole vocabulary has both lim
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.analysis.study.base import Series
 from dpsan.errors import UsageError
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 
 __all__ = [
     "at_least",
+    "line",
     "mean_of_words",
     "random_words",
     "share_of_draws",
@@ -70,6 +72,13 @@ def spread(**estimates: Estimate) -> Mapping[str, float]:
         for name, each in estimates.items()
         for end, value in (("", each.value), ("_low", each.low), ("_high", each.high))
     }
+
+
+def line(label: str, rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Series:
+    """Columns of rows as a line, with limits where :func:`spread` wrote any but the value."""
+    across = tuple(row[x] for row in rows)
+    up, low, high = (tuple(row[f"{y}{end}"] for row in rows) for end in ("", "_low", "_high"))
+    return Series(label, across, up) if low == high else Series(label, across, up, low, high)
 
 
 def at_least(value: int | None, low: int, default: int, option: str) -> int:

@@ -89,19 +89,19 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     parts = []
     for place, (kind, draft) in enumerate(chosen.items()):
 
-        def told(share: float, place: int = place) -> None:
+        def progress(share: float, place: int = place) -> None:
             if asked.progress:
                 asked.progress((place + share) / len(chosen))
 
         if issubclass(kind, TrLaplacePaper):
             parts.append(_truncated(draft, dims, asked.epsilons or _EPSILONS))
         elif kind in _KINDS and issubclass(kind, PaperTensor):
-            parts.append(_tensor(draft, space, dims, asked.epsilons or _TENSOR_EPSILONS, told))
+            parts.append(_tensor(draft, space, dims, asked.epsilons or _TENSOR_EPSILONS, progress))
         elif issubclass(kind, TGumbelPaper):
-            parts.append(_gumbel(draft, most, told))
+            parts.append(_gumbel(draft, most, progress))
         else:
             raise UsageError(f"study theorems knows nothing of {kind.name}", f"known: {known}")
-        told(1.0)
+        progress(1.0)
     captions = [part.caption for part in parts]
     columns = ("mechanism", "d", "n", "epsilon", "quantity", "claimed", "true")
     return Result(
@@ -166,7 +166,7 @@ def _tensor(
     space: MetricSpace | None,
     dims: Sequence[int],
     epsilons: Sequence[float],
-    told: Callable[[float], None],
+    progress: Callable[[float], None],
 ) -> _Part:
     """Delta with which the claimed epsilon holds for a tensor of d coordinates."""
     mechanism = draft.at(1.0)
@@ -187,7 +187,7 @@ def _tensor(
     series = []
     for place, d in enumerate(dims):
         series.append(Series(f"d = {d}", tuple(grid), tuple(at(epsilon, d) for epsilon in grid)))
-        told((place + 1) / len(dims))
+        progress((place + 1) / len(dims))
     series.append(_claim(grid, 0.0, "claimed: 0"))
     panel = _panel(draft.kind, "true delta at the claimed epsilon", series)
     caption = (
@@ -196,7 +196,7 @@ def _tensor(
     return _Part(rows, panel, max(row["true"] for row in rows), caption)
 
 
-def _gumbel(draft: Draft, most: int, told: Callable[[float], None]) -> _Part:
+def _gumbel(draft: Draft, most: int, progress: Callable[[float], None]) -> _Part:
     """Audited epsilon over claimed epsilon, for vocabularies of 20 to ``most`` words."""
     sizes = [n for n in _AUDITED if n < most] + [most]
     total = sum(n**3 for n in sizes) * len(_EDGES)
@@ -213,7 +213,7 @@ def _gumbel(draft: Draft, most: int, told: Callable[[float], None]) -> _Part:
             ratios.append(true / epsilon)
             rows.append({**_row(draft, None, epsilon, "epsilon", epsilon, true), "n": n})
             done += n**3
-            told(done / total)
+            progress(done / total)
         label = f"epsilon {edge:g} × the least allowed"
         series.append(Series(label, tuple(map(float, sizes)), tuple(ratios)))
     series.append(_claim([float(n) for n in sizes], 1.0, "claimed: at most 1"))

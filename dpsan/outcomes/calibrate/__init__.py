@@ -27,8 +27,8 @@ from dpsan.outcomes.calibrate.target import Aim, Calibration, Draft, Target, per
 from dpsan.space.metric_space import MetricSpace
 
 Ids = NDArray[np.int64]
-Told = Callable[[str], None]
-"""Told what is tried next: an epsilon, or parameters."""
+Progress = Callable[[str], None]
+"""Called with what is tried next: an epsilon, or parameters."""
 
 __all__ = ["Aim", "Calibration", "Draft", "Target", "calibrate", "epsilon_for_ldp", "maximize"]
 
@@ -38,7 +38,7 @@ def calibrate(
     space: MetricSpace,
     target: Target,
     wanted: float,
-    told: Told = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Calibration:
     """Find the epsilon of a mechanism that reaches a target, on the private side.
 
@@ -47,14 +47,14 @@ def calibrate(
         space: the vocabulary.
         target: what to reach.
         wanted: its value.
-        told: what is tried.
+        progress: called with what is tried.
 
     Raises:
         UsageError: a value outside its domain, or out of reach.
     """
 
     def trying(epsilon: float) -> None:
-        told(f"epsilon {epsilon:g}")
+        progress(f"epsilon {epsilon:g}")
 
     started = time.perf_counter()
     target.check(wanted)
@@ -62,7 +62,7 @@ def calibrate(
     if target in (Target.UNCHANGED, Target.CLOSE):
         epsilon, achieved, interval, exact = _for_share(draft, space, target, wanted, trying)
     else:
-        epsilon, achieved, exact = epsilon_for_loss(draft, space, target, wanted, told=trying)
+        epsilon, achieved, exact = epsilon_for_loss(draft, space, target, wanted, progress=trying)
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
     mechanism = draft.at(epsilon)
@@ -70,7 +70,7 @@ def calibrate(
 
 
 def epsilon_for_ldp(
-    draft: Draft, space: MetricSpace, wanted: float, told: Told = lambda _: None
+    draft: Draft, space: MetricSpace, wanted: float, progress: Progress = lambda _: None
 ) -> float:
     """The epsilon of a mechanism whose certified LDP epsilon is ``wanted``, or up to 0.2 % below.
 
@@ -82,9 +82,9 @@ def epsilon_for_ldp(
     Target.EPSILON_LDP.check(wanted)
 
     def trying(epsilon: float) -> None:
-        told(f"epsilon {epsilon:g}")
+        progress(f"epsilon {epsilon:g}")
 
-    return epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted, told=trying)[0]
+    return epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted, progress=trying)[0]
 
 
 def _for_share(
@@ -92,7 +92,7 @@ def _for_share(
     space: MetricSpace,
     target: Target,
     wanted: float,
-    told: Callable[[float], None],
+    progress: Callable[[float], None],
 ) -> tuple[float, float, tuple[float, float], bool]:
     """Epsilon, the share it gives, the share's interval, and whether that is exact."""
     outputs = Outputs(space, draft.anywhere(space)[0])
@@ -107,7 +107,7 @@ def _for_share(
             what=f"{target} {wanted:g}",
             tolerance=max(TOLERANCE, noise),
             step=step,
-            told=told,
+            progress=progress,
         )
 
     epsilon = per_nat(draft, space)  # shares rise from there
@@ -130,7 +130,7 @@ def _for_share(
 
 
 def maximize(
-    draft: Draft, space: MetricSpace, epsilon: float, aim: Aim, told: Told = lambda _: None
+    draft: Draft, space: MetricSpace, epsilon: float, aim: Aim, progress: Progress = lambda _: None
 ) -> Calibration:
     """Choose the free parameters of a mechanism at an epsilon; those given stay.
 
@@ -151,7 +151,7 @@ def maximize(
     error: UsageError | None = None
     for combination in product(*free.values()):
         chosen = dict(zip(free, combination, strict=True))
-        told(" ".join(f"{name}={value}" for name, value in chosen.items()))
+        progress(" ".join(f"{name}={value}" for name, value in chosen.items()))
         try:
             mechanism = draft.at(epsilon, chosen)
             if aim is Aim.SIMILARITY:

@@ -1,6 +1,6 @@
 """The words whose pairs lose most, and the loss among them: a guess of what a certificate gives.
 
-Knows mechanisms and their laws.  Must not know certificates or what is wanted.
+Knows mechanisms and their distributions.  Must not know certificates or what is wanted.
 
 A certificate compares every pair of a vocabulary, which takes minutes.  Which words are extreme
 hardly depends on epsilon: they are found once and stored, and their loss takes a moment at every
@@ -55,7 +55,7 @@ class ExtremeWords:
         """Lower bound of the LDP loss.  Raises UsageError outside the mechanism's domain."""
         losses = self._losses(self.draft.at(epsilon), self.ids)
         if losses is None:
-            raise UsageError("the law is not known")
+            raise UsageError("the output distribution is not known")
         return float(losses.max())
 
     def _losses(self, mechanism: Mechanism, ids: Ids) -> Floats | None:
@@ -70,7 +70,7 @@ class ExtremeWords:
             columns.append(law[:, ids])
         with np.errstate(divide="ignore"):
             logs = np.log(np.concatenate(columns))
-        # The output that tells most is the word itself, where the law falls with distance.
+        # The output of the largest loss is the word itself, where likelihood falls with distance.
         return np.asarray(np.diag(logs)[:, None] - logs.T)
 
     def _find(self, mechanism: Mechanism) -> Arrays:

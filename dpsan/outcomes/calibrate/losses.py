@@ -91,7 +91,7 @@ class _Losses:
         try:
             among = ExtremeWords(self.draft, self.space, start)
             return solve(among, wanted * (1 - _TOLERANCE / 2), start, tolerance=_NEAR)[0]
-        except UsageError:  # no law, or out of reach: the certificates will tell
+        except UsageError:  # no distribution, or out of reach: the certificates decide
             return start
 
     def keep(self, epsilon: float) -> None:
@@ -107,7 +107,7 @@ def epsilon_for_loss(
     target: Target,
     wanted: float,
     guess: Callable[[], float | None] | None = None,
-    told: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[float, float, bool]:
     """Epsilon, its certified loss, and whether that is an exact certificate.
 
@@ -115,7 +115,7 @@ def epsilon_for_loss(
 
     Args:
         guess: where to begin, if more is known than here; asked only where nothing is stored.
-        told: each epsilon before it is tried.
+        progress: called with each epsilon before it is tried.
 
     Raises:
         UsageError: no such loss, or out of reach.
@@ -125,11 +125,13 @@ def epsilon_for_loss(
     def build() -> Arrays:
         start = (guess() if guess else None) or losses.guess(wanted)
         what = f"{target} {wanted:g}"
-        epsilon, loss = solve(losses, wanted, start, what=what, tolerance=_TOLERANCE, told=told)
+        epsilon, loss = solve(
+            losses, wanted, start, what=what, tolerance=_TOLERANCE, progress=progress
+        )
         losses.keep(epsilon)
         return {"found": np.array([epsilon, loss, float(losses.certified)])}
 
-    # Everything that decides the law is in the fields, contents of word lists included.
+    # Everything that decides the distribution is in the fields, contents of word lists included.
     law = hashlib.sha256(repr(vars(draft.anywhere(space)[0])).encode()).hexdigest()
     name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{law}"
     epsilon, loss, certified = space.table(name, build)["found"].tolist()

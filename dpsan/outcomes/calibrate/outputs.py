@@ -1,4 +1,4 @@
-"""What comes out for words of a vocabulary: exactly where the law is known, else by public draws.
+"""What comes out for words of a vocabulary: exact where distributions are known, else from draws.
 
 Knows samplers and ranks.  Must not know how epsilon is searched.
 """
@@ -41,7 +41,7 @@ class Outputs:
 
     Args:
         space: the vocabulary.
-        mechanism: any one of the kind: tells whether its law is known.
+        mechanism: any one of the kind: shows whether distributions are known.
     """
 
     def __init__(self, space: MetricSpace, mechanism: Mechanism) -> None:
@@ -50,7 +50,7 @@ class Outputs:
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
         self.law = has_distribution(mechanism.prepare(space))
         self.exact = self.law and float(n) * n <= _CELLS
-        """Whether means over the whole vocabulary are computed from the law."""
+        """Whether means over the whole vocabulary are computed from distributions."""
         self.some = self.words(_FEW)
         """Words for a first search."""
         self.many = np.arange(n) if self.exact else self.words(self.draws)
@@ -71,7 +71,7 @@ class Outputs:
     # -- shares ----------------------------------------------------------------------------------
 
     def shares(self, targets: Sequence[Target], mechanism: Mechanism, ids: Ids) -> list[float]:
-        """Mean shares over words, from their laws if known.
+        """Mean shares over words, from their distributions if known.
 
         Otherwise from one draw for each word, with the same random numbers for any mechanism.
         """
@@ -94,7 +94,7 @@ class Outputs:
         """Mean shares over the vocabulary: estimate, lower and upper limit from fresh draws.
 
         The words are uniform, or each equally often.  A number of hits with unequal probabilities
-        has lighter tails than the binomial law of the same mean (Hoeffding 1956), so
+        has lighter tails than the binomial distribution of the same mean (Hoeffding 1956), so
         Clopper-Pearson limits hold for both.
         """
         ids = self.words(self.draws)

@@ -39,7 +39,7 @@ def solve(
     what: str = "the value",
     tolerance: float = TOLERANCE,
     step: float | None = None,
-    told: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[float, float]:
     """An epsilon of six digits whose value is close to ``wanted`` and not above it.
 
@@ -52,7 +52,7 @@ def solve(
         tolerance: relative.
         step: in ln epsilon, while there is no bracket; None: the value is about proportional to
             epsilon, and steps double where it is not.
-        told: each epsilon before it is tried.
+        progress: called with each epsilon before it is tried.
 
     Returns:
         Epsilon and its value.
@@ -71,8 +71,8 @@ def solve(
     for _ in range(_TURNS):
         epsilon = float(_DIGITS.create_decimal_from_float(math.exp(x) * _UP))
         x, stalled = math.log(epsilon), False
-        if told:
-            told(epsilon)
+        if progress:
+            progress(epsilon)
         try:
             y = value(epsilon)
         except UsageError as caught:

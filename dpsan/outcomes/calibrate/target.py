@@ -98,7 +98,7 @@ class Calibration:
     interval: tuple[float, float]
     """99 % confidence; both ends are ``achieved`` where nothing was drawn."""
     exact: bool
-    """Whether ``achieved`` comes from the law itself, over the whole vocabulary."""
+    """Whether ``achieved`` comes from the distributions themselves, over the whole vocabulary."""
     seconds: float
     chosen: dict[str, Any] = field(default_factory=dict)
     """Parameters that were chosen here."""
