@@ -80,8 +80,6 @@ def print_table(result: Result, *, quiet: bool) -> None:
         from rich.markup import escape
         from rich.table import Table
 
-        from dpsan.analysis.study import find
-
         console = Console(highlight=False)
         kept = fitting(result.columns, rows, console.width)
         table = Table(box=None, pad_edge=False, expand=False)
@@ -90,8 +88,7 @@ def print_table(result: Result, *, quiet: bool) -> None:
             table.add_column(result.columns[place].replace("_", " "), justify=side)
         for row in rows:
             table.add_row(*(escape(row[place]) for place in kept))
-        title = f"{result.name}: {find(result.name).summary}"
-        console.print(f"[bold]{escape(title)}[/bold]")
+        console.print(f"[bold]{escape(printable(f'{result.name}: {result.source}'))}[/bold]")
         console.print(escape(result.caption))
         console.print(table)
         if len(kept) < len(result.columns) and not quiet:
