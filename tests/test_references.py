@@ -22,7 +22,7 @@ FOLDERS = "dpsan|docs|man|tests|vocab"
 PATH = re.compile(
     rf"(?<![\w/.$~-])(?:(?:{FOLDERS})/[\w./-]*\w|[A-Z]{{4,}}\.md|[a-z]+\.md)\b(?![*/-])"
 )
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)")
 NAMED = re.compile(r"`([\w/.-]+\.py)`:\s+((?:`\w+`,?\s*)+)")
 WITHIN = re.compile(r"(`\w+`) in\s+`([\w/.-]+\.py)`")
 ROLE = re.compile(r":(?:mod|class|func|data|meth|attr):`~?([\w.]+)(?:\s*<[^>]*>)?`")
