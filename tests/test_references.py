@@ -22,8 +22,9 @@ FOLDERS = "dpsan|docs|man|tests|vocab"
 PATH = re.compile(
     rf"(?<![\w/.$~-])(?:(?:{FOLDERS})/[\w./-]*\w|[A-Z]{{4,}}\.md|[a-z]+\.md)\b(?![*/-])"
 )
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)")
 NAMED = re.compile(r"`([\w/.-]+\.py)`:\s+((?:`\w+`,?\s*)+)")
+WITHIN = re.compile(r"(`\w+`) in\s+`([\w/.-]+\.py)`")
 ROLE = re.compile(r":(?:mod|class|func|data|meth|attr):`~?([\w.]+)(?:\s*<[^>]*>)?`")
 PROOF = re.compile(r"proofs\.md (\d(?:\.\d)*)")
 NUMBER = re.compile(r"^(?:## |\*\*|\*)(\d(?:\.\d)*)\.? ", re.M)
@@ -50,8 +51,8 @@ def dead_paths(text, folder):
 
 
 def dead_names(text):
-    """Names behind a path, as in `dpsan/errors.py`: `Hint`, that the file does not define."""
-    for path, names in NAMED.findall(text):
+    """Names beside a path, as in `dpsan/errors.py`: `Hint`, that the file does not define."""
+    for path, names in NAMED.findall(text) + [found[::-1] for found in WITHIN.findall(text)]:
         source = (ROOT / path).read_text() if (ROOT / path).exists() else ""
         for name in re.findall(r"\w+", names):
             if not re.search(rf"(?:def|class) {name}\b|^ *{name}(?::.*)? =", source, re.M):
@@ -109,6 +110,7 @@ def test_dead_references_are_found():
     ]
     assert dead_paths("`tests/mechanisms/test_NAME.py`, https://example.org/docs/a.md", ROOT) == []
     assert list(dead_names("`dpsan/errors.py`: `Hint`, `Gone`.")) == ["dpsan/errors.py: Gone"]
+    assert list(dead_names("(`LAYERS` in\n`dpsan/errors.py`)")) == ["dpsan/errors.py: LAYERS"]
     alive = (
         ":class:`Hint`, :mod:`dpsan.errors`, :func:`dpsan.errors.unknown_name`, :attr:`Hint.shell`"
     )
