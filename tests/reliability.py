@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -137,6 +138,10 @@ def main() -> int:
         parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if given.child:
+        # Who starts us in the background has SIGINT ignored, and so would every command we run.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
         row = ROWS[given.child](Size[given.size], given.folder)
         print(json.dumps(asdict(row)))
         return 0

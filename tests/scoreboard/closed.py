@@ -42,7 +42,7 @@ def closed_streams(size: Size, folder: Path) -> Row:
             for count in range(4)
             for closed in itertools.combinations(range(3), count)
         ]
-        if size is Size.MUTANT:
+        if size is not Size.FULL:
             ways = ["", "1>&-", "0<&- 1>&- 2>&-", "2>&-"][: 4 if what != "filter" else 2]
         for way in [*ways, "1>/dev/full", "2>/dev/full"][: size.of(5, 10, 10)]:
             number += 1

@@ -130,8 +130,9 @@ MUTANTS: Final = [
             "state.update(place(record, block))", "state.update(place(0, block))",
         ),
         "twice the epsilon in the weights": (
-            "mechanisms/sampling/subset_response.py", "math.exp(min(epsilon, _ROOMY)) * outside",
-            "math.exp(2 * min(epsilon, _ROOMY)) * outside",
+            "mechanisms/sampling/subset_response.py",
+            "self.outside = integer_weights(epsilon, k, outputs)",
+            "self.outside = integer_weights(2 * epsilon, k, outputs)",
         ),
         "scores are not halved": (
             "mechanisms/exponential.py",

@@ -24,7 +24,7 @@ def _lines(generator: Random, end: str, *, invisible: bool, encoding: str = "utf
         one, becomes = text(generator, lines=False, invalid=not wide, invisible=invisible)
         raw.append(one.decode(encoding="utf-8", errors="strict" if wide else "surrogateescape"))
         expected.append(becomes)
-    last = generator.choice(["", end])
+    last = generator.choice(["", end]) if raw[-1] else end  # else it would be no record
     mark = generator.choice(["", "\ufeff"])
     data = (mark + end.join(raw) + last).encode(encoding, "surrogateescape")
     return data, (mark + end.join(expected) + last).encode(encoding), {"encoding": encoding}

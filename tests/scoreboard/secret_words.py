@@ -303,7 +303,7 @@ MUTANTS: Final = [
             "errors.py", "internal error: {type(error).__name__}", "internal error: {error!r}",
         ),
         "an error of the system shows its message": (
-            "cli/guard.py", "say(closed + os_reason(error))", "say(closed + str(error))",
+            "errors.py", "told = reason(error)", "told = str(error)",
         ),
         "an error in a file shows its message": (
             "run/stream.py", 'f"{path}: {os.strerror(error.errno or 0)}"', 'f"{path}: {error}"',

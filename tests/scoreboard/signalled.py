@@ -50,10 +50,12 @@ def _at_calls(row: Row, it: Known, size: Size) -> None:
     for _ in range(size.of(1, 2, 6)):
         for number in range(1, len(it.trace) + 1):
             pair = next(turns)
+            # A file that was just made, and nobody has heard of yet, is the hardest to remove.
+            after = number % 2 == 0 or it.trace[number - 1].name == "open"
             work, done = disturbed(
                 it,
-                lambda work, n=number, pair=pair: (
-                    Trap(work, n, signalled(*pair), after=n % 2 == 0).install
+                lambda work, n=number, pair=pair, after=after: (
+                    Trap(work, n, signalled(*pair), after=after).install
                 ),
             )
             if sprung(work):
