@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -257,14 +258,18 @@ def _reports(row: Row, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None
 def _live(row: Row, own: Path, env: dict[str, str]) -> None:
     """While two workers hold the secret: what the system shows of them."""
     secret, work = _Secret(), own / "work"
-    with subprocess.Popen(
-        [*DPSAN, *"rewrite -v -e 5 -m laplace -E words.txt -j 2 -a audit".split()],
-        cwd=work,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as child:
+    # The output goes to a file outside: a pipe that nobody reads stops the program when it is full.
+    with (
+        tempfile.TemporaryFile() as written,
+        subprocess.Popen(
+            [*DPSAN, *"rewrite -v -e 5 -m laplace -E words.txt -j 2 -a audit".split()],
+            cwd=work,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=written,
+            stderr=subprocess.PIPE,
+        ) as child,
+    ):
         assert child.stdin is not None
         child.stdin.write(f"{secret.text}\n".encode() * 50_000)
         child.stdin.flush()
@@ -274,7 +279,9 @@ def _live(row: Row, own: Path, env: dict[str, str]) -> None:
                 shown = Path(f"/proc/{process}/{what}").read_bytes()
                 row.count("/proc", secret.within(shown))
         row.count("working directory, audit, names", secret.below(own, set()))
-        out, err = child.communicate()
+        _, err = child.communicate()
+        written.seek(0)
+        out = written.read()
     row.tried += 1
     _searched(row, secret, own, fork.Done(child.returncode, out, err), set())
 
