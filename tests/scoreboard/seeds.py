@@ -67,7 +67,7 @@ def configurations(size: Size, folder: Path) -> Row:
         for jobs in several if heavy and not (size is Size.MUTANT and name != "laplace") else ():
             with Pool(spec, folder / f"pool-{jobs}", jobs, digest) as pool:
                 it.run(f"jobs {jobs}", sanitizer, batch=7, pool=pool, resume=True)
-    row.note = f"{count} mechanisms, {len(_FORMATS)} formats; left out: {', '.join(left_out) or 'none'}; Ray: see tests/test_cluster.py"
+    row.note = f"{count} mechanisms, {len(_FORMATS)} formats; left out: {', '.join(left_out) or 'none'}; Ray: see tests/run/test_cluster.py"
     return row
 
 
