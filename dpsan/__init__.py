@@ -1,6 +1,7 @@
 """dpsan: sanitize text with word-level differential privacy, and be told the truth about it.
 
-The Python interface: :class:`Sanitizer`, :func:`load_embeddings` and :func:`list_mechanisms`.
+The Python interface: :class:`Sanitizer`, :func:`load_embeddings`, :func:`list_mechanisms` and
+:func:`register` for mechanisms of others.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ if TYPE_CHECKING:
 
     from dpsan.embeddings import load as load_embeddings
     from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms import list_mechanisms
+    from dpsan.mechanisms import list_mechanisms, register
     from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["Embeddings", "Sanitizer", "__version__", "list_mechanisms", "load_embeddings"]
+__all__ = [
+    "Embeddings",
+    "Sanitizer",
+    "__version__",
+    "list_mechanisms",
+    "load_embeddings",
+    "register",
+]
 
 __version__: Final = "0.1.0"
 
@@ -24,6 +32,7 @@ _HOMES: Final = {
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
     "list_mechanisms": ("dpsan.mechanisms", "list_mechanisms"),
     "load_embeddings": ("dpsan.embeddings", "load"),
+    "register": ("dpsan.mechanisms", "register"),
 }
 
 

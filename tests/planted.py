@@ -1,5 +1,7 @@
 """Mechanisms broken on purpose, which the verifier must see through."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings
@@ -81,7 +83,12 @@ def too_small(s):
     s._rewriter.sampler = Exponential(4 * s.mechanism.epsilon).prepare(s.space)
 
 
+def boasting(s):
+    s.guarantee = replace(s.guarantee, epsilon_metric=0.2, epsilon_ldp=0.2 * s.space.diameter)
+
+
 BROKEN = {
+    "a claim too small": ("laplace", 0.8, {}, boasting),
     "noise halved": ("laplace", 0.8, {}, halved),
     "squared distance": ("exponential", 0.5, {}, squared),
     "true word skipped": ("laplace", 1.0, {}, skipping),
@@ -102,3 +109,169 @@ def planted(defect):
     if breaking:
         breaking(sanitizer)
     return sanitizer
+
+
+# Defects that a lower bound from draws cannot see: above its ceiling, or no loss of a single word.
+
+
+class Wrapped(Sampler):
+    def __init__(self, inner):
+        self.inner = inner
+
+    def probabilities(self, ids):
+        return self.inner.probabilities(ids)
+
+
+class Backdoor(Wrapped):
+    """One word of all comes out as it is."""
+
+    def sample(self, ids, streams):
+        return np.where(ids == 1234, ids, self.inner.sample(ids, streams))
+
+
+class Placed(Wrapped):
+    """Draws with the streams of other places."""
+
+    def __init__(self, inner, place):
+        super().__init__(inner)
+        self.place = place
+
+    def sample(self, ids, streams):
+        words = [
+            self.place(record, block, at)
+            for record, block, size in streams.blocks
+            for at in range(size)
+        ]
+        # Each word alone, the first of its stream.
+        return self.inner.sample(ids, randomness.Streams(streams.key, tuple(words)))
+
+
+class LooksBack(Wrapped):
+    """Behind a word of odd number a word is drawn anew."""
+
+    def sample(self, ids, streams):
+        other = randomness.Streams(randomness.derive_key(streams.key, "odd"), streams.blocks)
+        odd = np.roll(ids, 1) % 2 == 1
+        return np.where(odd, self.inner.sample(ids, other), self.inner.sample(ids, streams))
+
+
+class LessNoise(PointSampler):
+    def sample(self, ids, streams):
+        points = self.space.points(ids) + 0.9 * self.noise(streams, self.space.d)
+        return self.project(self.space, points, streams)
+
+
+class LooksAtTheInput(PointSampler):
+    """The true word, where it is the second nearest."""
+
+    def sample(self, ids, streams):
+        points = self.space.points(ids) + self.noise(streams, self.space.d)
+        found = self.space.search(points, 2)[0]
+        return np.where(found[:, 1] == ids, ids, found[:, 0])
+
+
+class RemembersTheInput(PointSampler):
+    """A projection that knows more than it is given: its outputs can be computed again."""
+
+    def __init__(self, space, noise):
+        super().__init__(space, noise, self.remembering)
+        self.last = None
+
+    def remembering(self, space, points, streams):
+        found = space.search(points, 2)[0]
+        return np.where(found[:, 1] == self.last, self.last, found[:, 0])
+
+    def sample(self, ids, streams):
+        self.last = ids
+        return super().sample(ids, streams)
+
+
+def many_words(n=2000):
+    vectors = np.random.default_rng(7).normal(size=(n, 4)).astype(np.float32)
+    return Embeddings([f"word{row}" for row in range(n)], vectors, "many", "many")
+
+
+def response(epsilon=8.0, embeddings=None, **options):
+    return Sanitizer(
+        "knn-response",
+        epsilon=epsilon,
+        embeddings=embeddings or line_space(),
+        parameters={"k": 3, "outputs": "all"},
+        **options,
+    )
+
+
+def twice_the_epsilon(s):
+    s._rewriter.sampler = replace(s.mechanism, epsilon=2 * s.mechanism.epsilon).prepare(s.space)
+
+
+def backdoor(s):
+    s._rewriter.sampler = Backdoor(s._rewriter.sampler)
+
+
+def placed(place):
+    def breaking(s):
+        s._rewriter.sampler = Placed(s._rewriter.sampler, place)
+
+    return breaking
+
+
+def looking_back(s):
+    s._rewriter.sampler = LooksBack(s._rewriter.sampler)
+
+
+def point_sampler(kind):
+    def breaking(s):
+        s._rewriter.sampler = kind(s.space, s._rewriter.sampler.noise)
+
+    return breaking
+
+
+def smaller_noise(s):
+    noise = s._rewriter.sampler.noise
+    s._rewriter.sampler.noise = lambda streams, d: 0.9 * noise(streams, d)
+
+
+def _laplace():
+    return make("laplace", 0.8)
+
+
+HIDDEN = {
+    "twice the epsilon": (
+        lambda: response(8.0, many_words()),
+        twice_the_epsilon,
+        "goodness of fit",
+    ),
+    "a backdoor in one word": (lambda: response(8.0, many_words()), backdoor, "goodness of fit"),
+    "one seed": (lambda: response(8.0, many_words()), one_seed, "goodness of fit"),
+    "one stream for all records": (
+        response,
+        placed(lambda record, block, at: (0, at << 32 | block, 1)),
+        "independence",
+    ),
+    "one stream for all blocks": (
+        response,
+        placed(lambda record, block, at: (record, at, 1)),
+        "independence",
+    ),
+    "one stream for the words of a block": (
+        response,
+        placed(lambda record, block, at: (record, block, 1)),
+        "independence",
+    ),
+    "a neighbour's draw": (response, looking_back, "non-interference"),
+    "nine tenths of the noise": (_laplace, smaller_noise, "noise"),
+    "nine tenths of it are added": (_laplace, point_sampler(LessNoise), "projection"),
+    "the projection sees the input": (_laplace, point_sampler(LooksAtTheInput), "projection"),
+    "the projection remembers it": (_laplace, point_sampler(RemembersTheInput), "projection"),
+    "the true word never comes": (_laplace, skipping, "projection"),
+}
+"""Name: a sanitizer, what breaks it, and the check that must find it."""
+
+
+def hidden(defect):
+    """A sanitizer with a defect, and the name of the check that finds it."""
+    made, breaking, check = HIDDEN[defect]
+    sanitizer = made()
+    breaking(sanitizer)
+    return sanitizer, check

@@ -19,6 +19,7 @@ from dpsan.cli.app import app
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.description import parameter_rows
 from dpsan.mechanisms.description import sections as docstring_sections
+from dpsan.privacy.guarantee import Status
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -28,13 +29,36 @@ END = "<!-- /mechanisms -->"
 
 
 def mechanism_table() -> str:
-    """The README's table of mechanisms."""
+    """The page's table of mechanisms."""
     rows = ["| name | status | epsilon in | what it is |", "|---|---|---|---|"]
     rows += [
         f"| `{each.name}` | {each.status} | {each.epsilon_unit} | {each.summary} |"
         for each in MECHANISMS.values()
     ]
     return "\n".join(rows) + "\n"
+
+
+def mechanism_names() -> str:
+    """The README's: their names, by what their epsilon means and by status."""
+    kinds = {
+        "LDP, epsilon in nats": lambda each: each.epsilon_unit == "nats",
+        "metric, epsilon per unit of distance": lambda each: each.epsilon_unit != "nats",
+    }
+    rows = ["| guarantee | mechanisms |", "|---|---|"]
+    for proved in (True, False):
+        for kind, chosen in kinds.items():
+            names = [
+                f"`{each.name}`"
+                for each in MECHANISMS.values()
+                if chosen(each) and (each.status is Status.PROVED) == proved
+            ]
+            what = f"PROVED: {kind}" if proved else f"as published, REFUTED or NONE: {kind}"
+            rows.append(f"| {what} | {', '.join(names)} |")
+    return "\n".join(rows) + "\n"
+
+
+GENERATED = {README: mechanism_names, ROOT / "docs" / "mechanisms.md": mechanism_table}
+"""What stands between START and END, by page."""
 
 
 def roff(text: str) -> str:
@@ -45,16 +69,15 @@ def roff(text: str) -> str:
 
 
 def mechanism_man() -> str:
-    """The man page's section on mechanisms: one paragraph each, from the registry."""
+    """The man page's section on mechanisms: what each is, in a sentence, and its parameters."""
     out = []
     for name, kind in MECHANISMS.items():
-        out += [".TP", f".B {roff(name)}"]
         summary = f"{kind.summary[0].upper()}{kind.summary[1:]}."
-        out.append(roff(f"{kind.status}; epsilon in {kind.epsilon_unit}. {summary}"))
-        for row in parameter_rows(name):
-            value = "required" if row["required"] else f"default {row['value']}"
-            out += [".br", f".B {roff(row['name'])}"]
-            out.append(roff(f"({row['domain']}; {value}): {row['help']}."))
+        rows = parameter_rows(name)
+        given = [f"{row['name']}={'...' if row['required'] else row['value']}" for row in rows]
+        more = f" Parameters: {', '.join(given)}." if given else ""
+        out += [".TP", f".B {roff(name)}"]
+        out.append(roff(f"{kind.status}; epsilon in {kind.epsilon_unit}. {summary}{more}"))
     return "\n".join(out) + "\n"
 
 
@@ -67,23 +90,28 @@ def test_man_mechanisms_are_the_registry():
     assert section == mechanism_man(), "run python tests/test_docs.py"
 
 
-def test_readme_table_is_the_registry():
-    text = README.read_text()
-    table = text.split(START)[1].split(END)[0]
-    assert table == mechanism_table(), "run python tests/test_docs.py"
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.stem)
+def test_table_is_the_registry(page):
+    table = page.read_text().split(START)[1].split(END)[0]
+    assert table == GENERATED[page](), "run python tests/test_docs.py"
 
 
 def test_registry_is_the_files():
-    """Every file with a mechanism is registered, and every mechanism has a file of its own."""
+    """Every file with a mechanism is registered, and a mechanism is in the file of its name.
+
+    The four published forms of one paper share a file.
+    """
     files = {
-        path.stem.replace("_", "-")
+        name: path.stem.replace("_", "-")
         for path in (ROOT / "dpsan" / "mechanisms").glob("*.py")
-        if re.search(r"^    name: ClassVar", path.read_text(), re.M) and path.stem != "base"
+        for name in re.findall(r'^    name: ClassVar\[str\] = "(.*)"', path.read_text(), re.M)
     }
-    assert files == set(MECHANISMS)
-    for name in files:
-        module = sys.modules[MECHANISMS[name].__module__]
-        assert Path(module.__file__).stem.replace("_", "-") == name
+    assert set(files) == set(MECHANISMS)
+    for name, stem in files.items():
+        assert Path(sys.modules[MECHANISMS[name].__module__].__file__).stem == stem.replace(
+            "-", "_"
+        )
+        assert name == stem or (stem == "tldp-paper" and name.startswith("tldp-paper-"))
 
 
 def sections(docstring: str) -> list[str]:
@@ -92,8 +120,9 @@ def sections(docstring: str) -> list[str]:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_docstring_has_the_sections(name):
-    docstring = sys.modules[MECHANISMS[name].__module__].__doc__
-    assert docstring.startswith(f"``{name}``: ")
+    module = sys.modules[MECHANISMS[name].__module__]
+    docstring, stem = module.__doc__, Path(module.__file__).stem.replace("_", "-")
+    assert docstring.startswith(f"``{stem}``: ")
     found = sections(docstring)
     for heading in (
         "Definition",
@@ -112,7 +141,7 @@ def test_docstring_has_the_sections(name):
 def test_the_proof_is_there(name):
     """The docstring names the paragraph of docs/proofs.md that speaks of this mechanism."""
     page, number = docstring_sections(name)["Proof"].split()
-    heads = dict(re.findall(r"^\*\*(\d\.\d) ([^*]+)\*\*", (ROOT / page).read_text(), re.M))
+    heads = dict(re.findall(r"^\*\*(\d\.\d+) ([^*]+)\*\*", (ROOT / page).read_text(), re.M))
     assert name in re.split(r",? and |, |\s+", heads[number].replace(".", ""))
 
 
@@ -239,6 +268,10 @@ def test_examples_run(line, tmp_path, cache):
     (tmp_path / "letter.txt").write_text("Dear Maria, see you in Paris.\n")
     (tmp_path / "notes.txt").write_text("Notes of Monday.\n")
     (tmp_path / "in").write_text("a house\n")
+    letters = "abcdefghijkl"
+    (tmp_path / "public.txt").write_text(
+        2 * "".join(f"the {x}o{y} and a {y}u{x}\n" for x in letters for y in letters)
+    )
     (tmp_path / "one.log").write_text("first line\nsecond line\n")
     (tmp_path / "live.log").write_text("a line\n")
     (tmp_path / "data.jsonl").write_text('{"id": 1, "text": "Maria in Paris"}\n')
@@ -271,7 +304,8 @@ def test_examples_run(line, tmp_path, cache):
 
 
 if __name__ == "__main__":
-    before, rest = README.read_text().split(START)
-    README.write_text(before + START + mechanism_table() + END + rest.split(END, 1)[1])
+    for page, table in GENERATED.items():
+        before, rest = page.read_text().split(START)
+        page.write_text(before + START + table() + END + rest.split(END, 1)[1])
     before, rest = MAN.read_text().split(MAN_START)
     MAN.write_text(before + MAN_START + mechanism_man() + MAN_END + rest.split(MAN_END, 1)[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,111 @@ def test_words_are_what_is_looked_up(english: Embeddings) -> None:
     for word in english.index_to_key:
         *_, spelling = lookup_keys(word)
         assert spelling == word
+
+
+def test_usual_spellings(english: Embeddings) -> None:
+    assert english.spellings is not None
+    usual = dict(zip(english.index_to_key, english.spellings, strict=True))
+    wanted = "Paris London Maria Smith I I'm IBM TV DNA UK NATO McDonald iPhone YouTube PhD O'Brien"
+    wanted += " X-ray COVID-19 January March Monday English German Christmas God Mr St II"
+    assert [w for w in wanted.split() if usual[w.lower()] != w] == []
+    small = "the it us may will mark bill can am new church king war rose n't don't e-mail doctor"
+    assert [w for w in small.split() if usual[w] != w] == []
+    kinds = [VOCAB / "kinds" / f"{name}.txt" for name in ("countries", "weekdays", "months")]
+    listed = {w for path in kinds for w in path.read_text("utf-8").split() if len(w) > 3}
+    assert sum(usual[w] == w for w in listed & set(usual)) == 0
+    assert 5_000 < sum(map(str.__ne__, usual, usual.values())) < 8_000
+
+
+def in_recipe(program: str) -> list[str]:
+    """What a program prints that imports the modules of the recipe."""
+    path = {**os.environ, "PYTHONPATH": f"{VOCAB}{os.pathsep}{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=path
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_rule_of_spelling() -> None:
+    """What a capital may be due to is not counted; what is beside another counts little."""
+    program = """
+from collections import Counter
+from recipe.corpus import Source
+from recipe.spelling import SpellingReader, Spellings, usual_spellings
+words = ["paris", "may", "john", "smith", "ibm", "the", "self", "it"]
+reader, found = SpellingReader(words), Spellings()
+for line in (
+    "May it be that we saw Paris and (May) the paris of old. May we see: May it be?",
+    "THE PARIS OF JOHN SMITH MAY BE NEAR IBM",
+    "may we see john smith in paris some day or other",
+    "Paris May Smith",
+    "we saw John Smith and Maria’s Paris-based IBM itself in may and it was fine",
+):
+    reader.read(line, found)
+print(sorted(found.alone.items()), sorted(found.beside.items()))
+one = Spellings(Counter({"paris": 1, "Paris": 9, "may": 60, "May": 40, "IBM": 3, "Ibm": 2}),
+                Counter({"New": 40, "May": 100}))
+one.alone["new"] = 10
+print(usual_spellings({"s": one}, [Source("s", "", "", 1.0)], ["paris", "may", "ibm", "new", "x"]))
+"""
+    assert in_recipe(program) == [
+        "[('Paris', 1), ('it', 3), ('may', 1), ('paris', 1), ('the', 1)] "
+        "[('IBM', 1), ('John', 1), ('Paris', 1), ('Smith', 1)]",
+        "['Paris', 'may', 'IBM', 'new', 'x']",
+    ]
+
+
+def test_a_new_word_gets_the_vector_of_its_contexts(tmp_path: Path) -> None:
+    """A word that stands where words of one kind stand becomes one of them; others stay."""
+    program = """
+import numpy as np
+from pathlib import Path
+from recipe.induce import contexts, induced
+rng = np.random.default_rng(1)
+kinds = [[f"{kind}{at}" for at in range(40)] for kind in "ab"]
+marks = [[f"{kind}{at}" for at in range(10)] for kind in "xy"]
+words = [*kinds[0], *kinds[1], *marks[0], *marks[1], "new"]
+ids = {word: at for at, word in enumerate(words)}
+lines = []
+for _ in range(6000):
+    kind = int(rng.integers(2))
+    middle = "new" if kind and rng.random() < 0.02 else rng.choice(kinds[kind])
+    lines.append(f"{rng.choice(marks[kind])} {middle} {rng.choice(marks[kind])}")
+text = Path(sys.argv[1])
+text.write_text("\\n".join(lines))
+counts = np.array([" ".join(lines).split(" ").count(word) for word in words])
+centres = rng.normal(size=(4, 20))
+home = np.repeat([0, 1, 2, 3], [40, 40, 10, 10])
+vectors = centres[home] + 0.3 * rng.normal(size=(100, 20))
+vectors = np.vstack([vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.zeros(20)])
+vectors = vectors.astype(np.float32)
+out = induced(contexts(text, ids, counts, vectors, 1), counts, vectors)
+near = np.argsort(-(out[:-1] @ out[-1]))[:20]
+print((out[:-1] == vectors[:-1]).all(), round(float(np.linalg.norm(out[-1])), 3))
+print(sum(words[at][0] == "b" for at in near))
+"""
+    lines = in_recipe(program.replace("sys.argv[1]", repr(str(tmp_path / "text"))))
+    assert lines[0] == "True 1.0"
+    assert int(lines[1]) >= 18
+
+
+def test_polarity_is_a_coordinate_of_the_rated_words() -> None:
+    program = """
+import numpy as np
+from recipe.polarity import polarised
+rng = np.random.default_rng(2)
+vectors = rng.normal(size=(300, 20)).astype(np.float32)
+sign = np.repeat([1, -1, 0], 100)
+vectors[:, 3] += 0.5 * sign
+vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+out = polarised(vectors, sign, 0.75)
+cosines = out @ out.T
+print((out[200:] == vectors[200:]).all(), np.allclose(np.linalg.norm(out, axis=1), 1, atol=1e-6))
+print(cosines[:100, :100].mean() > 0.3, cosines[:100, 100:200].mean() < -0.3)
+print(np.abs(polarised(vectors, 0 * sign, 0.75) - vectors).max())
+"""
+    assert in_recipe(program) == ["True True", "True True", "0.0"]
 
 
 def test_vectors_are_finite_distinct_and_not_zero(english: Embeddings) -> None:
@@ -164,6 +270,32 @@ def test_neighbours(english: Embeddings, nearest: np.ndarray, word: str, kind: s
     assert len(kind.intersection(near)) >= min(3, len(kind)), near
 
 
+def test_words_in_which_people_say_what_they_think(english: Embeddings) -> None:
+    wanted = "tasty crap sucks overpriced cheesy creepy laughable lol haha dude spokeswoman bn"
+    assert [word for word in wanted.split() if word not in english.key_to_index] == []
+
+
+def rated(name: str, english: Embeddings) -> set[int]:
+    """Rows of the words of a list of vocab/polar."""
+    lines = (VOCAB / "polar" / f"{name}.txt").read_text("utf-8").splitlines()
+    words = {word for line in lines if not line.startswith("#") for word in line.split()}
+    rows = {english.key_to_index[word] for word in words & set(english.key_to_index)}
+    assert len(rows) > 500
+    return rows
+
+
+def test_good_and_bad_are_apart(english: Embeddings, nearest: np.ndarray) -> None:
+    """Of the rated words among a rated word's 20 nearest, hardly one has the opposite sign."""
+    good, bad = rated("positive", english), rated("negative", english)
+    assert not good & bad
+    same = opposite = 0
+    for own, other in ((good, bad), (bad, good)):
+        near = nearest[sorted(own)]
+        same += int(np.isin(near, sorted(own)).sum())
+        opposite += int(np.isin(near, sorted(other)).sum())
+    assert opposite < 0.02 * same, (same, opposite)
+
+
 @pytest.mark.parametrize(
     ("word", "opposite"), [("good", "bad"), ("hot", "cold"), ("happy", "sad"), ("rich", "poor")]
 )
@@ -181,7 +313,7 @@ def test_no_hub(english: Embeddings, nearest: np.ndarray) -> None:
     assert share[worst] <= HUB_SHARE, english.index_to_key[worst]
 
 
-@pytest.mark.parametrize("script", ["build.py", "measure.py"])
+@pytest.mark.parametrize("script", ["build.py", "measure.py", "spell.py"])
 def test_help_of_the_scripts(script: str) -> None:
     done = subprocess.run(
         [sys.executable, str(VOCAB / script), "--help"], capture_output=True, text=True, timeout=60

@@ -5,8 +5,8 @@ Run from anywhere, with gensim, numpy, scipy and regex installed:
     python vocab/build.py                      # the shipped vocabulary, see vocab/README.md
     python vocab/build.py --quick --out /tmp/v # speeches and dialogues only, under three minutes
 
-Five steps, each kept in the work folder and reused when it is there: count tokens, choose words,
-write the training text, train, shape and write.
+Six steps, each kept in the work folder and reused when it is there: count tokens, choose words,
+write the training text, train, count spellings, shape and write.
 """
 
 from __future__ import annotations
@@ -35,10 +35,26 @@ from recipe.corpus import (  # noqa: E402
     count_source,
     write_training_text,
 )
-from recipe.package import distinct_half_precision, write_package  # noqa: E402
-from recipe.shape import Shaping, read_constraints, shape_vectors  # noqa: E402
+from recipe.induce import contexts, induced  # noqa: E402
+from recipe.package import distinct_half_precision, read_package, write_package  # noqa: E402
+from recipe.polarity import polarised, read_signs  # noqa: E402
+from recipe.shape import (  # noqa: E402
+    Constraints,
+    Shaping,
+    counter_fit,
+    read_constraints,
+    shape_vectors,
+)
+from recipe.spelling import Spellings, count_spellings, usual_spellings  # noqa: E402
 from recipe.train import Training, train_vectors  # noqa: E402
-from recipe.words import choose_words, mixed_counts, pieces_of_compounds  # noqa: E402
+from recipe.words import (  # noqa: E402
+    choose_words,
+    mixed_counts,
+    occurrences,
+    pieces_of_compounds,
+)
+
+from dpsan.embeddings.bundled import bundled_digest  # noqa: E402
 
 _DATA = _HERE.parent.parent / "shared" / "data"
 _LOG = logging.getLogger("vocab")
@@ -79,7 +95,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         description="Build the bundled English vocabulary of dpsan from the training corpus.",
         epilog="The settings of a run are recorded in manifest.json. One training thread gives the "
         "same files every time; more are faster and differ a little from run to run. "
-        "Settings are explained in recipe/train.py and recipe/shape.py, sources in "
+        "Settings are explained in dpsan/embeddings/training (skipgram.py, shaping.py), sources in "
         "recipe/corpus.py.",
     )
     add = parser.add_argument
@@ -113,14 +129,29 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         help="small files only: speeches and part of the dialogues; 4,000 words, four epochs "
         "and min-count 5 unless given; a vocabulary to test with, not to use",
     )
-    add("--words", type=int, default=None, metavar="N", help="words to choose (default: 32000)")
+    add(
+        "--extend",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="keep the vectors of this vocabulary, which must not be shaped by polarity, and only "
+        "find those of words that it lacks, without training",
+    )
+    add("--words", type=int, default=None, metavar="N", help="words to choose (default: 32900)")
     add(
         "--least",
         type=int,
         default=None,
         metavar="N",
-        help="occurrences a word must have to be chosen (default: 40; names, places, dates and "
-        "numbers of vocab/kinds: 15)",
+        help="occurrences a word must have to be chosen (default: 40; numbers and listed words: 8)",
+    )
+    add(
+        "--rated",
+        type=float,
+        default=2.0,
+        metavar="X",
+        help="multiplies the counts of the words of vocab/polar: people say more often than "
+        "encyclopedias what they think of something (default: 2)",
     )
     add("--processes", type=int, default=2, metavar="N", help="for tokenising (default: 2)")
     add("--verbose", action="store_true", help="show gensim's progress")
@@ -139,7 +170,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def _defaults(options: argparse.Namespace) -> None:
     """Fill in what depends on --quick."""
     options.out = options.out or _HERE / "en"
-    options.words = options.words or (4_000 if options.quick else 32_000)
+    options.words = options.words or (4_000 if options.quick else 32_900)
     options.least = options.least or (8 if options.quick else 40)
     if options.quick:
         for name, value in (("epochs", 4), ("min_count", 5)):
@@ -185,22 +216,70 @@ def count(options: argparse.Namespace, work: Path, sources: Sequence[Source]) ->
     return counts
 
 
-def train(
+def lists() -> list[Path]:
+    """The hand-written lists of words that belong in."""
+    folders = (_HERE / "kinds", _HERE / "polar")
+    return [*(path for folder in folders for path in folder.glob("*.txt")), _HERE / "everyday.txt"]
+
+
+def training_text(
     options: argparse.Namespace, work: Path, sources: Sequence[Source], pieces: dict[str, str]
-) -> tuple[list[str], np.ndarray]:
-    """Steps 3 and 4: the training text, and words with vectors."""
-    training = _settings(Training, options)
-    text, words, vectors = (work / name for name in ("text", "trained.txt", "trained.npy"))
+) -> Path:
+    """Step 3."""
+    text = work / "text"
+    if not text.exists():
+        rng = np.random.default_rng(options.seed)
+        tokens = [work / f"{source.name}.tokens" for source in sources]
+        size = write_training_text(tokens, pieces, text, rng)
+        _LOG.info("training text: %d words", size)
+    return text
+
+
+def train(options: argparse.Namespace, work: Path, text: Path) -> tuple[list[str], np.ndarray]:
+    """Step 4: words with vectors."""
+    words, vectors = (work / name for name in ("trained.txt", "trained.npy"))
     if not words.exists():
-        if not text.exists():
-            rng = np.random.default_rng(training.seed)
-            tokens = [work / f"{source.name}.tokens" for source in sources]
-            size = write_training_text(tokens, pieces, text, rng)
-            _LOG.info("training text: %d words", size)
-        trained, table = train_vectors(text, training)
+        trained, table = train_vectors(text, _settings(Training, options))
         np.save(vectors, table)
         words.write_text("\n".join(trained), encoding="utf-8")
     return words.read_text(encoding="utf-8").split("\n"), np.load(vectors)
+
+
+def extend(
+    options: argparse.Namespace,
+    counts: dict[str, Counts],
+    text: Path,
+    words: Sequence[str],
+    constraints: Constraints,
+) -> np.ndarray:
+    """In place of training and counter-fitting: vectors of new words beside those of others."""
+    old, _, vectors = read_package(options.extend)
+    row = {word: at for at, word in enumerate(old)}
+    table = np.zeros((len(words), vectors.shape[1]), dtype=np.float32)
+    kept = np.array([word in row for word in words])
+    table[kept] = vectors[[row[word] for word in words if word in row]]
+    ids = {word: at for at, word in enumerate(words)}
+    found = occurrences(counts, frozenset(words))
+    number = np.array([found[word] for word in words], dtype=np.int64)
+    _LOG.info("%d words get a vector", int((~kept).sum()))
+    table = induced(contexts(text, ids, number, table, options.seed), number, table)
+    return counter_fit(table, constraints, _settings(Shaping, options), free=~kept)
+
+
+def spell(
+    options: argparse.Namespace, work: Path, sources: Sequence[Source], words: Sequence[str]
+) -> dict[str, Spellings]:
+    """Step 5: how each source writes the words."""
+    found = {}
+    for source in sources:
+        kept = work / f"{source.name}.spellings.json"
+        if not kept.exists():
+            documents = source.quick if options.quick else 0
+            one = count_spellings(source, options.corpus, words, options.processes, documents)
+            kept.write_text(json.dumps([one.alone, one.beside], ensure_ascii=False), "utf-8")
+        alone, beside = json.loads(kept.read_text(encoding="utf-8"))
+        found[source.name] = Spellings(Counter(alone), Counter(beside))
+    return found
 
 
 def build(options: argparse.Namespace, work: Path) -> None:
@@ -213,23 +292,36 @@ def build(options: argparse.Namespace, work: Path) -> None:
         sources,
         options.words,
         options.least,
-        _HERE / "kinds",
-        least_must_have=min(15, options.least),
+        lists(),
+        least_must_have=min(8, options.least),
     )
     _LOG.info("%d words chosen", len(chosen))
     every = set().union(*(part.tokens for part in counts.values()))
-    trained, table = train(options, work, sources, pieces_of_compounds(every, chosen))
-    row = {word: at for at, word in enumerate(trained)}
+    text = training_text(options, work, sources, pieces_of_compounds(every, chosen))
     frequency = mixed_counts(counts, sources, chosen)
-    words = sorted((w for w in chosen if w in row), key=lambda w: (-frequency[w], w))
+    for word in read_signs(_HERE / "polar").keys() & chosen:
+        frequency[word] = round(options.rated * frequency[word])
+    words = sorted(chosen, key=lambda w: (-frequency[w], w))
     shaping = _settings(Shaping, options)
-    constraints = read_constraints(options.constraints, words, _HERE / "kinds")
-    vectors = shape_vectors(table[[row[word] for word in words]], constraints, shaping)
+    if options.extend:
+        constraints = read_constraints(options.constraints, words, _HERE / "kinds")
+        vectors = extend(options, counts, text, words, constraints)
+    else:
+        trained, table = train(options, work, text)
+        row = {word: at for at, word in enumerate(trained)}
+        words = [word for word in words if word in row]
+        constraints = read_constraints(options.constraints, words, _HERE / "kinds")
+        vectors = shape_vectors(table[[row[word] for word in words]], constraints, shaping)
+    listed = read_signs(_HERE / "polar")
+    sign = np.array([listed.get(word, 0) for word in words])
+    vectors = polarised(vectors, sign, shaping.polarity)
     about = {
         "settings": {
             "quick": options.quick,
             "words": options.words,
             "least": options.least,
+            "rated": options.rated,
+            "extends": bundled_digest(place=options.extend) if options.extend else None,
             "training": dataclasses.asdict(_settings(Training, options)),
             "shaping": dataclasses.asdict(shaping),
             "synonyms": len(constraints.synonyms),
@@ -246,8 +338,10 @@ def build(options: argparse.Namespace, work: Path) -> None:
             for source in sources
         ],
     }
+    spellings = usual_spellings(spell(options, work, sources, words), sources, words)
     half = distinct_half_precision(vectors, np.random.default_rng(options.seed))
-    write_package(options.out, words, [frequency[word] for word in words], half, about)
+    counted = [frequency[word] for word in words]
+    write_package(options.out, words, counted, spellings, half, about)
     _LOG.info("%d words written to %s", len(words), options.out)
 
 

@@ -2,8 +2,9 @@
 
     python vocab/respond.py     # writes vocab/en/tables/base-*.npz, and hashes in manifest.json
 
-One table for each epsilon of a grid, one or two minutes each; their content is the same on every
-machine.  To be run again whenever words, counts or vectors change.
+One table for each epsilon of a grid, with the mechanism's default prior and similarity; one or two
+minutes each, or with --quick ten seconds.  Their content is the same on every machine.  To be run
+again whenever words, counts or vectors change.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE.parent)]  # dpsan of this source tree
 
 from dpsan.embeddings.bundled import load_bundled  # noqa: E402
-from dpsan.mechanisms.sampling.public_base import GRID, base_table, table_name  # noqa: E402
+from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
+from dpsan.mechanisms.sampling.optimum import bound_name  # noqa: E402
+from dpsan.mechanisms.sampling.public_base import (  # noqa: E402
+    GRID,
+    BaseTask,
+    base_table,
+    optimized_table,
+)
 from dpsan.space.metric_space import MetricSpace  # noqa: E402
 
 
@@ -43,47 +51,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=_HERE / "en", help="of the vocabulary")
     parser.add_argument("--epsilon", type=float, nargs="+", default=list(GRID))
-    parser.add_argument("--frequent", type=int, default=12_000, help="inputs (default: 12000)")
-    parser.add_argument("--rare", type=int, default=5000, help="other inputs (default: 5000)")
-    parser.add_argument("--outputs", type=int, default=8000, help="first outputs (default: 8000)")
-    parser.add_argument("--rounds", type=int, default=60, help="(default: 60)")
+    parser.add_argument("--quick", action="store_true", help="as for other embeddings: in seconds")
+    parser.add_argument(
+        "--bounds",
+        type=float,
+        nargs="*",
+        default=[4.0, 6.0, 8.0, 10.0],
+        help="epsilons whose certified bound comes too, a minute each (default: 4 6 8 10)",
+    )
     chosen = parser.parse_args()
-    embeddings = load_bundled(place=chosen.folder)
-    space = MetricSpace(embeddings)
+    space = MetricSpace(load_bundled(place=chosen.folder))
     (chosen.folder / "tables").mkdir(exist_ok=True)
-    usual = np.zeros(space.n)
-    usual[: chosen.outputs] = np.sqrt(embeddings.counts[: chosen.outputs])
+    solve = base_table if chosen.quick else optimized_table
     for epsilon in chosen.epsilon:
         started = time.perf_counter()
-        found = base_table(
-            space,
-            epsilon,
-            embeddings.counts,
-            1.0,
-            "cosine",
-            frequent=chosen.frequent,
-            rare=chosen.rare,
-            outputs=chosen.outputs,
-            rounds=chosen.rounds,
-        )
-        # Again with every word as an input, from there; outputs that were dropped may come back.
-        start = 0.05 * usual / usual.sum()
-        start[found["words"]] += found["base"] / found["base"].sum()
-        found = base_table(
-            space,
-            epsilon,
-            embeddings.counts,
-            1.0,
-            "cosine",
-            frequent=space.n,
-            rare=0,
-            outputs=space.n,
-            rounds=chosen.rounds,
-            start=start,
-            mass=float(found["mass"][0] / found["base"].sum()),
-        )
-        name = table_name(epsilon, 1.0, "cosine")
-        np.savez_compressed(chosen.folder / "tables" / f"{name}.npz", **found)
+        usual = OptimalResponse(epsilon)
+        task = BaseTask(epsilon, space.counts, float(usual.prior), usual.similarity)
+        found = solve(space, *task[:4])
+        np.savez_compressed(chosen.folder / "tables" / f"{task.name}.npz", **found)
+        if epsilon in chosen.bounds:
+            space.replace_table(task.name, found)
+            usual.optimum(space)
+            name = bound_name(epsilon)
+            bound = space.find_table(name) or {}
+            np.savez_compressed(chosen.folder / "tables" / f"{name}.npz", **bound)
         seconds = time.perf_counter() - started
         print(f"epsilon {epsilon:g}: {len(found['words'])} outputs, {seconds:.0f} s", flush=True)
     record(chosen.folder)

@@ -1,4 +1,4 @@
-"""The command tree, and how its own errors are told.
+"""The command tree, and the messages of its own errors.
 
 Knows the commands.  Must not know what they do.
 """
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli.configuration import configured
+from dpsan.cli.configuration import check_variables, configured
 from dpsan.cli.output import say
 from dpsan.cli.tree import Commands, Group
 
@@ -26,6 +26,7 @@ _COMMANDS: Final = Commands(
     {
         "rewrite": "Sanitize text, line by line.",
         "index": "Build, list, check or clear cached indexes of embeddings.",
+        "train": "Train a vocabulary of your own on public text, in any language.",
         "report": "Add up audit files, without any word of the text.",
         "mechanisms": "List the mechanisms and their guarantees, or explain one.",
         "explain": "Show what can become of a word, and what that tells a reader.",
@@ -63,7 +64,7 @@ def _version(value: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_version)
+        bool, typer.Option("-V", "--version", help="Print the version and exit.", callback=_version)
     ] = False,
 ) -> None:
     pass
@@ -76,6 +77,7 @@ _USAGE_ERROR: Final[type[Exception]] = next(
 
 def run() -> int:
     """Parse the command line and run one command; returns the exit status."""
+    check_variables(os.environ, _COMMANDS)
     path = os.environ.get("DPSAN_CONFIG")
     defaults = configured(path, _COMMANDS) if path else {}
     try:

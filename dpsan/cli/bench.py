@@ -13,6 +13,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
+from dpsan.cli.options import option
 from dpsan.cli.output import print_json, print_table
 from dpsan.errors import UsageError, unknown_name
 
@@ -28,23 +29,18 @@ _TEXT_WORDS = 1_000_000
 def bench(
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            metavar="NAME",
-            help="What to measure, repeatable; default: every proved mechanism.",
-            autocompletion=mechanism_names,
-            show_default=False,
+        option(
+            "-m, --mechanism NAME",
+            "What to measure, repeatable; default: every proved mechanism.",
+            complete=mechanism_names,
         ),
     ] = None,
     epsilon: Annotated[
         float,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="X",
-            help="Speed hardly depends on it; a mechanism that is not defined there is measured "
-            "where it is.",
+        option(
+            "-e, --epsilon X",
+            "Speed hardly depends on it; a mechanism that is not defined there is measured where "
+            "it is.",
         ),
     ] = 8.0,
     param: options.Parameters = None,
@@ -52,42 +48,31 @@ def bench(
     vocab_size: options.VocabSize = None,
     synthetic: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,D",
-            help="Random vectors instead of a file: N words in D dimensions.",
-            show_default=False,
-        ),
+        option("--synthetic N,D", "Random vectors instead of a file: N words in D dimensions."),
     ] = None,
     synthetic_words: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The words of the synthetic vocabulary, one a line (.gz allowed); default: "
-            "numbered words.",
-            show_default=False,
+        option(
+            "--synthetic-words FILE",
+            "The words of the synthetic vocabulary, one a line (.gz allowed); default: numbered "
+            "words.",
         ),
     ] = None,
     words: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Words of one run; default: as many as take about three seconds.",
-            show_default=False,
+        option(
+            "--words N", "Words of one run; default: as many as take about three seconds.", min=1
         ),
     ] = None,
     text: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Text to sanitize, repeated; default: words of the vocabulary with Zipf's "
-            "frequencies, 20 a line.",
-            show_default=False,
+        option(
+            "--text FILE",
+            "Text to sanitize, repeated; default: words of the vocabulary with Zipf's frequencies, "
+            "20 a line.",
         ),
     ] = None,
-    runs: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Runs of which the median is told.")
-    ] = 3,
+    runs: Annotated[int, option("--runs N", "Runs; each figure is their median.", min=1)] = 3,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -97,7 +82,7 @@ def bench(
     in the same process and with the same threads. Each mechanism has a process of its own; each
     run has a new sampler and a warm cache on disk.
 
-    dpsan bench -m knn-response -m laplace
+    dpsan bench -m optimal-response -m laplace
     """
     shape = None if synthetic is None else _shape(synthetic)
     if shape and embeddings is not None:

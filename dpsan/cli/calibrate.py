@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpsan.cli import options
-from dpsan.cli.completion import choices
+from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import print_json, say
+from dpsan.cli.options import choice, option
+from dpsan.cli.output import print_json
 from dpsan.errors import UsageError, printable, unknown_name
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate import Calibration
+    from dpsan.outcomes.linked_words import HalfLinked
 
 __all__ = ["calibrate"]
 
@@ -26,57 +28,43 @@ def calibrate(
     mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
     unchanged: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Share of the vocabulary's words that stay the same.",
-            rich_help_panel=_TARGETS,
-        ),
+        option("--unchanged X", "Share of the vocabulary's words that stay the same.", _TARGETS),
     ] = None,
     close: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Share of outputs among the 100 words nearest to the true one, itself apart.",
-            rich_help_panel=_TARGETS,
+        option(
+            "--close X",
+            "Share of outputs among the 100 words nearest to the true one, itself apart.",
+            _TARGETS,
         ),
     ] = None,
     epsilon_ldp: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Certified LDP epsilon: the fair way to compare mechanisms.",
-            rich_help_panel=_TARGETS,
+        option(
+            "--epsilon-ldp X",
+            "Certified LDP epsilon: the fair way to compare mechanisms.",
+            _TARGETS,
         ),
     ] = None,
     epsilon_metric: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Certified epsilon per unit of distance.",
-            rich_help_panel=_TARGETS,
-        ),
+        option("--epsilon-metric X", "Certified epsilon per unit of distance.", _TARGETS),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="X",
-            help="With --maximize: the epsilon at which to choose.",
-            rich_help_panel=_TARGETS,
-        ),
+        option("-e, --epsilon X", "With --maximize: the epsilon at which to choose.", _TARGETS),
     ] = None,
     maximize: Annotated[
         str | None,
-        typer.Option(
-            metavar="similarity|split",
-            autocompletion=choices("similarity", "split"),
-            help="Choose the free parameters (those not given with -p) for the highest mean cosine "
-            "of word and output, or the most even split of unchanged, close and distant outputs.",
-            rich_help_panel=_TARGETS,
+        choice(
+            "--maximize similarity|split",
+            "Choose the free parameters (those not given with -p) for the highest mean cosine of "
+            "word and output, or the most even split of unchanged, close and distant outputs.",
+            _TARGETS,
         ),
     ] = None,
     param: options.Parameters = None,
+    public: options.Public = None,
     embeddings: options.Embeddings = None,
     vocab_size: options.VocabSize = None,
     as_json: options.Json = False,
@@ -105,39 +93,49 @@ def calibrate(
     elif epsilon is not None:
         raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
 
-    read_embeddings(check_files(reads={}), embeddings)
+    read_embeddings(check_files(reads={"--public": options.public_file(public)}), embeddings)
 
     from dpsan.cli.progress import search_progress
-    from dpsan.embeddings.cache.store import Store
-    from dpsan.mechanisms import MECHANISMS
+    from dpsan.embeddings.public_words import public_words
+    from dpsan.mechanisms import MECHANISMS, check_public
     from dpsan.outcomes.calibrate import Aim, Draft, Target
     from dpsan.outcomes.calibrate import calibrate as find
     from dpsan.outcomes.calibrate import maximize as choose
+    from dpsan.outcomes.linked_words import half_linked
     from dpsan.space.library import open_space
 
     for name, value in given.items():
         Target(name).check(value)
     if mechanism not in MECHANISMS:
         raise unknown_name("mechanism", mechanism, MECHANISMS)
+    free = None if public is None else public_words(public)
+    if free is not None:
+        check_public(MECHANISMS[mechanism])
     values = options.parameters(param)
     MECHANISMS[mechanism].build(1.0 if epsilon is None else epsilon, dict(values))
-    words, space = open_space(embeddings, vocab_size, Store(note=None if quiet else say))
-    draft = Draft(MECHANISMS[mechanism], values, words.key_to_index)
-    with search_progress(mechanism, quiet) as told:
+    words, space = open_space(embeddings, vocab_size, open_cache(quiet))
+    rows = () if free is None else free.rows(words.key_to_index)
+    draft = Draft(MECHANISMS[mechanism], values, words.key_to_index, rows)
+    with search_progress(mechanism, quiet) as progress:
         if maximize is not None:
-            found = choose(draft, space, options.check_epsilon(epsilon), Aim(maximize), told)
+            found = choose(draft, space, options.check_epsilon(epsilon), Aim(maximize), progress)
         else:
             ((name, value),) = given.items()
-            found = find(draft, space, Target(name), value, told)
-    command = _command(found, values, embeddings, vocab_size)
+            found = find(draft, space, Target(name), value, progress)
+    command = _command(found, values, embeddings, vocab_size, public)
+    half = half_linked(found.mechanism.resolved(space), space)
     if as_json:
-        _print_json(found, command)
+        _print_json(found, command, half)
     else:
-        _print(found, command)
+        _print(found, command, half)
 
 
 def _command(
-    found: Calibration, values: dict[str, str], embeddings: Path | None, vocab_size: int | None
+    found: Calibration,
+    values: dict[str, str],
+    embeddings: Path | None,
+    vocab_size: int | None,
+    public: str | None,
 ) -> str:
     """The ``rewrite`` command with what was found, as a shell takes it."""
     mechanism = found.mechanism
@@ -148,6 +146,8 @@ def _command(
         words += ["-E", str(embeddings)]
     if vocab_size is not None:
         words += ["--vocab-size", str(vocab_size)]
+    if public is not None:
+        words += ["--public", public]
     if mechanism.status != "PROVED":
         words.append("--allow-unproved")
     return shlex.join(words)
@@ -159,7 +159,7 @@ def _number(value: float) -> str:
     return short if float(short) == value else repr(value)
 
 
-def _print(found: Calibration, command: str) -> None:
+def _print(found: Calibration, command: str, half: HalfLinked | None) -> None:
     mechanism = found.mechanism
     chosen = "".join(f", {name} {value}" for name, value in found.chosen.items())
     typer.echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}{chosen}")
@@ -172,10 +172,12 @@ def _print(found: Calibration, command: str) -> None:
     if found.shares:
         unchanged, close, distant = found.shares
         typer.echo(f"  unchanged {unchanged:.4f}, close {close:.4f}, distant {distant:.4f}")
+    if half is not None:
+        typer.echo(f"  whole texts: {half.sentence}")
     typer.echo(f"  {printable(command)}")
 
 
-def _print_json(found: Calibration, command: str) -> None:
+def _print_json(found: Calibration, command: str, half: HalfLinked | None) -> None:
     mechanism = found.mechanism
     value: dict[str, Any] = {
         "mechanism": mechanism.name,
@@ -187,6 +189,7 @@ def _print_json(found: Calibration, command: str) -> None:
         "exact": found.exact,
         "command": command,
         "seconds": found.seconds,
+        "linked": None if half is None else half.sentence,
     }
     if found.shares:
         value["shares"] = dict(zip(("unchanged", "close", "distant"), found.shares, strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["choices", "embedding_files", "mechanism_names", "study_names"]
+__all__ = ["choices", "embedding_files", "mechanism_names", "parameter_names", "study_names"]
 
 
 def choices(*allowed: str) -> Callable[[str], list[str]]:
@@ -28,6 +28,14 @@ def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
     return [
         (name, kind.summary) for name, kind in MECHANISMS.items() if name.startswith(incomplete)
     ]
+
+
+def parameter_names(incomplete: str) -> list[str]:
+    """Names of parameters of all mechanisms, each with its equals sign."""
+    from dpsan.mechanisms import MECHANISMS
+
+    names = {name for kind in MECHANISMS.values() for name in kind.parameters()}
+    return [f"{name}=" for name in sorted(names) if f"{name}=".startswith(incomplete)]
 
 
 def study_names(incomplete: str) -> list[tuple[str, str]]:

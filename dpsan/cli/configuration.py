@@ -1,19 +1,41 @@
-"""Defaults from the file that DPSAN_CONFIG names: one table for each command.
+"""Defaults from the environment, and from the file that DPSAN_CONFIG names: a table for a command.
 
-Knows TOML and the names of options.  Must not know what options do.  A key that nobody knows is an
-error: a budget that is misspelt would not exist, and nobody would hear of it.
+Knows TOML and the names of options.  Must not know what options do.  A key or a variable that
+nobody knows is an error: a budget that is misspelt would not exist, and nobody would hear of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dpsan.errors import UsageError, unknown_name
 from dpsan.errors import reason as os_reason
 
-__all__ = ["configured"]
+__all__ = ["check_variables", "configured"]
+
+_OURS: Final = ("DPSAN_CACHE_DIR", "DPSAN_CONFIG")
+"""Variables that are not the default of an option."""
+
+
+def check_variables(names: Iterable[str], commands: Mapping[str, Any]) -> None:
+    """Refuse variables that look like ours and are none.
+
+    Args:
+        names: of all variables of the environment.
+        commands: looked up only if a name is not one of the two that every command reads.
+
+    Raises:
+        UsageError: a name that begins with DPSAN_ and belongs to no option.
+    """
+    ours = [name for name in names if name.startswith("DPSAN_") and name not in _OURS]
+    if ours:
+        options = (option for command in commands.values() for option in command.params)
+        known = {str(option.envvar) for option in options if option.envvar} | {*_OURS}
+        for name in ours:
+            if name not in known:
+                raise unknown_name("environment variable", name, sorted(known))
 
 
 def configured(path: str, commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from dpsan.cli import options
-from dpsan.cli.completion import choices
-from dpsan.cli.evaluate_table import print_table
+from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import print_json, say
+from dpsan.cli.options import choice, flag, option
+from dpsan.cli.output import print_json, print_sections, say
 from dpsan.errors import UsageError, unknown_name
 
 __all__ = ["evaluate"]
@@ -23,7 +23,11 @@ _ATTACK, _UTILITY = "Attacks", "Utility"
 def evaluate(
     original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The texts.")],
     sanitized: Annotated[
-        Path, typer.Argument(metavar="SANITIZED", help="Their sanitized versions, in order.")
+        list[Path],
+        typer.Argument(
+            metavar="SANITIZED...",
+            help="Their sanitized versions, in order; more files: of further runs on the texts.",
+        ),
     ],
     epsilon: options.Epsilon = None,
     mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
@@ -32,97 +36,111 @@ def evaluate(
     vocab_size: options.VocabSize = None,
     audit: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Instead of --mechanism, --epsilon, --param and --tokenizer: those of the run "
-            "that wrote this audit.",
-            rich_help_panel=options.PRIVACY,
+        option(
+            "--audit FILE",
+            "Instead of --mechanism, --epsilon, --param and --tokenizer: those of the run that "
+            "wrote this audit.",
+            options.PRIVACY,
+        ),
+    ] = None,
+    public_list: Annotated[
+        str | None,
+        option(
+            "--public-list FILE|function|common", "What --public of rewrite was.", options.PRIVACY
         ),
     ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(
-            metavar="unicode|ptb|whitespace",
-            autocompletion=choices("unicode", "ptb", "whitespace"),
-            help="The one that was used for rewriting; default unicode.",
-            rich_help_panel=options.INPUT,
-            show_default=False,
+        choice(
+            "--tokenizer unicode|ptb|whitespace",
+            "The one that was used for rewriting; default unicode.",
+            options.INPUT,
         ),
     ] = None,
     format_: options.Format = "auto",
     field: options.Field = None,
     no_header: options.NoHeader = False,
+    delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
-    max_records: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Only the first N records.",
-            rich_help_panel=options.INPUT,
-            show_default=False,
+    copies: Annotated[
+        int,
+        option(
+            "--copies N", "What --copies of rewrite was; the audit knows it.", options.INPUT, min=1
         ),
+    ] = 1,
+    max_records: Annotated[
+        int | None, option("--max-records N", "Only the first N records.", options.INPUT, min=1)
     ] = None,
     public: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Public text, one sentence or paragraph a line, repeatable: for the attack that "
-            "reads context.",
-            rich_help_panel=_ATTACK,
-            show_default=False,
+        option(
+            "--public FILE",
+            "Public text, one sentence or paragraph a line, repeatable: for readability "
+            "(perplexity) and for the attack that reads context.",
+            _ATTACK,
         ),
     ] = None,
     spans: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Spans of personal data: a JSON list, or JSON lines, with one list of {start, "
-            "end, type} (or {spans: [...]}) for each record.",
-            rich_help_panel=_ATTACK,
+        option(
+            "--spans FILE",
+            "Spans of personal data: a JSON list, or JSON lines, with one list of {start, end, "
+            "type} (or {spans: [...]}) for each record.",
+            _ATTACK,
         ),
     ] = None,
+    candidates: Annotated[
+        Path | None,
+        option(
+            "--candidates FILE",
+            "Texts of which a reader knows that one is the original, in the form of ORIGINAL: how "
+            "often is the right one found?",
+            _ATTACK,
+        ),
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        option(
+            "--words LIST",
+            "With --candidates: also by the first N words of each text; numbers separated by "
+            "commas, repeatable.",
+            _ATTACK,
+        ),
+    ] = None,
+    authors: Annotated[
+        str | None,
+        option(
+            "--authors FIELD",
+            "Column of ORIGINAL with authors: how often are they found, by their other texts?",
+            _ATTACK,
+        ),
+    ] = None,
+    seed: Annotated[
+        str,
+        option("--seed TEXT", "Key of draws made for attackers: another text, others.", _ATTACK),
+    ] = "1",
     labels: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of ORIGINAL with labels: train and test a classifier on both versions.",
-            rich_help_panel=_UTILITY,
-            show_default=False,
+        option(
+            "--labels COLUMN",
+            "Column of ORIGINAL with labels: train and test a classifier on both versions.",
+            _UTILITY,
         ),
     ] = None,
     test_original: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Test records; default: every fifth of ORIGINAL.",
-            rich_help_panel=_UTILITY,
-            show_default=False,
-        ),
+        option("--test-original FILE", "Test records; default: every fifth of ORIGINAL.", _UTILITY),
     ] = None,
     test_sanitized: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Their sanitized versions.",
-            rich_help_panel=_UTILITY,
-            show_default=False,
-        ),
+        Path | None, option("--test-sanitized FILE", "Their sanitized versions.", _UTILITY)
     ] = None,
     no_scores: Annotated[
         bool,
-        typer.Option(
-            "--no-scores",
-            help="Neither ROUGE-1 nor BLEU, which need the extra 'evaluate'.",
-            rich_help_panel=_UTILITY,
-        ),
+        flag("--no-scores", "Neither ROUGE-1 nor BLEU, which need the extra 'evaluate'.", _UTILITY),
     ] = False,
     as_json: options.Json = False,
-    html: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write one page with charts.", show_default=False),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
+    html: options.Html = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Judge a sanitized text: what it kept, and what attackers read.
@@ -135,6 +153,14 @@ def evaluate(
         raise UsageError("--test-original and --test-sanitized need each other")
     if test_original is not None and labels is None:
         raise UsageError("--test-original needs --labels")
+    if authors is not None and epsilon is None and audit is None:
+        raise UsageError("--authors needs --epsilon or --audit", "its reader sanitizes texts too")
+    if words and candidates is None:
+        raise UsageError("--words needs --candidates")
+    if copies > 1 and audit is not None:
+        raise UsageError("--audit and --copies exclude each other")
+    first_words = options.whole_numbers("--words", words)
+    cells = options.delimiter_character(delimiter)
     values = options.parameters(param)
     if audit is not None:
         if epsilon is not None or values:
@@ -146,8 +172,10 @@ def evaluate(
         reads={
             "ORIGINAL": original,
             "SANITIZED": sanitized,
+            "--candidates": candidates,
             "--audit": audit,
             "--public": public,
+            "--public-list": options.public_file(public_list),
             "--spans": spans,
             "--test-original": test_original,
             "--test-sanitized": test_sanitized,
@@ -161,57 +189,81 @@ def evaluate(
     from dpsan.analysis.evaluate.pairs import Inputs
     from dpsan.analysis.evaluate.setting import read_setting
     from dpsan.cli.progress import share_progress
-    from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.public_words import public_words
     from dpsan.embeddings.word_lists import WordLists
     from dpsan.formats.base import ReadOptions
-    from dpsan.mechanisms import MECHANISMS
+    from dpsan.formats.registry import format_name
+    from dpsan.mechanisms import MECHANISMS, check_public
     from dpsan.space.library import open_space
     from dpsan.text.tokens import TOKENIZERS
 
+    if cells and format_name(format_, str(original)) != "csv":
+        raise UsageError("--delimiter is for csv")
     setting = None if audit is None else read_setting(audit)
     if setting is not None:
         mechanism, epsilon = setting.mechanism, setting.epsilon
         values = setting.parameters
-        tokenizer = tokenizer or setting.tokenizer
+        tokenizer, copies = tokenizer or setting.tokenizer, setting.copies
+        public_list = public_list or setting.public_name
+    free = None if public_list is None else public_words(public_list)
+    if setting is not None:
+        setting.check_public(free)
     tokenizer = tokenizer or "unicode"
     if tokenizer not in TOKENIZERS:
         raise unknown_name("tokenizer", tokenizer, TOKENIZERS)
     if mechanism not in MECHANISMS:
         raise unknown_name("mechanism", mechanism, MECHANISMS)
+    if free is not None:
+        check_public(MECHANISMS[mechanism])
     built = None if epsilon is None else MECHANISMS[mechanism].build(epsilon, dict(values))
     fields = ReadOptions(
-        encoding=encoding, fields=tuple(field or ()), header=not no_header, force_text=True
+        encoding=encoding,
+        fields=tuple(field or ()),
+        header=not no_header,
+        delimiter=cells,
+        force_text=True,
     )
     question = Question(
         original=original,
-        sanitized=sanitized,
+        sanitized=sanitized[0],
         inputs=Inputs(format_, fields, max_records),
         tokenizer=tokenizer,
         public=tuple(public or ()),
         spans=spans,
         labels=labels,
         test=(test_original, test_sanitized) if test_original and test_sanitized else None,
+        again=tuple(sanitized[1:]),
+        copies=copies,
+        candidates=candidates,
+        first_words=first_words,
+        authors=authors,
+        seed=seed,
+        by_value=setting is not None and setting.by_value,
     )
     check(question, scores=not no_scores)
     if html is not None:
         from dpsan.formats.atomic_files import AtomicFile, write_whole
 
-        # Created and thrown away: tells whether it can be written.
+        # Created and removed again, to see whether it can be written.
         AtomicFile(html, force=force).discard()
-    words, space = open_space(embeddings, vocab_size, Store(note=None if quiet else say))
+    vocabulary, space = open_space(embeddings, vocab_size, open_cache(quiet))
     if setting is not None:
-        setting.check(words.digest)
+        setting.check(vocabulary.digest)
     if built is not None:
-        built = built.with_vocabulary(WordLists(lambda: words.key_to_index)).resolved(space)
-        question = replace(question, mechanism=built)
+        rows = () if free is None else free.rows(vocabulary.key_to_index)
+        built = built.with_vocabulary(WordLists(lambda: vocabulary.key_to_index)).with_public(rows)
+        question = replace(question, mechanism=built.resolved(space))
     with share_progress("judging", quiet) as bar:
         progress = bar or (lambda _: None)
-        found = judge(question, words, space, scores=not no_scores, progress=progress)
-    if html is not None:
-        from dpsan.analysis.evaluate.page import page
+        found = judge(question, vocabulary, space, scores=not no_scores, progress=progress)
+    from dpsan.analysis.evaluate.page import about, page, sections
 
+    if html is not None:
         write_whole(html, page(found).encode(), force=force)
     if as_json:
         print_json(found.as_json())
     elif html is None:
-        print_table(found)
+        for note in found.notes:
+            say(note)
+        typer.echo(about(found))
+        print_sections(sections(found))

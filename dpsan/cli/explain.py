@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.cache import open_cache
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
+from dpsan.cli.options import flag, option
 from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError
 
@@ -32,60 +34,47 @@ def explain(
     epsilon: options.Epsilon = None,
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            metavar="NAME",
-            autocompletion=mechanism_names,
-            help="How words are drawn; repeatable, to stand side by side. "
+        option(
+            "-m, --mechanism NAME",
+            "How words are drawn; repeatable, to stand side by side. "
             f"Default: {options.DEFAULT_MECHANISM}.",
-            envvar="DPSAN_MECHANISM",
-            rich_help_panel=options.PRIVACY,
-            show_default=False,
+            options.PRIVACY,
+            env="DPSAN_MECHANISM",
+            complete=mechanism_names,
         ),
     ] = None,
     param: options.Parameters = None,
+    public: options.Public = None,
     embeddings: options.Embeddings = None,
     vocab_size: options.VocabSize = None,
     at: Annotated[
         str | None,
-        typer.Option(
-            metavar="ldp=X|unchanged=X",
-            help="Instead of --epsilon: find the epsilon of each mechanism where its certified LDP "
+        option(
+            "--at ldp=X|unchanged=X",
+            "Instead of --epsilon: find the epsilon of each mechanism where its certified LDP "
             "epsilon, or the share of the vocabulary's words that stay the same, is X.",
-            rich_help_panel=_COMPARISON,
-            show_default=False,
+            _COMPARISON,
         ),
     ] = None,
     unknown: Annotated[
-        bool, typer.Option("--unknown", help="Also explain ⊥, which every unknown word becomes.")
+        bool, flag("--unknown", "Also explain ⊥, which every unknown word becomes.")
     ] = False,
-    top: Annotated[int, typer.Option(min=0, metavar="N", help="Outputs to list.")] = 10,
+    top: Annotated[int, option("--top N", "Outputs to list.", min=0)] = 10,
     draws: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Draws for a word where the law is not known."),
+        int, option("--draws N", "Draws for a word where the distribution is not known.", min=1)
     ] = 10_000,
     no_posterior: Annotated[
-        bool,
-        typer.Option(
-            "--no-posterior",
-            help="Do not ask which inputs the outputs point to: the slow part.",
-        ),
+        bool, flag("--no-posterior", "Do not ask which inputs the outputs point to: the slow part.")
     ] = False,
-    seed: Annotated[
-        str, typer.Option(metavar="TEXT", help="Names other (public) random numbers.")
-    ] = "",
+    seed: Annotated[str, option("--seed TEXT", "Names other (public) random numbers.")] = "",
     as_json: options.Json = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also draw the bars: .png or .svg.", show_default=False),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
+    plot: Annotated[Path | None, option("--plot FILE", "Also draw the bars: .png or .svg.")] = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Show what can become of a word, and what that tells a reader.
 
-    dpsan explain doctor -m knn-response -e 8
+    dpsan explain doctor -e 8
     """
     if not words and not unknown:
         raise UsageError("give a WORD, - for words on stdin, or --unknown")
@@ -93,17 +82,23 @@ def explain(
         raise UsageError("--epsilon and --at exclude each other")
     value = options.check_epsilon(epsilon) if at is None else None
 
-    uses = check_files(reads={}, writes={"--plot": plot}, stdin="-" in (words or ()))
+    uses = check_files(
+        reads={"--public": options.public_file(public)},
+        writes={"--plot": plot},
+        stdin="-" in (words or ()),
+    )
     read_embeddings(uses, embeddings)
 
     from dpsan.analysis.explain import explain as find
     from dpsan.analysis.explain.match import Vocabulary, candidates, parse_at, prepare
     from dpsan.analysis.explain.words import read
     from dpsan.cli.progress import search_progress, share_progress
-    from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.public_words import public_words
 
+    free = None if public is None else public_words(public)
     wanted = None if at is None else parse_at(at)
-    chosen = candidates(mechanism or [options.DEFAULT_MECHANISM], options.parameters(param))
+    names = mechanism or [options.DEFAULT_MECHANISM]
+    chosen = candidates(names, options.parameters(param), public=free is not None)
     if value is not None:
         from dpsan.mechanisms import MECHANISMS
 
@@ -116,13 +111,13 @@ def explain(
         from dpsan.analysis.figures.words import check
 
         check(plot, len(texts), force=force)
-    vocabulary = Vocabulary.open(embeddings, vocab_size, Store(note=None if quiet else say))
+    vocabulary = Vocabulary.open(embeddings, vocab_size, open_cache(quiet))
     found: list[list[Explanation]] = []
     for each in chosen if texts else ():
         if wanted is not None and not quiet:
             say(f"finding the epsilon of {each.name} at {wanted.target} {wanted.value:g}")
         with search_progress(each.name, quiet or wanted is None) as tried:
-            sanitizer = prepare(each, vocabulary, value, wanted, tried)
+            sanitizer = prepare(each, vocabulary, value, wanted, free, tried)
         with share_progress(f"explaining {each.name}", quiet) as bar:
             found.append(
                 find(
@@ -170,14 +165,14 @@ def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
 
 
 def _added(bar: Callable[[float], None] | None) -> Callable[[float], None] | None:
-    """For what tells its parts one by one: their sum so far."""
+    """Adds up shares that are reported one by one, for a bar that wants their sum."""
     if bar is None:
         return None
     done = 0.0
 
-    def told(part: float) -> None:
+    def add(part: float) -> None:
         nonlocal done
         done += part
         bar(done)
 
-    return told
+    return add

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from dpsan.cli.output import cosine_and_bound
 from dpsan.errors import printable
 from dpsan.text.numerals import number
 
@@ -74,10 +75,18 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     ldp = "none finite" if each.epsilon_ldp is None else number(each.epsilon_ldp)
     delta = f", delta {number(each.guarantee.delta)}" if each.guarantee.delta else ""
     epsilon = f"epsilon {number(mechanism.epsilon)} {mechanism.unit_label()}"
-    yield from _wrap(f"{epsilon}; LDP {ldp}{delta}", width, "")
+    if each.guarantee.public_words:
+        told = f"{epsilon}; high-low LDP {ldp} for protected words"
+        yield from _wrap(told, width, "")
+        if each.public:
+            yield from _wrap("PUBLIC: this word is not protected", width, "")
+    else:
+        yield from _wrap(f"{epsilon}; LDP {ldp}{delta}", width, "")
     if str(each.guarantee.status) != "PROVED":
         yield from _wrap(each.guarantee.summary(), width, "")
-    yield "exact law" if each.exact else f"{number(each.draws)} draws, 99 % intervals"
+    if each.optimum is not None:
+        yield from _wrap(f"mean cosine {cosine_and_bound(*each.optimum)}", width, "")
+    yield "exact distribution" if each.exact else f"{number(each.draws)} draws, 99 % intervals"
     for name, share in (
         ("unchanged", each.unchanged),
         ("close", each.close),
@@ -121,8 +130,8 @@ def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
 def _points(posterior: Posterior, width: int) -> Iterator[str]:
     """The inputs that one output points to."""
     inputs = [f"{printable(word)} {_short(share.value)}" for word, _, share in posterior.inputs]
-    told = f"{printable(posterior.output)} <- {', '.join(inputs[:_POINTS])}"
-    yield from _wrap(told, width, "  ")
+    points = f"{printable(posterior.output)} <- {', '.join(inputs[:_POINTS])}"
+    yield from _wrap(points, width, "  ")
 
 
 def _short(value: float) -> str:

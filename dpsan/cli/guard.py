@@ -1,8 +1,8 @@
 """The wall around every command: errors as one line, signals, exit status, no core files.
 
 Knows exit statuses and signals.  Must not know commands.  Nothing printed here contains input
-text: messages come from :mod:`dpsan.errors`, and of any other exception only its type and place
-are told.
+text: messages come from :mod:`dpsan.errors`, and only the type and place of any other
+exception are shown.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def _guarded(run: Callable[[], int]) -> int:
 def _lost(error: BaseException) -> None:
     """What Python cannot raise where it would be caught."""
     if isinstance(error, Interrupted):
-        _clean_up()
-        signals.die_of(error.number)
-    say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
+        signals.raise_again(error)
+    else:
+        say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
 
 
 def _clean_up() -> None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import aligned, print_fields, print_json, say
+from dpsan.cli.output import cosine_and_bound, print_fields, print_json, print_table, say
 from dpsan.errors import UsageError, failure, printable
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.cache.store import EntryInfo, Store
 
 __all__ = ["index"]
+
+_PIECE: Final = 8 << 20
+"""Bytes written at a time."""
 
 
 def index(
@@ -28,6 +32,23 @@ def index(
     list_: Annotated[bool, typer.Option("--list", help="List what is cached.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Verify every cached byte.")] = False,
     clear: Annotated[bool, typer.Option("--clear", help="Remove everything cached.")] = False,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            metavar="X",
+            help="Also make what the default mechanism needs at this epsilon.",
+            show_default=False,
+        ),
+    ] = None,
+    optimize: Annotated[
+        bool,
+        typer.Option(
+            "--optimize",
+            help="With --epsilon: take minutes for a better distribution, which later runs use.",
+        ),
+    ] = False,
     unsafe_pickle: Annotated[
         bool,
         typer.Option(
@@ -36,20 +57,49 @@ def index(
             "store the vectors in the safe cache for later runs.",
         ),
     ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Write the index for other programs as well: FILE, which faiss.read_index opens, "
+            "and its words beside it, one a line, with the ending .words.txt.",
+            show_default=False,
+        ),
+    ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="With --epsilon: the mean cosine of word and output, and a bound on any law's, "
+            "which takes minutes. With --list: those that are cached.",
+        ),
+    ] = False,
     quiet: options.Quiet = False,
 ) -> int:
     """Build, list, check or clear cached indexes of embeddings.
 
-    dpsan index glove.txt
+    dpsan index -e 8 glove.txt
     """
     if sum((list_, check, clear)) > 1 or (files and (list_ or check or clear)):
         raise UsageError("--list, --check and --clear stand alone")
-    from dpsan.embeddings.cache.store import Store
+    if export is not None and (list_ or check or clear or len(files or ()) > 1):
+        raise UsageError("--export is for one file of embeddings")
+    if epsilon is None and (optimize or (verbose and not list_)):
+        raise UsageError(f"--{'optimize' if optimize else 'verbose'} needs --epsilon")
+    if epsilon is not None:
+        if list_ or check or clear:
+            raise UsageError("--epsilon is for embeddings")
+        options.check_epsilon(epsilon)
+    if optimize and not files:
+        raise UsageError("--optimize needs a file: what comes with dpsan is optimized")
 
-    store = Store(note=None if quiet else say)
+    store = open_cache(quiet)
     if list_ or check:
-        return _entries(store, check, as_json)
+        return _entries(store, check, verbose, as_json)
     if clear:
         entries, size = store.clear()
         if as_json:
@@ -57,26 +107,46 @@ def index(
         else:
             typer.echo(f"removed {entries} entries, {size} bytes")
         return 0
-    return _build(store, files, vocab_size, unsafe_pickle, as_json)
+    default = (epsilon, optimize, verbose)
+    return _build(store, files, vocab_size, unsafe_pickle, default, (export, force), as_json)
 
 
 def _build(
-    store: Store, files: list[Path] | None, vocab_size: int | None, unsafe: bool, as_json: bool
+    store: Store,
+    files: list[Path] | None,
+    vocab_size: int | None,
+    unsafe: bool,
+    default: tuple[float | None, bool, bool],
+    export: tuple[Path | None, bool],
+    as_json: bool,
 ) -> int:
+    """The index of each file; for the default mechanism at an epsilon if it is given."""
     if unsafe and not files:
         raise UsageError("--unsafe-pickle needs a file")
-    uses = check_files(reads={})
+    target, force = export
+    beside = target and target.with_name(f"{target.stem}.words.txt")
+    uses = check_files(reads={}, writes={"--export": target, "the words of --export": beside})
     paths: list[Path | None] = [*files] if files else [None]
     for path in paths:
         read_embeddings(uses, path)
 
+    from functools import partial
+
+    from dpsan.mechanisms.preparing import prepare_default
     from dpsan.space.library import describe
 
+    epsilon, optimize, measure = default
+    more: dict[str, Any] = {}
+    if epsilon is not None:
+        also = partial(prepare_default, epsilon=epsilon, optimize=optimize, measure=measure)
+        more["also"] = lambda space: {"default": also(space)}
     reports: list[dict[str, Any]] = []
     failed = 0
     for path in paths:
         try:
-            report = describe(path, vocab_size, store, unsafe_pickle=unsafe)
+            report = describe(path, vocab_size, store, unsafe_pickle=unsafe, **more)
+            if target and beside:
+                report["exported"] = _export(path, vocab_size, store, (target, beside), force)
         except Exception as error:  # noqa: BLE001 - one file's: the others go on
             failed += 1
             say(failure(path or "bundled vocabulary", error))
@@ -89,6 +159,34 @@ def _build(
     if failed and files and len(files) > 1:
         say(f"{failed} of {len(files)} files failed")
     return 1 if failed else 0
+
+
+def _export(
+    path: Path | None, vocab_size: int | None, store: Store, targets: tuple[Path, Path], force: bool
+) -> list[str]:
+    """Write the index and the words beside it, both or none; returns their names."""
+    from contextlib import ExitStack
+    from itertools import chain
+
+    from dpsan.embeddings.cache.faiss_file import header
+    from dpsan.formats.atomic_files import AtomicFile
+    from dpsan.space.library import open_space
+
+    embeddings, space = open_space(path, vocab_size, store)
+    vectors = space.vectors.data.cast("B")
+    pieces = (bytes(vectors[at : at + _PIECE]) for at in range(0, len(vectors), _PIECE))
+    words = "".join(f"{word}\n" for word in embeddings.index_to_key).encode()
+    contents = (chain((header(space.n, space.d),), pieces), (words,))
+    with ExitStack() as stack:
+        sinks = []
+        for target, parts in zip(targets, contents, strict=True):
+            sinks.append(AtomicFile(target, force=force))
+            stack.callback(sinks[-1].discard)
+            for part in parts:
+                sinks[-1].write(part)
+        for sink in reversed(sinks):  # the index last
+            sink.commit()
+    return [str(target) for target in targets]
 
 
 def _print_report(report: dict[str, Any]) -> None:
@@ -106,25 +204,42 @@ def _print_report(report: dict[str, Any]) -> None:
             number(report["diameter"]) + ("" if report["diameter_exact"] else " (upper bound)"),
         ),
         ("size", f"{number(report['bytes'])} bytes"),
+        *_default_rows(report.get("default")),
         ("seconds", f"{report['seconds']:.2f}"),
         ("digest", report["digest"]),
+        *(("exported", printable(name)) for name in report.get("exported", ())),
     ]
     typer.echo(printable(report["source"]))
     print_fields(rows)
 
 
-def _entries(store: Store, check: bool, as_json: bool) -> int:
+def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """What was made for the default mechanism."""
+    if found is None:
+        return []
+    rows = [("ready for", f"{found['mechanism']} at epsilon {number(found['epsilon'])}")]
+    if found["mean_cosine"]:
+        rows.append(("mean cosine", cosine_and_bound(**found["mean_cosine"])))
+    return rows
+
+
+def _entries(store: Store, check: bool, verbose: bool, as_json: bool) -> int:
+    from dpsan.embeddings.cache.faiss_file import KIND
+
     found = store.check() if check else [(entry, None) for entry in store.entries()]
     rows = [
         {
             "kind": entry.kind,
             "source": entry.meta.get("source") or entry.meta.get("table", ""),
             "digest": entry.meta.get("digest", ""),
+            "index": KIND if entry.kind == "index" and entry.ok else None,
             "words": entry.meta.get("words"),
+            "dimensions": entry.meta.get("dimensions"),
             "bytes": entry.bytes,
             "created": entry.created,
             "ok": entry.ok if problem is None else False,
             "problem": problem,
+            **({"mean_cosine": _kept_cosine(store, entry)} if verbose else {}),
         }
         for entry, problem in found
     ]
@@ -133,20 +248,31 @@ def _entries(store: Store, check: bool, as_json: bool) -> int:
         print_json(rows)
         return 1 if check and bad else 0
     shown = []
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"]))):
         state = "ok" if row["ok"] else f"damaged: {row['problem'] or 'manifest'}"
         shown.append(
             (
                 str(row["kind"]),
+                f"{row['index']} {row['words']} x {row['dimensions']}" if row["index"] else "",
                 str(row["digest"])[:12],
-                str(row["bytes"]),
+                f"{number(int(row['bytes']))} bytes",
                 str(row["created"]),
                 printable(str(row["source"])),
+                "" if row.get("mean_cosine") is None else f"{row['mean_cosine']:.4f}",
                 state if check or not row["ok"] else "",
             )
         )
-    for line in aligned(shown, right={2}):
-        typer.echo(line)
+    if shown:
+        print_table((), shown, right={3}, spare=(2, 4, 3))
     damaged = f", {bad} damaged" if bad else ""
     typer.echo(f"{len(rows)} entries in {printable(str(store.root))}{damaged}")
     return 1 if check and bad else 0
+
+
+def _kept_cosine(store: Store, entry: EntryInfo) -> float | None:
+    """The mean cosine, or the bound on it, that an entry keeps."""
+    if "cosine" not in str(entry.meta.get("table", "")):
+        return None
+    kept = store.load(entry.kind, entry.key)
+    values = None if kept is None else kept.arrays.get("cosine")
+    return None if values is None else float(values[0])

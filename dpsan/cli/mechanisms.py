@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.cache import open_cache
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.output import aligned, print_json, say
+from dpsan.cli.output import cosine_and_bound, print_json, print_prose, print_table
 from dpsan.errors import UsageError, unknown_name
 from dpsan.text.numerals import number
 
@@ -19,7 +18,17 @@ if TYPE_CHECKING:
     from dpsan.mechanisms.base import Mechanism
     from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["mechanisms", "table"]
+__all__ = ["mechanisms"]
+
+_COLUMNS: Final = {
+    "name": "name",
+    "family": "family",
+    "epsilon in": "epsilon_unit",
+    "delta": "delta",
+    "status": "status",
+    "what it is": "summary",
+}
+"""Keys of the values in the table, by heading."""
 
 
 def mechanisms(
@@ -71,46 +80,24 @@ def _prepare(
 ) -> tuple[Mechanism, MetricSpace]:
     read_embeddings(check_files(reads={}), embeddings)
 
-    from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.word_lists import WordLists
     from dpsan.mechanisms import MECHANISMS
     from dpsan.space.library import open_space
 
     mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
-    words, space = open_space(embeddings, vocab_size, Store(note=say))
+    words, space = open_space(embeddings, vocab_size, open_cache())
     return mechanism.with_vocabulary(WordLists(lambda: words.key_to_index)).resolved(space), space
 
 
 def _list(as_json: bool) -> None:
     from dpsan.mechanisms import list_mechanisms
 
+    values = list_mechanisms()
     if as_json:
-        print_json(list_mechanisms())
+        print_json(values)
         return
-    # One line each into a pipe, for grep.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for row, line in enumerate(table(list_mechanisms(), width)):
-        typer.echo(line if row else typer.style(line, bold=True))
-
-
-_COLUMNS: Final = ("name", "family", "epsilon in", "delta", "status", "what it is")
-_KEYS: Final = ("name", "family", "epsilon_unit", "delta", "status", "summary")
-
-
-def table(values: list[dict[str, Any]], width: int | None) -> list[str]:
-    """The table's lines, at most ``width`` long.
-
-    A narrow terminal gets no families, a narrower one each summary on a line of its own.
-    """
-    rows = [_COLUMNS, *(tuple(str(each[key]) for key in _KEYS) for each in values)]
-    for left_out in ((), ("family",)):
-        kept = [at for at, name in enumerate(_COLUMNS) if name not in left_out]
-        lines = aligned([tuple(row[at] for at in kept) for row in rows])
-        if width is None or max(map(len, lines)) <= width:
-            return lines
-    heads, summaries = aligned([row[:-1] for row in rows]), [row[-1] for row in rows]
-    pairs = zip(heads[1:], summaries[1:], strict=True)
-    return [heads[0], *(line for head, summary in pairs for line in (head, f"    {summary}"))]
+    rows = [[str(each[key]) for key in _COLUMNS.values()] for each in values]
+    print_table(list(_COLUMNS), rows, spare=(1, 3))
 
 
 def _without_numbers(name: str) -> dict[str, Any]:
@@ -128,6 +115,7 @@ def _without_numbers(name: str) -> dict[str, Any]:
         "claimed": None,
         "true": None,
         "noise_scale": None,
+        "mean_cosine": None,
         "why": None,
         "source": kind.source,
         "parameters": {row["name"]: row["value"] for row in parameter_rows(name)},
@@ -140,23 +128,22 @@ def _explain(name: str, found: dict[str, Any] | None) -> None:
 
     kind = MECHANISMS[name]
     parts = sections(name)
-    typer.echo(f"{name} ({kind.status}): {parts.pop('Summary')}")
+    print_prose(f"{name} ({kind.status}): {parts.pop('Summary')}")
     parts.pop("Parameters", None)
     for heading, body in parts.items():
         typer.echo(f"\n{heading}")
-        for line in body.splitlines():
-            typer.echo(f"  {line}" if line else "")
+        print_prose(body, "  ")
     rows = parameter_rows(name)
     typer.echo(f"\nParameters\n  epsilon: in {kind.epsilon_unit}, required")
     for row in rows:
         value = "required" if row["required"] else f"default {row['value']}"
         unit = f", in {row['unit']}" if row["unit"] else ""
-        typer.echo(f"  {row['name']}: {row['help']}; {row['domain']}{unit}; {value}")
+        print_prose(f"{row['name']}: {row['help']}; {row['domain']}{unit}; {value}", "  ")
     if found:
         _print_numbers(found)
     else:
         typer.echo("\nWith --epsilon: the true guarantee on your vocabulary.")
-    for entry in bibtex(kind.source):
+    for entry in bibtex(f"{kind.source} {parts.get('Public words', '')}"):
         typer.echo(f"\n{entry}")
 
 
@@ -179,5 +166,8 @@ def _print_numbers(found: dict[str, Any]) -> None:
         typer.echo(f"  outputs that exclude another input: {number(true['infinite_loss_mass'])}")
     if found["noise_scale"] is not None:
         typer.echo(f"  noise: standard deviation {show(found['noise_scale'])} per coordinate")
+    if found["mean_cosine"]:
+        shown = cosine_and_bound(**found["mean_cosine"])
+        typer.echo(f"  mean cosine of word and output: {shown}")
     if found["why"]:
-        typer.echo(f"  why: {found['why']}")
+        print_prose(f"why: {found['why']}", "  ")

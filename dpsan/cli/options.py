@@ -6,111 +6,158 @@ Knows names, help texts and environment variables.  Must not know what options d
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from dpsan.cli.completion import choices, embedding_files, mechanism_names
+from dpsan.cli.completion import choices, embedding_files, mechanism_names, parameter_names
 from dpsan.errors import UsageError
 
 __all__ = [
     "CASES",
+    "CONSISTENT",
     "DEFAULT_MECHANISM",
     "INPUT",
+    "NUMBERS",
+    "PUBLIC",
     "RARE",
     "UNKNOWN",
     "Case",
+    "Consistent",
+    "Delimiter",
     "Embeddings",
     "Encoding",
     "Epsilon",
     "Field",
+    "Force",
     "Format",
+    "Html",
     "Json",
     "Keep",
     "Mechanism",
     "NoHeader",
+    "Numbers",
     "Parameters",
+    "Public",
     "Quiet",
     "Unknown",
     "Unproved",
     "VocabSize",
     "check_epsilon",
+    "choice",
+    "delimiter_character",
     "epsilon_or_ldp",
+    "flag",
     "one_of",
+    "option",
     "parameters",
+    "public_file",
     "size",
 ]
 
 # The registry would load numpy; a test compares the two.
-DEFAULT_MECHANISM: Final = "knn-response"
+DEFAULT_MECHANISM: Final = "optimal-response"
 
 PRIVACY: Final = "Privacy"
 INPUT: Final = "Input"
 RARE: Final = "Rarely needed"
 UNKNOWN: Final = ("sample", "mask", "keep")
-CASES: Final = ("vocabulary", "input")
+CONSISTENT: Final = ("record", "file", "run")
+NUMBERS: Final = ("word", "value")
+CASES: Final = ("natural", "vocabulary", "input")
+PUBLIC: Final = ("function", "common")
+
+
+def option(
+    names: str,
+    text: str,
+    panel: str | None = None,
+    *,
+    env: str | None = None,
+    complete: Any = None,
+    **more: Any,
+) -> Any:
+    """An option with a value, such as ``-e, --epsilon X``.
+
+    Args:
+        names: as in the help; the last word stands for the value.
+        text: of the help.
+        panel: heading of the help that it stands under.
+        env: environment variable with its default.
+        complete: completer of :mod:`dpsan.cli.completion`.
+        more: arguments of ``typer.Option``.
+    """
+    *flags, metavar = names.replace(", ", " ").split()
+    return typer.Option(
+        *flags,
+        metavar=metavar,
+        help=text,
+        rich_help_panel=panel,
+        envvar=env,
+        autocompletion=complete,
+        **more,
+    )
+
+
+def choice(names: str, text: str, panel: str | None = None, **more: Any) -> Any:
+    """An option with one of a few values, ``--case a|b|c``, which the shell completes."""
+    return option(names, text, panel, complete=choices(*names.split()[-1].split("|")), **more)
+
+
+def flag(names: str, text: str, panel: str | None = None) -> Any:
+    """An option without a value, such as ``-q, --quiet``."""
+    return typer.Option(*names.split(", "), help=text, rich_help_panel=panel)
+
 
 Epsilon = Annotated[
     float | None,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        metavar="X",
-        help="Privacy parameter, required: smaller is more private. In nats for knn-response "
+    option(
+        "-e, --epsilon X",
+        "Privacy parameter, required: smaller is more private. In nats for optimal-response "
         "(8 keeps most words near their meaning, 4 little), per unit of distance for laplace and "
         "exponential (see 'dpsan index' for distances).",
-        envvar="DPSAN_EPSILON",
-        rich_help_panel=PRIVACY,
-        show_default=False,
+        PRIVACY,
+        env="DPSAN_EPSILON",
     ),
 ]
 Mechanism = Annotated[
     str,
-    typer.Option(
-        "--mechanism",
-        "-m",
-        metavar="NAME",
-        help="How words are drawn; 'dpsan mechanisms' lists them.",
-        envvar="DPSAN_MECHANISM",
-        autocompletion=mechanism_names,
-        rich_help_panel=PRIVACY,
+    option(
+        "-m, --mechanism NAME",
+        "How words are drawn; 'dpsan mechanisms' lists them.",
+        PRIVACY,
+        env="DPSAN_MECHANISM",
+        complete=mechanism_names,
     ),
 ]
 Parameters = Annotated[
     list[str] | None,
-    typer.Option(
-        "--param",
-        "-p",
-        metavar="NAME=VALUE",
-        help="Parameter of the mechanism, repeatable: k=20, outputs=5000 ...",
-        rich_help_panel=PRIVACY,
-        show_default=False,
+    option(
+        "-p, --param NAME=VALUE",
+        "Parameter of the mechanism, repeatable: k=20, outputs=5000 ...",
+        PRIVACY,
+        complete=parameter_names,
     ),
 ]
 Embeddings = Annotated[
     Path | None,
-    typer.Option(
-        "--embeddings",
-        "-E",
-        metavar="FILE",
-        help="Word vectors: word2vec, GloVe, fastText .vec, .npz; .gz of each. "
-        "Default: the bundled English vocabulary.",
-        envvar="DPSAN_EMBEDDINGS",
-        autocompletion=embedding_files,
-        rich_help_panel=PRIVACY,
-        show_default=False,
+    option(
+        "-E, --embeddings FILE",
+        "Word vectors: word2vec, GloVe, fastText .vec, .npz; .gz of each. Default: the bundled "
+        "English vocabulary.",
+        PRIVACY,
+        env="DPSAN_EMBEDDINGS",
+        complete=embedding_files,
     ),
 ]
 VocabSize = Annotated[
     int | None,
-    typer.Option(
-        "--vocab-size",
-        metavar="N",
+    option(
+        "--vocab-size N",
+        "Use only the first N words of the file.",
+        PRIVACY,
+        env="DPSAN_VOCAB_SIZE",
         min=2,
-        help="Use only the first N words of the file.",
-        envvar="DPSAN_VOCAB_SIZE",
-        rich_help_panel=PRIVACY,
-        show_default=False,
     ),
 ]
 Unknown = Annotated[
@@ -128,8 +175,23 @@ Keep = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Words passed unchanged, one a line; not protected.",
+        help="Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
+        "word was none of them (infinite loss).",
         envvar="DPSAN_KEEP",
+        rich_help_panel=PRIVACY,
+        show_default=False,
+    ),
+]
+Public = Annotated[
+    str | None,
+    typer.Option(
+        "--public",
+        metavar="FILE|function|common",
+        help="Words that need no protection, one a line; or dpsan's own list of function words, or "
+        "of common everyday words. They mostly stay, at times come out as others, so that the "
+        "guarantee holds for all other words. For optimal-response and knn-response.",
+        envvar="DPSAN_PUBLIC",
+        autocompletion=choices("function", "common"),
         rich_help_panel=PRIVACY,
         show_default=False,
     ),
@@ -137,69 +199,78 @@ Keep = Annotated[
 Case = Annotated[
     str,
     typer.Option(
-        metavar="vocabulary|input",
-        help="Letter case of the output: the vocabulary's, or the input's capitals put back "
-        "(which leaks them).",
+        metavar="natural|vocabulary|input",
+        help="Letter case of the output: each word's usual spelling with capitals where sentences "
+        "begin, the vocabulary's, or the input's capitals put back (which leaks them).",
         envvar="DPSAN_CASE",
         autocompletion=choices(*CASES),
         rich_help_panel=PRIVACY,
     ),
 ]
-Unproved = Annotated[
-    bool,
+Consistent = Annotated[
+    str | None,
     typer.Option(
-        "--allow-unproved",
-        help="Run a mechanism whose status is not PROVED.",
+        metavar="record|file|run",
+        help="One draw for each distinct word of a record, a file or the run: equal words come "
+        "out equal, which is not protected, and the loss counts distinct words.",
+        envvar="DPSAN_CONSISTENT",
+        autocompletion=choices(*CONSISTENT),
         rich_help_panel=PRIVACY,
+        show_default=False,
     ),
+]
+Numbers = Annotated[
+    str,
+    choice(
+        "--numbers word|value",
+        "A number becomes a word, or a number of the same form, mostly near in value; then which "
+        "words are numbers, and their form, is not protected.",
+        PRIVACY,
+        env="DPSAN_NUMBERS",
+    ),
+]
+Unproved = Annotated[
+    bool, flag("--allow-unproved", "Run a mechanism whose status is not PROVED.", PRIVACY)
 ]
 Format = Annotated[
     str,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="auto|text|jsonl|csv|tsv|parquet",
-        autocompletion=choices("auto", "text", "jsonl", "csv", "tsv", "parquet"),
-        help="Container of the text; auto goes by the file's suffix.",
-        envvar="DPSAN_FORMAT",
-        rich_help_panel=INPUT,
+    choice(
+        "-f, --format auto|text|jsonl|json|csv|tsv|parquet",
+        "Container of the text; auto goes by the file's suffix.",
+        INPUT,
+        env="DPSAN_FORMAT",
     ),
 ]
 Field = Annotated[
     list[str] | None,
-    typer.Option(
-        "--field",
-        "-k",
-        metavar="NAME",
-        help="What to sanitize in jsonl, csv, tsv and parquet, repeatable: a column's name or "
+    option(
+        "-k, --field NAME",
+        "What to sanitize in jsonl, json, csv, tsv and parquet, repeatable: a column's name or "
         "number; a path such as user.name or messages[].content, with ? at the end if no "
         "record need have it. Everything else passes unchanged.",
-        rich_help_panel=INPUT,
-        show_default=False,
+        INPUT,
     ),
 ]
 NoHeader = Annotated[
     bool,
-    typer.Option(
-        "--no-header",
-        help="The first row of csv and tsv is data: choose columns by number.",
-        rich_help_panel=INPUT,
+    flag("--no-header", "The first row of csv and tsv is data: choose columns by number.", INPUT),
+]
+Delimiter = Annotated[
+    str | None,
+    option(
+        "--delimiter CHAR",
+        "What stands between the cells of csv, such as ';' or '\\t'.",
+        INPUT,
+        env="DPSAN_DELIMITER",
     ),
 ]
 Encoding = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Encoding of input and output.",
-        envvar="DPSAN_ENCODING",
-        rich_help_panel=INPUT,
-    ),
+    str, option("--encoding NAME", "Encoding of input and output.", INPUT, env="DPSAN_ENCODING")
 ]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="No statement and no notes.", rich_help_panel="Running"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Quiet = Annotated[bool, flag("-q, --quiet", "No statement and no notes.", "Running")]
+Json = Annotated[bool, flag("--json", "Write JSON.")]
+Html = Annotated[Path | None, option("--html FILE", "Write one page with charts.")]
+Force = Annotated[bool, flag("--force", "Replace an existing FILE.")]
 
 
 def check_epsilon(epsilon: float | None) -> float:
@@ -243,11 +314,39 @@ def parameters(given: list[str] | None) -> dict[str, str]:
     return out
 
 
+def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
+    """Whole numbers >= 1, in each text separated by commas; ascending.  Raises UsageError."""
+    out = set[int]()
+    for part in ",".join(given or ()).split(",") if given else ():
+        if not part.strip().isascii() or not part.strip().isdigit() or int(part) < 1:
+            raise UsageError(f"{name} must be whole numbers >= 1 (got {part})")
+        out.add(int(part))
+    return tuple(sorted(out))
+
+
+def public_file(given: str | None) -> Path | None:
+    """The file that --public reads; None for the lists that come with dpsan."""
+    return None if given is None or given in PUBLIC else Path(given)
+
+
 def one_of(option: str, given: str, allowed: tuple[str, ...]) -> str:
     """The value given.  Raises UsageError if it is none of those allowed."""
     if given not in allowed:
         raise UsageError(f"{option} must be one of {', '.join(allowed)} (got {given})")
     return given
+
+
+def delimiter_character(given: str | None) -> str:
+    """The character that --delimiter names; empty without one.  Raises UsageError."""
+    if given is None:
+        return ""
+    one = "\t" if given in ("\\t", "tab") else given
+    if len(one) != 1 or not one.isascii() or one in '"\r\n\0' or one.isalnum():
+        raise UsageError(
+            "--delimiter must be one ASCII character that is no letter, digit or quote",
+            "such as ';' or '\\t'",
+        )
+    return one
 
 
 _UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}

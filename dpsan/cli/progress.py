@@ -18,13 +18,23 @@ from typing import TYPE_CHECKING, Final
 from dpsan.cli.output import say
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
+    from rich.progress import Progress, ProgressColumn
 
-__all__ = ["byte_progress", "count_progress", "search_progress", "share_progress"]
+__all__ = [
+    "byte_progress",
+    "count_progress",
+    "search_progress",
+    "share_progress",
+    "table_progress",
+]
 
 _STDIN: Final = Path("-")
 _SOON: Final = 3.0
-"""Seconds before a search says that it goes on."""
+_LONG: Final = 15.0
+"""Seconds before a search, and before the making of a table, says that it goes on."""
+_GOES_ON: Final = "still looking; this can take minutes, once for each vocabulary"
+_open: Final[list[object]] = []
+"""The bars that are shown now: a terminal has room for one."""
 
 
 @contextmanager
@@ -45,12 +55,10 @@ def byte_progress(
     if mode == "off" or (mode == "auto" and not auto):
         yield None
         return
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
         FileSizeColumn,
-        Progress,
         SpinnerColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -58,13 +66,13 @@ def byte_progress(
     )
 
     total = None if None in sizes else sum(each or 0 for each in sizes)
-    columns: tuple[ProgressColumn, ...]
+    columns: tuple[ProgressColumn | str, ...]
     if total is None:
         columns = (SpinnerColumn("line"), FileSizeColumn())
         columns += (TransferSpeedColumn(), TimeElapsedColumn())
     else:
         columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(columns) as bar:
         task = bar.add_task("", total=total)
         yield lambda done: bar.update(task, advance=done)
 
@@ -87,11 +95,10 @@ def count_progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
     columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(columns) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, advance=done)
 
@@ -102,13 +109,26 @@ def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] |
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     columns = (what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(columns) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def table_progress(what: str) -> Iterator[Callable[[float], None] | None]:
+    """A bar over a table that is made, on a terminal without another; elsewhere a line, if long."""
+    if sys.stderr.isatty():
+        if _open:
+            yield None
+            return
+        with share_progress(what, False) as bar:
+            yield bar
+        return
+    with _line(_LONG, what, "once for each vocabulary, then kept"):
+        yield None
 
 
 @contextmanager
@@ -121,19 +141,37 @@ def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     if not sys.stderr.isatty():
-        line = f"{what}: still looking; this can take minutes, once for each vocabulary"
-        timer = Timer(_SOON, say, (line,))
-        timer.daemon = True
-        timer.start()
-        try:
+        with _line(_SOON, what, _GOES_ON):
             yield lambda _: None
-        finally:
-            timer.cancel()
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn("line"), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(columns) as bar:
         task, tries = bar.add_task(what), count(1)
         yield lambda tried: bar.update(task, description=f"{what}: try {next(tries)}, {tried}")
+
+
+@contextmanager
+def _line(seconds: float, what: str, line: str) -> Iterator[None]:
+    """One line, if the body is not over after so many seconds."""
+    timer = Timer(seconds, say, (f"{what}: {line}",))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _bar(columns: tuple[ProgressColumn | str, ...]) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        _open.append(bar)
+        try:
+            yield bar
+        finally:
+            _open.remove(bar)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
-from dpsan.cli.output import print_fields, print_json, say
+from dpsan.cli.output import print_fields, print_json, print_sections, say
 from dpsan.errors import failure, printable
-from dpsan.text.numerals import counted, number, percent
+from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.analysis.report import Report
@@ -22,11 +22,8 @@ __all__ = ["report"]
 def report(
     audits: Annotated[list[Path], typer.Argument(metavar="AUDIT...", help="Files of --audit.")],
     as_json: options.Json = False,
-    html: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write one page with charts.", show_default=False),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
+    html: options.Html = None,
+    force: options.Force = False,
 ) -> int:
     """Add up audit files, without any word of the text.
 
@@ -60,49 +57,13 @@ def report(
 
 def _print(report: Report) -> None:
     from dpsan.analysis.report import ACTIONS  # numpy comes with it
+    from dpsan.analysis.report.page import complaints, figures, files
 
-    told = report.as_json()
-    unit = f" ({told['epsilon_unit']})" if told["epsilon_unit"] else ""
-    notes = [
-        note
-        for note, holds in (
-            ("not finished", not told["complete"]),
-            ("seeded: NOT PRIVATE", told["seeded"]),
-            ("unknown words passed: NOT PRIVATE", told["passed"]),
-        )
-        if holds
-    ]
-    typer.echo(printable(report.path) + (f": {', '.join(notes)}" if notes else ""))
-    if told["weak"]:
-        typer.echo(f"  WEAK: {told['weak']}")
-    counts = (f"{number(report.counts[action])} {action}" for action in ACTIONS)
-    each = told["per"]
-    rows = [
-        ("mechanism", f"{told['mechanism']} ({told['status']})"),
-        (f"epsilon per {each}", f"{number(told['epsilon'])}{unit}; LDP {_cost(told)}"),
-        ("expected to stay the same", percent(told["expected_unchanged"])),
-        ("words", f"{number(told['words'])}: {', '.join(counts)}"),
-        ("epsilon, all draws", number(told["epsilon_sum"])),
-        ("largest record, all copies", f"LDP {_cost(told['largest_record'])}"),
-        ("largest file, all copies", f"LDP {_cost(told['largest_file'])}"),
-        (
-            "epsilon per record, 5/50/95 %/largest",
-            " / ".join(map(number, told["epsilon_per_record"].values())),
-        ),
-    ]
-    if report.copies > 1:
-        rows.insert(2, ("copies of every record", number(report.copies)))
-    print_fields(rows)
-    for file in told["files"]:
-        records = counted(file["records"], "record") if file["finished"] else "not finished"
-        name = printable(file["name"] or f"input {file['file']}")
-        epsilon = number(file["epsilon_sum"])
-        typer.echo(f"  {name}: {records}, {counted(file['words'], 'word')}, epsilon {epsilon}")
-        if file["finished"]:
-            typer.echo(f"    output {file['output_sha256']}")
-    typer.echo(f"  not protected: {'; '.join(told['not_protected'])}")
-
-
-def _cost(told: dict[str, Any]) -> str:
-    delta = f", delta {number(told['delta'])}" if told["delta"] else ""
-    return f"epsilon {number(told['epsilon_ldp'])}{delta}"
+    typer.echo(printable(report.path))
+    for each in complaints(report):
+        typer.echo(f"  {each}")
+    counts = ", ".join(f"{number(report.counts[action])} {action}" for action in ACTIONS)
+    words = f"{number(sum(report.counts.values()))}: {counts}"
+    print_fields([("words", words), *figures(report)])
+    print_sections(files(report))
+    typer.echo(f"\nnot protected: {'; '.join(report.as_json()['not_protected'])}")

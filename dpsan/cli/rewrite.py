@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dpsan.cli import options
-from dpsan.cli.completion import choices
+from dpsan.cli.options import choice, flag, option
 from dpsan.cli.rewrite_request import Request
 from dpsan.cli.rewrite_run import carry_out
 
@@ -27,13 +27,12 @@ def rewrite(
     epsilon: options.Epsilon = None,
     epsilon_ldp: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Instead of --epsilon: find the epsilon whose certified LDP epsilon is X, the "
-            "same meaning for every mechanism.",
-            envvar="DPSAN_EPSILON_LDP",
-            rich_help_panel=options.PRIVACY,
-            show_default=False,
+        option(
+            "--epsilon-ldp X",
+            "Instead of --epsilon: find the epsilon whose certified LDP epsilon is X, the same "
+            "meaning for every mechanism.",
+            options.PRIVACY,
+            env="DPSAN_EPSILON_LDP",
         ),
     ] = None,
     mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
@@ -42,189 +41,165 @@ def rewrite(
     vocab_size: options.VocabSize = None,
     unknown: options.Unknown = "sample",
     keep: options.Keep = None,
-    case: options.Case = "vocabulary",
+    public: options.Public = None,
+    case: options.Case = "natural",
+    consistent: options.Consistent = None,
+    numbers: options.Numbers = "word",
     tokenizer: Annotated[
         str,
-        typer.Option(
-            metavar="unicode|ptb|whitespace",
-            autocompletion=choices("unicode", "ptb", "whitespace"),
-            help="How lines become words; ptb splits contractions as GloVe was trained.",
-            envvar="DPSAN_TOKENIZER",
-            rich_help_panel=options.RARE,
+        choice(
+            "--tokenizer unicode|ptb|whitespace",
+            "How lines become words; ptb splits contractions as GloVe was trained.",
+            options.RARE,
+            env="DPSAN_TOKENIZER",
         ),
     ] = "unicode",
     allow_unproved: options.Unproved = False,
+    recursive: Annotated[
+        bool,
+        flag(
+            "-r, --recursive",
+            "Read all files below a directory, but for hidden ones and links.",
+            options.INPUT,
+        ),
+    ] = False,
     format_: options.Format = "auto",
     field: options.Field = None,
     no_header: options.NoHeader = False,
+    delimiter: options.Delimiter = None,
     null_data: Annotated[
-        bool,
-        typer.Option(
-            "--null-data", "-z", help="Records end with NUL.", rich_help_panel=options.RARE
-        ),
+        bool, flag("-z, --null-data", "Records end with NUL.", options.RARE)
     ] = False,
     text: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--text",
-            help="Read as text what does not look like it: NUL bytes, PDF, zip, HTML ...",
-            rich_help_panel=options.RARE,
+            "Read as text what does not look like it: NUL bytes, PDF, zip, HTML ...",
+            options.RARE,
         ),
     ] = False,
     encoding: options.Encoding = "utf-8",
     invalid: Annotated[
         str,
-        typer.Option(
-            metavar="replace|error",
-            autocompletion=choices("replace", "error"),
-            help="Bytes that are not text: U+FFFD, or stop.",
-            envvar="DPSAN_INVALID",
-            rich_help_panel=options.RARE,
+        choice(
+            "--invalid replace|error",
+            "Bytes that are not text: U+FFFD, or stop.",
+            options.RARE,
+            env="DPSAN_INVALID",
         ),
     ] = "replace",
     max_record: Annotated[
         str,
-        typer.Option(
-            metavar="SIZE",
-            help="Longest line accepted.",
-            envvar="DPSAN_MAX_RECORD",
-            rich_help_panel=options.RARE,
-        ),
+        option("--max-record SIZE", "Longest line accepted.", options.RARE, env="DPSAN_MAX_RECORD"),
     ] = "16MiB",
-    output: Annotated[
+    bad_records: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to FILE.", rich_help_panel=_OUTPUT
+        option(
+            "--bad-records FILE",
+            "Set records of jsonl, csv and tsv that cannot be read aside in FILE, as secret as the "
+            "input, and leave them out, instead of stopping.",
+            options.INPUT,
         ),
     ] = None,
+    output: Annotated[Path | None, option("-o, --output FILE", "Write to FILE.", _OUTPUT)] = None,
     output_dir: Annotated[
         Path | None,
-        typer.Option(
-            "--output-dir",
-            "-O",
-            metavar="DIR",
-            help="Write each file below DIR, keeping the tree.",
-            rich_help_panel=_OUTPUT,
-        ),
+        option("-O, --output-dir DIR", "Write each file below DIR, keeping the tree.", _OUTPUT),
     ] = None,
-    in_place: Annotated[
-        bool,
-        typer.Option("--in-place", "-i", help="Write over the files.", rich_help_panel=_OUTPUT),
-    ] = False,
+    in_place: Annotated[bool, flag("-i, --in-place", "Write over the files.", _OUTPUT)] = False,
     backup: Annotated[
-        str | None,
-        typer.Option(metavar="SUFFIX", help="With -i: keep the original.", rich_help_panel=_OUTPUT),
+        str | None, option("--backup SUFFIX", "With -i: keep the original.", _OUTPUT)
     ] = None,
     audit: Annotated[
         Path | None,
-        typer.Option(
-            "--audit",
-            "-a",
-            metavar="FILE",
-            help="Write one JSON row for each word: as secret as the input.",
-            envvar="DPSAN_AUDIT",
-            rich_help_panel=_OUTPUT,
+        option(
+            "-a, --audit FILE",
+            "Write one JSON row for each word: as secret as the input.",
+            _OUTPUT,
+            env="DPSAN_AUDIT",
         ),
     ] = None,
     audit_originals: Annotated[
-        bool,
-        typer.Option("--audit-originals", help="Also the input words.", rich_help_panel=_OUTPUT),
+        bool, flag("--audit-originals", "Also the input words.", _OUTPUT)
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace existing files.", rich_help_panel=_OUTPUT)
-    ] = False,
-    resume: Annotated[
+    force: Annotated[bool, flag("--force", "Replace existing files.", _OUTPUT)] = False,
+    resume: Annotated[bool, flag("--resume", "With -O: skip finished outputs.", _OUTPUT)] = False,
+    dry_run: Annotated[
         bool,
-        typer.Option("--resume", help="With -O: skip finished outputs.", rich_help_panel=_OUTPUT),
+        flag(
+            "-n, --dry-run",
+            "Write nothing: say how many words there are, what they would cost, and show three "
+            "lines as they would come out.",
+            _OUTPUT,
+        ),
     ] = False,
     budget: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Stop, with status 1, before the epsilons of all draws add up to more than X.",
-            envvar="DPSAN_BUDGET",
-            rich_help_panel=options.PRIVACY,
-            show_default=False,
+        option(
+            "--budget X",
+            "Stop, with status 1, before the epsilons of all draws add up to more than X.",
+            options.PRIVACY,
+            env="DPSAN_BUDGET",
         ),
     ] = None,
     copies: Annotated[
         int,
-        typer.Option(
+        option(
+            "--copies N",
+            "Independent rewrites of every record, which cost N times epsilon.",
+            _OUTPUT,
+            env="DPSAN_COPIES",
             min=1,
-            metavar="N",
-            help="Independent rewrites of every record, which cost N times epsilon.",
-            envvar="DPSAN_COPIES",
-            rich_help_panel=_OUTPUT,
         ),
     ] = 1,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            "--jobs",
-            "-j",
+        option(
+            "-j, --jobs N",
+            "Processes; each holds the vectors. Default 1; with --engine ray one for each CPU of "
+            "the cluster.",
+            _RUNNING,
+            env="DPSAN_JOBS",
             min=1,
-            metavar="N",
-            help="Processes; each holds the vectors. Default 1; with --engine ray one for each "
-            "CPU of the cluster.",
-            envvar="DPSAN_JOBS",
-            rich_help_panel=_RUNNING,
-            show_default=False,
         ),
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(
-            metavar="local|ray",
-            autocompletion=choices("local", "ray"),
-            help="ray: on a cluster, with -O; the same words under a seed.",
-            envvar="DPSAN_ENGINE",
-            rich_help_panel=options.RARE,
+        choice(
+            "--engine local|ray",
+            "ray: on a cluster, with -O; the same words under a seed.",
+            options.RARE,
+            env="DPSAN_ENGINE",
         ),
     ] = "local",
     address: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDR",
-            help="With --engine ray: a running cluster; default: one on this machine, for this "
-            "run.",
-            envvar="DPSAN_ADDRESS",
-            rich_help_panel=options.RARE,
-            show_default=False,
+        option(
+            "--address ADDR",
+            "With --engine ray: a running cluster; default: one on this machine, for this run.",
+            options.RARE,
+            env="DPSAN_ADDRESS",
         ),
     ] = None,
     seed: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Repeatable output, for tests: NOT PRIVATE.",
-            rich_help_panel=options.RARE,
-        ),
+        option("--seed TEXT", "Repeatable output, for tests: NOT PRIVATE.", options.RARE),
     ] = None,
     line_buffered: Annotated[
-        bool,
-        typer.Option(
-            "--line-buffered", help="Write every line at once.", rich_help_panel=options.RARE
-        ),
+        bool, flag("--line-buffered", "Write every line at once.", options.RARE)
     ] = False,
     progress: Annotated[
         str,
-        typer.Option(
-            metavar="auto|on|off",
-            autocompletion=choices("auto", "on", "off"),
-            help="A progress bar or counter on stderr; auto: only on a terminal.",
-            envvar="DPSAN_PROGRESS",
-            rich_help_panel=_RUNNING,
+        choice(
+            "--progress auto|on|off",
+            "A progress bar or counter on stderr; auto: only on a terminal.",
+            _RUNNING,
+            env="DPSAN_PROGRESS",
         ),
     ] = "auto",
     quiet: options.Quiet = False,
     verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="Say what it all costs, and what is not protected.",
-            rich_help_panel=_RUNNING,
-        ),
+        bool, flag("-v, --verbose", "Say what it all costs, and what is not protected.", _RUNNING)
     ] = False,
 ) -> int:
     """Sanitize text, line by line.

@@ -17,6 +17,7 @@ from dpsan.run.same_files import FileUses, Use
 __all__ = ["Completed", "Files"]
 
 STDIN = Path("-")
+_DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Files:
             # Again when it is written; said here before an audit is begun that would be in the way.
             raise OutputError(f"{output}: exists", "--force replaces it")
 
-    def uses(self, keep: Path | None) -> FileUses:
+    def uses(self, keep: Path | None, public: Path | None) -> FileUses:
         """All files of the run but the embeddings.
 
         Raises:
@@ -69,6 +70,7 @@ class Files:
         """
         uses = known_files()
         uses.add(Use.READ, "--keep", keep)
+        uses.add(Use.READ, "--public", public)
         for path in self.inputs:
             if path == STDIN:
                 uses.add_stream(Use.READ, "input", 0)
@@ -96,13 +98,14 @@ class Completed:
 
     Args:
         files: of the run.
+        own_key: whether no other run can go on with what this one has drawn.
 
     Raises:
         UsageError: two inputs would have the same output.
     """
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, *, own_key: bool = False) -> None:
+        self._files, self._own_key = files, own_key
         paths: list[Path] = []
         if files.in_place:
             paths = files.inputs
@@ -120,7 +123,11 @@ class Completed:
         if files.in_place:
             rest = [path for path in before if path not in done]
             where = f", not {rest[0]} and what follows it" if rest else ""
+            if self._own_key:
+                return f"{many} are rewritten{where} ({_DRAWN_AGAIN})"
             return f"{many} are rewritten{where} (go on there: a file rewritten twice costs twice)"
+        if before and self._own_key:
+            return f"{many} are complete ({_DRAWN_AGAIN})"
         if before:
             return f"{many} are complete (the same command with --resume goes on)"
         output = files.output

@@ -35,17 +35,23 @@ class Request:
     vocab_size: int | None
     unknown: str
     keep: Path | None
+    public: str | None
     case: str
+    consistent: str | None
+    numbers: str
     tokenizer: str
     allow_unproved: bool
+    recursive: bool
     format_: str
     field: list[str] | None
     no_header: bool
+    delimiter: str | None
     null_data: bool
     text: bool
     encoding: str
     invalid: str
     max_record: str
+    bad_records: Path | None
     output: Path | None
     output_dir: Path | None
     in_place: bool
@@ -54,6 +60,7 @@ class Request:
     audit_originals: bool
     force: bool
     resume: bool
+    dry_run: bool
     budget: float | None
     copies: int
     jobs: int | None
@@ -69,7 +76,7 @@ class Request:
     def places(self) -> Files:
         """Inputs and outputs; without a file standard input."""
         return Files(
-            self.files or [STDIN],
+            self._inputs(),
             self.output,
             self.output_dir,
             self.in_place,
@@ -79,6 +86,27 @@ class Request:
             self.force,
             self.resume,
         )
+
+    def _inputs(self) -> list[Path]:
+        """The files to read, in order of their names below a directory.  Raises UsageError."""
+        if not self.recursive:
+            return self.files or [STDIN]
+        found: list[Path] = []
+        for path in self.files or [Path()]:
+            if not path.is_dir():
+                found.append(path)
+                continue
+            inner = sorted(
+                each
+                for each in path.rglob("*")
+                if each.is_file()
+                and not each.is_symlink()
+                and not any(part.startswith(".") for part in each.relative_to(path).parts)
+            )
+            if not inner:
+                raise UsageError(f"{path}: no file below it")
+            found += inner
+        return found
 
     def check(self) -> FileUses:
         """Refuse what cannot be, before anything is read, written or imported.
@@ -91,17 +119,33 @@ class Request:
             OutputError: an output exists.
         """
         options.epsilon_or_ldp(self.epsilon, self.epsilon_ldp)
+        others = self.audit, self.bad_records, self.resume or None
+        if self.dry_run and (others != (None, None, None) or self.engine != "local"):
+            raise UsageError("--dry-run excludes --audit, --bad-records, --resume and --engine ray")
         self._check_engine()
-        uses = self.places.uses(self.keep)
+        from dpsan.run.same_files import Use
+
+        uses = self.places.uses(self.keep, options.public_file(self.public))
         self.places.check()
+        uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
         self._check_fields()
         for name, given, allowed in (
             ("--invalid", self.invalid, ("replace", "error")),
             ("--progress", self.progress, ("auto", "on", "off")),
             ("--unknown", self.unknown, options.UNKNOWN),
             ("--case", self.case, options.CASES),
+            ("--numbers", self.numbers, options.NUMBERS),
         ):
             options.one_of(name, given, allowed)
+        if self.consistent is not None:
+            options.one_of("--consistent", self.consistent, options.CONSISTENT)
+            if self.consistent == "run" and self.resume and self.seed is None:
+                raise UsageError(
+                    "--consistent run cannot be resumed: nobody keeps the key of the first run",
+                    "--consistent file can",
+                )
+        if self.bad_records is not None and (self.in_place or self.engine != "local"):
+            raise UsageError("--bad-records excludes -i and --engine ray")
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise UsageError(f"--budget must be > 0 (got {self.budget:g})")
         return uses
@@ -129,28 +173,49 @@ class Request:
         """Formats and fields that cannot go together."""
         from dpsan.formats.fields import parse_field
         from dpsan.formats.registry import format_name
+        from dpsan.formats.text import text_encoding
 
+        encoding = text_encoding(self.encoding)
         inputs = self.places.inputs
         formats = {format_name(self.format_, str(path)) for path in inputs}
+        if formats <= {"jsonl", "json"} and encoding != "utf-8":
+            raise UsageError(f"{min(formats)} is always UTF-8", "leave out --encoding")
         if self.field:
             if formats == {"text"}:
                 stdin = STDIN in inputs and self.format_ == "auto"
                 raise UsageError(
                     "standard input does not tell its format" if stdin else "text has no --field",
-                    "-f jsonl, csv, tsv or parquet has",
+                    "-f jsonl, json, csv, tsv or parquet has",
                 )
-            if formats <= {"jsonl"}:
+            if formats <= {"jsonl", "json"}:
                 for each in self.field:
                     parse_field(each)
-        elif formats == {"jsonl"}:
-            raise UsageError("jsonl needs --field", "such as --field text")
+        elif len(formats) == 1 and formats <= {"jsonl", "json"}:
+            raise UsageError(f"{formats.pop()} needs --field", "such as --field text")
+        if self.copies > 1 and "json" in formats:
+            raise UsageError("--copies is not for json: commas belong between records", "use jsonl")
         if self.no_header and not formats & {"csv", "tsv"}:
             raise UsageError("--no-header is for csv and tsv")
-        if self.null_data and formats & {"csv", "tsv", "parquet"}:
+        if options.delimiter_character(self.delimiter) and "csv" not in formats:
+            raise UsageError("--delimiter is for csv")
+        if self.null_data and formats & {"json", "csv", "tsv", "parquet"}:
             raise UsageError("-z is for text and jsonl")
+        if self.bad_records is not None and not formats <= {"jsonl", "csv", "tsv"}:
+            raise UsageError("--bad-records is for jsonl, csv and tsv")
+
+    @property
+    def doubtful_header(self) -> bool:
+        """Whether columns are chosen by number behind a first row that passes as a header."""
+        from dpsan.formats.registry import format_name
+
+        formats = {format_name(self.format_, str(path)) for path in self.places.inputs}
+        numbered = any(each.isdecimal() for each in self.field or ())
+        return numbered and not self.no_header and bool(formats & {"csv", "tsv"})
 
     def spec(self) -> RunSpec:
         """What is asked of the sanitizer.  Raises DpsanError."""
+        from dpsan.embeddings.public_words import public_words
+        from dpsan.sanitize.consistent import Unit
         from dpsan.sanitize.request import RunSpec
         from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
 
@@ -163,7 +228,10 @@ class Request:
             tokenizer=self.tokenizer,
             unknown=UnknownPolicy(self.unknown),
             keep=frozenset(read_word_list(self.keep)) if self.keep else frozenset(),
+            public=None if self.public is None else public_words(self.public),
             case=self.case,
+            consistent=Unit(self.consistent) if self.consistent else None,
+            numbers=self.numbers,
             allow_unproved=self.allow_unproved,
             epsilon_ldp=self.epsilon_ldp,
         )
@@ -183,6 +251,7 @@ class Request:
                 null_data=self.null_data,
                 fields=tuple(self.field or ()),
                 header=not self.no_header,
+                delimiter=options.delimiter_character(self.delimiter),
             ),
             copies=self.copies,
             line_buffered=self.line_buffered,

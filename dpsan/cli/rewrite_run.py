@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
+from dpsan.cli.cache import open_cache
+from dpsan.cli.dry_run import show_dry_run
 from dpsan.cli.engines import engine
 from dpsan.cli.file_checks import read_embeddings
 from dpsan.cli.output import aligned, say
@@ -20,10 +23,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpsan.cli.rewrite_request import Request
+    from dpsan.run.bad_records import BadRecords
     from dpsan.run.run import Result, Run
     from dpsan.sanitize.sanitizer import Sanitizer
 
 __all__ = ["carry_out"]
+
+_MOST_LINES: Final = 20
+"""Files that have a line each at the end."""
 
 
 def carry_out(request: Request) -> int:
@@ -34,6 +41,8 @@ def carry_out(request: Request) -> int:
     read_embeddings(uses, request.embeddings)
     run, cache = _built(request)
     result = _executed(request, run, cache)
+    if request.dry_run:
+        show_dry_run(result, run)
     if not request.quiet:
         _report(result, run.sanitizer, request)
     inputs = len(run.inputs)
@@ -44,14 +53,14 @@ def carry_out(request: Request) -> int:
 
 def _built(request: Request) -> tuple[Run, Path]:
     """The run, and the directory of the cache."""
-    from dpsan.embeddings.cache.store import Store
     from dpsan.space.library import Opening
 
-    store = Store(note=None if request.quiet else say)
+    store = open_cache(request.quiet)
     # Reads while the rest is imported.
     opening = Opening(request.embeddings, request.vocab_size, store)
 
     from dpsan.cli.progress import search_progress
+    from dpsan.run.dry_run import DryRun
     from dpsan.run.run import Run
     from dpsan.run.stream import Inplace
     from dpsan.sanitize.accountant import Budget
@@ -66,7 +75,7 @@ def _built(request: Request) -> tuple[Run, Path]:
     files = request.places
     if files.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
-    run = Run(
+    run = (DryRun if request.dry_run else Run)(
         sanitizer,
         plan,
         run_key(request.seed),
@@ -83,8 +92,10 @@ def _built(request: Request) -> tuple[Run, Path]:
 def _executed(request: Request, run: Run, cache: Path) -> Result:
     from dpsan.cli.progress import byte_progress
     from dpsan.run.audit import AuditWriter
+    from dpsan.run.bad_records import BadRecords
 
-    completed = Completed(request.places)
+    own_key = request.consistent == "run" and request.seed is None
+    completed = Completed(request.places, own_key=own_key)
     try:
         with ExitStack() as stack:
             execute = stack.enter_context(engine(request, run.sanitizer, cache))
@@ -98,6 +109,15 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     copies=request.copies,
                 )
                 run.audit = stack.enter_context(writer)
+            if request.bad_records:
+                bad = BadRecords(
+                    request.bad_records,
+                    force=request.force,
+                    complain=(lambda _: None) if request.quiet else say,
+                )
+                stack.callback(_tell_bad, stack.enter_context(bad), request)
+                options = replace(run.plan.options, aside=bad)
+                run.plan = replace(run.plan, options=options)
             bar = byte_progress(
                 request.progress, request.quiet, run.inputs, streams=run.output is None
             )
@@ -108,6 +128,13 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
         raise
 
 
+def _tell_bad(bad: BadRecords, request: Request) -> None:
+    """Say how many records are missing in the output."""
+    if bad.count and not request.quiet:
+        many = counted(bad.count, "record")
+        say(f"set aside in {request.bad_records}: {many} (not in the output)")
+
+
 def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
     from dpsan.sanitize.statement import Statement
@@ -115,6 +142,7 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     inputs = len(request.places.inputs)
     if inputs > 1:
         _table(result)
+    half = sanitizer.half_linked if request.verbose and result.totals.draws else None
     statement = Statement(
         result.totals,
         sanitizer.mechanism.name,
@@ -122,6 +150,8 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
         copies=request.copies,
         files=inputs,
         case_input=request.case == "input",
+        consistent=sanitizer.spec.consistent,
+        linked=None if half is None else half.of(request.copies),
     )
     for line in statement.lines(verbose=request.verbose):
         say(line)
@@ -130,10 +160,16 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     bare = sum(outcome.bare for outcome in result.outcomes)
     if bare:
         say(f"written unchanged, without the field: {counted(bare, 'record')}")
+    if request.doubtful_header and result.outcomes:
+        say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
 
 
 def _table(result: Result) -> None:
-    """One line for each file, in columns, on stderr."""
+    """One line for each file, in columns, on stderr; one for all of many."""
+    if len(result.each) > _MOST_LINES:
+        done = len(result.outcomes)
+        say(f"{counted(done, 'file')} rewritten, {number(result.totals.records)} records")
+        return
     rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
     for name, outcome in result.each:
         if isinstance(outcome, str):

@@ -14,9 +14,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn
 
-__all__ = ["Interrupted", "die_of", "finish", "listen"]
+__all__ = ["Interrupted", "die_of", "finish", "listen", "raise_again"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_SECONDS: Final = 0.002
+"""How soon an interruption that Python could not raise is raised once more."""
 
 
 class Interrupted(BaseException):
@@ -36,26 +38,46 @@ class _State:
     """Whether a signal was heard."""
     finished = False
     """Whether nothing is left to clean up."""
+    lost: Interrupted | None = None
+    """What was raised where nobody could catch it, until it is raised again."""
 
 
-def listen(told: Callable[[BaseException], None]) -> None:
+def listen(report: Callable[[BaseException], None]) -> None:
     """From now on the first signal raises :class:`Interrupted` in the main thread.
 
     Args:
-        told: takes each exception that Python cannot raise (in a destructor, in a callback of C, in
-            a thread) and would print with its message, which may hold input text.
+        report: takes each exception that Python cannot raise (in a destructor, in a callback of C,
+            in a thread) and would print with its message, which may hold input text.
     """
     _State.arrivals, ours = os.pipe()
     for each in (_State.arrivals, ours):
         os.set_blocking(each, False)
     signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
-    sys.unraisablehook = lambda hook: told(hook.exc_value or RuntimeError())
-    sys.excepthook = lambda kind, error, trace: told(error)
-    threading.excepthook = lambda hook: told(hook.exc_value or RuntimeError())
+    sys.unraisablehook = lambda hook: report(hook.exc_value or RuntimeError())
+    sys.excepthook = lambda kind, error, trace: report(error)
+    threading.excepthook = lambda hook: report(hook.exc_value or RuntimeError())
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup keeps ignoring
             signal.signal(number, _interrupt)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, _interrupt_again)
+
+
+def raise_again(lost: Interrupted) -> None:
+    """Raise in the main thread, a moment later, what was raised in a destructor or in a callback.
+
+    Python ends the destructor and goes on as if nothing had come; at once would be inside it still.
+    """
+    _State.lost = lost
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+
+
+def _interrupt_again(_: int, __: FrameType | None) -> None:
+    lost, _State.lost = _State.lost, None
+    if lost is not None:
+        if _State.finished:
+            die_of(lost.number)
+        raise lost
 
 
 def finish() -> None:

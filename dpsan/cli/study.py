@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.cache import open_cache
 from dpsan.cli.completion import mechanism_names, study_names
 from dpsan.cli.file_checks import check_files, read_embeddings
+from dpsan.cli.options import flag, option
 from dpsan.cli.output import say
 from dpsan.cli.study_output import print_json, print_list, print_table
 from dpsan.errors import UsageError
@@ -26,7 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["study"]
 
 
+_DECIDE: Final = frozenset(
+    {"mechanism", "epsilon", "param", "embeddings", "vocab_size", "words", "draws", "seed"}
+)
+"""Parameters of the command on which the figures depend."""
+
+
 def study(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -35,57 +44,39 @@ def study(
     ] = None,
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            metavar="NAME",
-            autocompletion=mechanism_names,
-            help="What to compare, repeatable. Default: the study's own choice.",
-            show_default=False,
+        option(
+            "-m, --mechanism NAME",
+            "What to compare, repeatable. Default: the study's own choice.",
+            complete=mechanism_names,
         ),
     ] = None,
     epsilon: Annotated[
         list[str] | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="LIST",
-            help="Where, numbers separated by commas, repeatable. Default: the study's own grid.",
-            show_default=False,
+        option(
+            "-e, --epsilon LIST",
+            "Where, numbers separated by commas, repeatable. Default: the study's own grid.",
         ),
     ] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(
-            "--param",
-            "-p",
-            metavar="NAME=VALUE",
-            help="Parameter of the study, or of those mechanisms that have it; repeatable.",
-            show_default=False,
+        option(
+            "-p, --param NAME=VALUE",
+            "Parameter of the study, or of those mechanisms that have it; repeatable.",
         ),
     ] = None,
     embeddings: options.Embeddings = None,
     vocab_size: options.VocabSize = None,
     words: Annotated[
-        int | None,
-        typer.Option(
-            min=0, metavar="N", help="How many words are looked at; 0: all.", show_default=False
-        ),
+        int | None, option("--words N", "How many words are looked at; 0: all.", min=0)
     ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="How often is drawn.", show_default=False),
-    ] = None,
+    draws: Annotated[int | None, option("--draws N", "How often is drawn.", min=1)] = None,
     seed: Annotated[
-        str, typer.Option(metavar="TEXT", help="Key of all draws: another text, other draws.")
+        str, option("--seed TEXT", "Key of all draws: another text, other draws.")
     ] = "1",
     as_json: options.Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Write the table as CSV.")] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw it: .svg or .png.", show_default=False),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
+    as_csv: Annotated[bool, flag("--csv", "Write the table as CSV.")] = False,
+    plot: Annotated[Path | None, option("--plot FILE", "Draw it: .svg or .png.")] = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Make a table or figure of the papers, on any embedding.
@@ -94,7 +85,7 @@ def study(
 
     dpsan study variance -e 1,10 --csv
     """
-    from dpsan.analysis.study import STUDIES, find
+    from dpsan.analysis.study import FILES, STUDIES, find
     from dpsan.analysis.study import study as make
 
     if name is None:
@@ -111,13 +102,15 @@ def study(
         if value is not None and what not in entry.uses:
             option = what if what in ("words", "draws") else what.removesuffix("s")
             raise UsageError(f"study {name} takes no --{option}")
-    read_embeddings(check_files(reads={}, writes={"--plot": plot}), embeddings)
+    values = options.parameters(param)
+    texts = {f"-p {name}": Path(values[name]) for name in FILES if name in values}
+    reads = {what: path for what, path in texts.items() if "train" in entry.parameters}
+    read_embeddings(check_files(reads=reads, writes={"--plot": plot}), embeddings)
 
     from dpsan.analysis.study.record import as_csv as csv_text
     from dpsan.analysis.study.request import drafts, numbers
     from dpsan.cli.progress import share_progress
 
-    values = options.parameters(param)
     epsilons = numbers(epsilon or (), "--epsilon")
     drafts(mechanism or (), values, entry.parameters, {})  # checked before the slow part
     with _picture(plot, force=force) as picture:
@@ -134,6 +127,7 @@ def study(
                 draws=draws,
                 seed=seed,
                 parameters=own,
+                embeddings=vocabulary,
                 progress=progress,
             )
         if picture is not None and plot is not None:
@@ -145,8 +139,7 @@ def study(
             picture.write(draw(result.panels, title=title, caption=caption, kind=kind_of(plot)))
             picture.commit()
     if as_json:
-        command = _command(name, mechanism, epsilon, values, asked, seed, embeddings, vocab_size)
-        print_json(result, vocabulary, seed, command)
+        print_json(result, vocabulary, seed, _command(context))
     elif as_csv:
         typer.echo(csv_text(result), nl=False)
     else:
@@ -161,10 +154,9 @@ def _open(
     """The vocabulary where the study needs one or one was asked for."""
     if need != "required" and path is None and vocab_size is None:
         return None, None
-    from dpsan.embeddings.cache.store import Store
     from dpsan.space.library import open_space
 
-    return open_space(path, vocab_size, Store(note=None if quiet else say))
+    return open_space(path, vocab_size, open_cache(quiet))
 
 
 @contextmanager
@@ -191,29 +183,12 @@ def _caption(result: Result, vocabulary: Embeddings | None) -> str:
     return f"{result.caption}{paper}{words}"
 
 
-def _command(
-    name: str,
-    mechanism: list[str] | None,
-    epsilon: list[str] | None,
-    values: Mapping[str, str],
-    asked: Mapping[str, Any],
-    seed: str,
-    embeddings: Path | None,
-    vocab_size: int | None,
-) -> str:
+def _command(context: typer.Context) -> str:
     """The command that makes the study again, as a shell takes it."""
-    words = ["dpsan", "study", name]
-    for each in mechanism or ():
-        words += ["-m", each]
-    for each in epsilon or ():
-        words += ["-e", each]
-    for key, value in values.items():
-        words += ["-p", f"{key}={value}"]
-    if embeddings is not None:
-        words += ["-E", str(embeddings)]
-    if vocab_size is not None:
-        words += ["--vocab-size", str(vocab_size)]
-    for key in ("words", "draws"):
-        if asked[key] is not None:
-            words += [f"--{key}", str(asked[key])]
-    return shlex.join([*words, "--seed", seed, "--json"])
+    words = ["dpsan", "study", context.params["name"]]
+    for each in context.command.params:
+        value = context.params[str(each.name)]
+        if each.name in _DECIDE and value is not None:
+            for one in value if isinstance(value, (list, tuple)) else [value]:
+                words += [each.opts[0], str(one)]
+    return shlex.join([*words, "--json"])

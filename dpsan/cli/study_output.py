@@ -5,8 +5,8 @@ Knows columns and widths.  Must not know how a study is made.
 
 from __future__ import annotations
 
-import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
     from dpsan.embeddings.base import Embeddings
 
-__all__ = ["fitting", "print_json", "print_list", "print_table"]
+__all__ = ["print_json", "print_list", "print_table", "spare"]
 
 
 def print_list() -> None:
@@ -37,57 +37,35 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
 
 
-def fitting(columns: tuple[str, ...], rows: list[list[str]], width: int) -> list[int]:
-    """Which columns fit: limits go first, then quantiles, then what is the same in all rows."""
-    widths = [
-        max(len(name), *(len(row[at]) for row in rows)) if rows else len(name)
-        for at, name in enumerate(columns)
-    ]
-    kept = list(range(len(columns)))
-
-    def same(at: int) -> bool:
-        return len(rows) > 1 and len({row[at] for row in rows}) == 1
-
-    for given_up in (
-        lambda at: columns[at].endswith(("low", "high")),
-        lambda at: columns[at].endswith(("_p5", "_p50", "_p95")),
-        same,
-    ):
-        for at in reversed(kept):
-            if sum(widths[each] + 2 for each in kept) - 2 <= width:
-                return kept
-            if at > 0 and given_up(at):
-                kept = [each for each in kept if each != at]
-    return kept
+def spare(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """What a narrow terminal does without: limits, then quantiles, then what is all the same."""
+    back = range(len(columns) - 1, 0, -1)
+    limits = [at for at in back if columns[at].endswith(("low", "high"))]
+    quantiles = [at for at in back if columns[at].endswith(("_p5", "_p50", "_p95"))]
+    same = [at for at in back if len(rows) > 1 and len({row[at] for row in rows}) == 1]
+    return list(dict.fromkeys([*limits, *quantiles, *same]))
 
 
 def print_table(result: Result, *, quiet: bool) -> None:
     """A table: on a terminal with a heading, else aligned columns for other programs."""
     rows = [[_cell(row.get(name)) for name in result.columns] for row in result.rows]
-    columns, kept = list(result.columns), list(range(len(result.columns)))
+    columns = list(result.columns)
     if sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
-        kept = fitting(result.columns, rows, width)
-        columns = [name.replace("_", " ") for name in columns]
         from dpsan.analysis.study import find
 
-        title = f"{result.name}: {find(result.name).summary}"
-        typer.secho(printable(title), bold=True)
+        typer.secho(f"{result.name}: {find(result.name).summary}", bold=True)
         typer.echo(result.caption)
+        columns = [name.replace("_", " ") for name in columns]
     numeric = {
         at
-        for at, place in enumerate(kept)
-        if all(
-            isinstance(row.get(result.columns[place]), (int, float, type(None)))
-            for row in result.rows
-        )
+        for at, name in enumerate(result.columns)
+        if all(isinstance(row.get(name), (int, float, type(None))) for row in result.rows)
     }
-    shown = [[row[place] for place in kept] for row in rows]
-    output.print_table([columns[place] for place in kept], shown, right=numeric)
-    if len(kept) < len(columns) and not quiet:
-        left = [name for at, name in enumerate(result.columns) if at not in kept]
-        output.say(f"too wide for this terminal: {', '.join(left)} (--csv and --json have them)")
+    left = output.print_table(columns, rows, numeric, spare(result.columns, rows))
     if not quiet:
+        if left:
+            names = ", ".join(left)
+            output.say(f"too wide for this terminal: {names} (--csv and --json have them)")
         for note in result.notes:
             output.say(note)
 

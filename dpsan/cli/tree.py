@@ -87,6 +87,8 @@ class Group(TyperGroup):
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(2)
+        if args[:1] == ["help"]:  # dpsan help rewrite, as dpsan rewrite --help
+            args = [*args[1:2], "--help"]
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

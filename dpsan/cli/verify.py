@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpsan.cli import options
+from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
+from dpsan.cli.options import option
 from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, printable
 
@@ -28,35 +34,55 @@ def verify(
     vocab_size: options.VocabSize = None,
     unknown: options.Unknown = "sample",
     keep: options.Keep = None,
-    case: options.Case = "vocabulary",
+    public: options.Public = None,
+    case: options.Case = "natural",
+    consistent: options.Consistent = None,
+    numbers: options.Numbers = "word",
     allow_unproved: options.Unproved = False,
     words: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Vocabulary words whose outputs are compared.")
+        int, option("--words N", "Vocabulary words whose outputs are compared.", min=2)
     ] = 40,
     draws: Annotated[
-        int, typer.Option(min=10_000, metavar="N", help="Budget of the empirical bound.")
+        int, option("--draws N", "Budget of the empirical bound.", min=10_000)
     ] = 100_000,
     confidence: Annotated[
-        float, typer.Option(metavar="X", help="Confidence of the empirical bound.")
+        float, option("--confidence X", "Confidence of the empirical bound.")
     ] = 0.999,
+    certificate: Annotated[
+        Path | None,
+        option("--certificate FILE", "Write the integers that were certified, to be checked."),
+    ] = None,
+    force: options.Force = False,
+    jobs: Annotated[
+        int, option("-j, --jobs N", "Worker processes that are checked too.", min=1)
+    ] = 1,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
     """Check the guarantee on your own vocabulary.
 
-    Kept, violated or inconclusive: exit status 0, 1 or 3. A certificate or a proof can say kept;
-    draws can only refute. --unknown keep or mask, --case input and --keep violate any guarantee.
+    Kept, violated or inconclusive: exit status 0, 1 or 3. Only a certificate or a proof shows that
+    a guarantee is kept; sampling can disprove it, never prove it. The program that runs is tested
+    too: that draws have the certified distribution, that words, lines, files and copies share no
+    random numbers, and that no word changes the output of another. --unknown keep or mask, --case
+    input, --keep, --consistent and --numbers value violate the guarantee of a word at one place.
+    With --public the verdict is about all other words.
 
-    dpsan verify -m knn-response -e 8
+    dpsan verify -e 8
     """
     value = options.check_epsilon(epsilon)
     if not 0.5 <= confidence < 1:
         raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {confidence:g})")
-    read_embeddings(check_files(reads={"--keep": keep}), embeddings)
+    reads = {"--keep": keep, "--public": options.public_file(public)}
+    read_embeddings(check_files(reads=reads, writes={"--certificate": certificate}), embeddings)
 
+    from dpsan.analysis.verify.certificate_file import check_certificate, write_certificate
+    from dpsan.analysis.verify.program import steps
     from dpsan.analysis.verify.verdict import verify as check
-    from dpsan.cli.progress import count_progress
-    from dpsan.embeddings.cache.store import Store
+    from dpsan.cli.progress import count_progress, share_progress
+    from dpsan.embeddings.public_words import public_words
+    from dpsan.run.workers import Pool
+    from dpsan.sanitize.consistent import Unit
     from dpsan.sanitize.request import RunSpec
     from dpsan.sanitize.sanitizer import Sanitizer
     from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
@@ -69,12 +95,38 @@ def verify(
         vocab_size=vocab_size,
         unknown=UnknownPolicy(options.one_of("--unknown", unknown, options.UNKNOWN)),
         keep=frozenset(read_word_list(keep)) if keep else frozenset(),
+        public=None if public is None else public_words(public),
         case=options.one_of("--case", case, options.CASES),
         allow_unproved=allow_unproved,
+        consistent=Unit(options.one_of("--consistent", consistent, options.CONSISTENT))
+        if consistent
+        else None,
+        numbers=options.one_of("--numbers", numbers, options.NUMBERS),
     )
-    sanitizer = Sanitizer.from_spec(spec, Store(note=None if quiet else say))
-    with count_progress("draws", draws, quiet or as_json) as progress:
-        found = check(sanitizer, words=words, draws=draws, confidence=confidence, progress=progress)
+    store = open_cache(quiet)
+    sanitizer = Sanitizer.from_spec(spec, store)
+    if certificate is not None:
+        check_certificate(certificate, sanitizer, force=force)
+    total = draws + steps(draws)
+    with ExitStack() as stack:
+        progress = stack.enter_context(count_progress("draws", total, quiet or as_json))
+        workers = None
+        if jobs > 1:
+            pool = Pool(sanitizer.spec, store.root, jobs, sanitizer.embeddings.digest)
+            workers = stack.enter_context(pool)
+        found = check(
+            sanitizer,
+            words=words,
+            draws=draws,
+            confidence=confidence,
+            workers=workers,
+            progress=progress,
+        )
+    if certificate is not None:
+        with share_progress("writing the certificate", quiet or as_json) as bar:
+            digest = write_certificate(certificate, sanitizer, found, force=force, progress=bar)
+        if digest is None:
+            say(f"no certificate written: the guarantee is {found.verdict}")
     if as_json:
         _print_json(found)
     else:
@@ -89,34 +141,60 @@ def _print(found: Verification, name: str) -> None:
     claimed, empirical = found.claimed, found.empirical
     per = f" per unit of {claimed.metric} distance" if claimed.metric else ""
     delta = f", delta {claimed.delta:.4g}" if claimed.delta else ""
-    typer.echo(f"{name}: {str(found.verdict).upper()}")
+    public = found.public_words
+    whom = " for protected words" if public else ""
+    grade = f" ({found.grade.name})" if found.grade else ""
+    typer.echo(f"{name}: {str(found.verdict).upper()}{whom}{grade}")
+    if public:
+        typer.echo(f"  not protected: {public} public words")
     typer.echo(f"  claimed    epsilon {claimed.epsilon:.6f}{per}{delta}")
-    drawn = ", of the words that are drawn" if found.exposures else ""
-    typer.echo(f"  certified  LDP epsilon {show(found.certified)} ({found.method}){drawn}")
+    loss = "high-low LDP epsilon" if public else "LDP epsilon"
+    typer.echo(f"  certified  {loss} {show(found.certified)} ({found.method})")
+    if _unstated(found.exposures):
+        typer.echo("             of the words that are drawn")
     if found.certified_metric is not None:
         slack = found.certified_slack
         rounding = f" (+ {1.05 * slack:.2g} nats of rounding)" if slack else ""
         per = f"per unit of distance{rounding}"
         typer.echo(f"             epsilon {show(found.certified_metric)} {per}")
+    if found.tightest is not None:
+        typer.echo(f"             largest loss: {' / '.join(map(printable, found.tightest))}")
     if found.certified_delta:
         typer.echo(f"             delta {found.certified_delta:.6g} at the claimed epsilon")
+    if found.grade and found.grade.delta is not None:
+        typer.echo(f"             delta {found.grade.delta:.3g} with the rounding of float64")
+    if found.curve:
+        points = (f"{delta:.3g} at {epsilon:.4g}" for epsilon, delta in found.curve)
+        typer.echo(f"  delta      {', '.join(points).replace(' at ', ' at epsilon ', 1)}")
     for each in found.exposures:
-        typer.echo(f"  {_option(each)}: no epsilon holds")
+        whose = " for public words" if each.stated else ""
+        typer.echo(f"  {_option(each)}: no epsilon holds{whose}")
         typer.echo(f"             pair {each.pair[0]} / {each.pair[1]}")
-        typer.echo(f"             event: {each.event}")
+        for line in wrap(f"event: {each.event}", 67, break_on_hyphens=False):
+            typer.echo(f"             {line}")
         typer.echo(f"             probability >= {each.probability:.4f} / 0")
+    for check in found.checks:
+        label = {True: "checked", False: "REFUTED", None: "not judged"}[check.held]
+        lines = wrap(f"{check.name}: {check.sentence}", 67, break_on_hyphens=False)
+        for number, line in enumerate(lines):
+            typer.echo(f"  {'' if number else label:<10} {line}")
     first, second = (printable(word) for word in empirical.pair)
     typer.echo(
         f"  empirical  epsilon >= {empirical.epsilon_lower:.4f} at confidence "
         f"{empirical.confidence:g}, where {empirical.allowed:.4f} is allowed"
     )
     typer.echo(f"             {empirical.ceiling:.4f} is the most that so many draws can show")
-    typer.echo(f"             worst pair {first} / {second}")
+    seen = f": {100 * empirical.seen:.0f} % of its loss seen" if empirical.allowed else ""
+    typer.echo(f"             tightest pair {first} / {second}{seen}")
     shown = [printable(word) for word in found.event[:5]] + ["..."] * (len(found.event) > 5)
     if found.other:
         shown.append(f"{found.other} that no word of the vocabulary gives")
     typer.echo(f"             event: {len(empirical.event)} outputs: {', '.join(shown)}")
     typer.echo(f"  {empirical.draws} draws, {found.seconds:.1f} seconds")
+
+
+def _unstated(exposures: Sequence[Exposure]) -> bool:
+    return any(not each.stated for each in exposures)
 
 
 def _option(exposure: Exposure) -> str:
@@ -131,19 +209,26 @@ def _print_json(found: Verification) -> None:
     empirical = found.empirical
     value: dict[str, Any] = {
         "verdict": str(found.verdict),
+        "grade": found.grade.name if found.grade else None,
+        "float64_gap": found.grade.gap if found.grade else None,
+        "float64_delta": found.grade.delta if found.grade else None,
         "method": found.method,
         "claimed": {
             "epsilon": _finite(found.claimed.epsilon),
             "delta": found.claimed.delta,
             "metric": found.claimed.metric,
         },
+        "public_words": found.public_words,
         "certified": _finite(found.certified),
         "certified_metric": _finite(found.certified_metric),
         "certified_slack": found.certified_slack,
         "certified_delta": found.certified_delta,
+        "certified_pair": None if found.tightest is None else list(found.tightest),
+        "curve": [{"epsilon": epsilon, "delta": delta} for epsilon, delta in found.curve],
         "empirical": {
             "epsilon_lower": _finite(empirical.epsilon_lower),
             "allowed": _finite(empirical.allowed),
+            "seen": _finite(empirical.seen),
             "confidence": empirical.confidence,
             "draws": empirical.draws,
             "ceiling": _finite(empirical.ceiling),
@@ -158,8 +243,18 @@ def _print_json(found: Verification) -> None:
                 "pair": list(each.pair),
                 "event": each.event,
                 "probability": each.probability,
+                "stated": each.stated,
             }
             for each in found.exposures
+        ],
+        "checks": [
+            {
+                "name": each.name,
+                "held": each.held,
+                "sentence": each.sentence,
+                "figures": {name: _finite(value) for name, value in each.figures.items()},
+            }
+            for each in found.checks
         ],
         "seconds": found.seconds,
     }

@@ -4,7 +4,8 @@
 
     manifest.json   {"format": 1, "name": ..., "words": n, "dimensions": d,
                      "sha256": {"words.tsv": HEX, "vectors.npy": HEX}, ...}
-    words.tsv       (word *TAB* count *LF*){n}, most frequent first
+    words.tsv       (word *TAB* count *TAB* usual spelling *LF*){n}, most frequent first; a spelling
+                    that is the word itself is empty; without any, the second *TAB* is left out too
     vectors.npy     little-endian float16 (n, d)
     tables/NAME.npz derived tables that take long to make, of the whole vocabulary
 
@@ -68,7 +69,7 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
     place = place or directory()
     manifest = _manifest(place)
     halves = _vectors(_checked(place, manifest, "vectors.npy"))
-    words, counts = _words(_checked(place, manifest, "words.tsv"))
+    words, counts, spellings = _words(_checked(place, manifest, "words.tsv"))
     n, d = manifest["words"], manifest["dimensions"]
     if halves.shape != (n, d) or len(words) != n or halves.dtype != np.dtype("<f2"):
         raise _damaged("manifest.json")
@@ -81,6 +82,8 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
         source=_SOURCE,
         digest=bundled_digest(vocab_size=vocab_size, place=place),
         counts=counts[:vocab_size],
+        spellings=spellings[:vocab_size],
+        english=True,
     )
 
 
@@ -138,12 +141,22 @@ def _vectors(data: bytes) -> NDArray[Any]:
         raise _damaged("vectors.npy") from None
 
 
-def _words(data: bytes) -> tuple[list[str], NDArray[np.int64]]:
+def _words(data: bytes) -> tuple[list[str], NDArray[np.int64], list[str]]:
+    """Words, counts and usual spellings; an empty spelling stands for the word itself."""
+    columns = 1 + data[: data.find(b"\n")].count(b"\t")
     try:
         fields = data.removesuffix(b"\n").replace(b"\n", b"\t").decode().split("\t")
-        words, counts = fields[::2], np.array(fields[1::2]).astype(np.int64)
+        words, counts = fields[::columns], np.array(fields[1::columns]).astype(np.int64)
     except (ValueError, OverflowError):
         raise _damaged("words.tsv") from None
-    if len(words) != len(counts) or len(set(words)) < len(words) or "" in words:
+    usual = fields[2::3] if columns == 3 else words
+    whole = columns in (2, 3) and len(fields) == columns * len(words)
+    if not whole or len(set(words)) < len(words) or "" in words:
         raise _damaged("words.tsv")
-    return words, counts
+    spellings = [spelling or word for word, spelling in zip(words, usual, strict=True)]
+    # Another word's spelling would be looked up as that word.
+    if any(
+        each.lower() != word for word, each in zip(words, spellings, strict=True) if each != word
+    ):
+        raise _damaged("words.tsv")
+    return words, counts, spellings

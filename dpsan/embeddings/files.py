@@ -15,14 +15,16 @@ import threading
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 from dpsan.errors import EmbeddingError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["MAX_WORD", "Bounded", "Lines", "Source", "digest_of", "open_regular", "unpack"]
+__all__ = ["MAX_WORD", "Bounded", "Later", "Lines", "Source", "digest_of", "open_regular", "unpack"]
+
+T = TypeVar("T")
 
 MAX_WORD: Final = 1 << 20
 """Bytes of the longest word, and of the longest line of text."""
@@ -36,7 +38,7 @@ _RATIO: Final = 200
 """Beyond these, decompressed bytes per compressed byte; vectors as text reach about 10."""
 _PART: Final = 64 << 20
 """Bytes of a file that one thread hashes."""
-_LOADER_FORMAT: Final = 1
+_LOADER_FORMAT: Final = 2
 """Part of every digest: raise it when the same file and options would load differently."""
 
 
@@ -189,40 +191,46 @@ def _sha256(path: Path) -> str:
         size = os.fstat(stream.fileno()).st_size
         if size <= _PART:
             return _part_sha256(stream.fileno(), 0)
-        parts = _Parts(stream.fileno(), size)
-        return f"parts of {_PART}: {' '.join(parts.hashed())}"
+        starts, found = iter(range(0, size, _PART)), dict[int, str]()
+
+        def work() -> None:
+            for start in starts:  # each thread takes the next
+                found[start] = _part_sha256(stream.fileno(), start)
+
+        helper = Later(work)
+        try:
+            work()
+        finally:
+            helper.result()
+        return f"parts of {_PART}: {' '.join(found[start] for start in sorted(found))}"
 
 
-class _Parts:
-    """The parts of a file, hashed by this thread and another, a daemon: nobody waits for its end.
+class Later(Generic[T]):
+    """What a function returns, computed in a thread: reading and hashing let others run."""
 
-    Args:
-        descriptor: of the file.
-        size: in bytes.
-    """
-
-    def __init__(self, descriptor: int, size: int) -> None:
-        self._descriptor = descriptor
-        self._starts = iter(range(0, size, _PART))
-        self._found: dict[int, str] = {}
-        self._errors: list[BaseException] = []
-
-    def hashed(self) -> list[str]:
-        """The SHA-256 of each part.  Raises OSError."""
-        helper = threading.Thread(target=self._work, daemon=True)
-        helper.start()
-        self._work()
-        helper.join()
-        if self._errors:
-            raise self._errors[0]
-        return [self._found[start] for start in sorted(self._found)]
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._found: list[T] = []
+        self._error: BaseException | None = None
+        # A daemon: a program that ends does not wait for it.
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
 
     def _work(self) -> None:
         try:
-            for start in self._starts:  # each takes the next
-                self._found[start] = _part_sha256(self._descriptor, start)
-        except BaseException as error:  # noqa: BLE001 - raised by hashed()
-            self._errors.append(error)
+            self._found.append(self._function())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            self._error = error
+
+    def result(self) -> T:
+        """What the function returned or raised."""
+        self._thread.join()
+        error, self._error = self._error, None  # kept, it would hold its callers' texts
+        if error is not None:
+            raise error.with_traceback(None)
+        if not self._found:  # asked again, or in a process forked from that of the thread
+            self._found.append(self._function())
+        return self._found[0]
 
 
 def _part_sha256(descriptor: int, start: int) -> str:

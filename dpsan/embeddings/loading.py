@@ -13,20 +13,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings import (
-    fasttext_bin,
-    gensim_pickle,
-    glove,
-    numpy_files,
-    safetensors_file,
-    word2vec_binary,
-    word2vec_text,
-)
+from dpsan.embeddings import gensim_pickle, numpy_files, safetensors_file, word2vec_binary
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
 from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
+from dpsan.embeddings.text_rows import read_glove, read_word2vec
 from dpsan.errors import EmbeddingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 
@@ -53,8 +46,6 @@ def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Em
     with _opened(path) as (stream, kind):
         if kind is Kind.PICKLE:
             raise gensim_pickle.refuse(path)
-        if kind is Kind.FASTTEXT_BIN:
-            raise fasttext_bin.refuse(path)
         files = _files(path, kind)
         before = _states(files)
         digest = digest_of(files, vocab_size)
@@ -170,11 +161,11 @@ def _states(files: list[Path]) -> list[tuple[int, int, int]]:
 def _read(stream: io.BufferedReader, path: Path, kind: Kind, limit: int | None) -> Rows:
     match kind:
         case Kind.WORD2VEC_TEXT:
-            return word2vec_text.read(stream, path, limit)
+            return read_word2vec(stream, path, limit)
         case Kind.WORD2VEC_BINARY:
             return word2vec_binary.read(stream, path, limit)
         case Kind.GLOVE:
-            return glove.read(stream, path, limit)
+            return read_glove(stream, path, limit)
         case Kind.NPZ:
             return numpy_files.read_npz(stream, path, limit)
         case Kind.NPY:

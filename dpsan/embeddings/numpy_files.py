@@ -4,7 +4,10 @@
 
     NAME.npy        = array (n, d), see numpy_array
     words           = (word *LF*){n}           in NAME.words.txt or NAME.txt (or these with .gz)
-    NAME.npz        = zip of vectors.npy (n, d) and words.npy (n,), type <U or |S
+    NAME.npz        = zip of vectors.npy (n, d) and words.npy (n,), type <U or |S, and, if they are
+                      known, counts.npy (n,), whole numbers: occurrences in public text, and
+                      spellings.npy (n,), like words.npy: each word as it is usually written, the
+                      same but for capital letters (what ``dpsan train`` writes has both)
 
 Knows where words and vectors are.  Must not know which rows are usable.
 """
@@ -26,6 +29,7 @@ __all__ = ["MAGIC", "open_zip", "read_npy", "read_npz"]
 
 _BLOCK: Final = 4 << 20
 """Bytes read at a time."""
+_MOST: Final = 10**15
 _ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
     EOFError,
@@ -94,7 +98,13 @@ def read_npz(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
     with open_zip(stream, path) as archive:
         vectors = _vectors(_member(archive, path, "vectors.npy"), path, "vectors.npy: ")
         words = open_array(_member(archive, path, "words.npy"), path, "words.npy: ")
-        return _read_both(vectors, words, limit)
+        more = [
+            open_array(_member(archive, path, f"{name}.npy"), path, f"{name}.npy: ")
+            if f"{name}.npy" in archive.namelist()
+            else None
+            for name in ("counts", "spellings")
+        ]
+        return _read_all(vectors, words, more[0], more[1], limit)
 
 
 def open_zip(stream: io.BufferedReader, path: Path) -> zipfile.ZipFile:
@@ -109,33 +119,58 @@ def open_zip(stream: io.BufferedReader, path: Path) -> zipfile.ZipFile:
         raise EmbeddingError(path, "damaged zip file") from None
 
 
-def _read_both(vectors: Array, words: Array, limit: int | None) -> Rows:
+def _read_all(
+    vectors: Array, words: Array, counts: Array | None, spellings: Array | None, limit: int | None
+) -> Rows:
     path = vectors.path
     n, d = vectors.shape
-    if len(words.shape) != 1 or words.dtype.kind not in "US":
-        raise EmbeddingError(path, "words.npy: expected text of shape (n,)")
-    if words.shape[0] != n:
-        raise EmbeddingError(path, f"{words.shape[0]} words, but {n} vectors")
-    letter = 4 if words.dtype.kind == "U" else 1
-    if words.dtype.itemsize > MAX_WORD * letter:
-        raise EmbeddingError(path, "words.npy: words longer than 1 MB")
+    _check_text(words, n)
+    if spellings is not None:
+        _check_text(spellings, n)
+    if counts is not None and (counts.shape != (n,) or counts.dtype.kind not in "iu"):
+        raise EmbeddingError(path, "counts.npy: expected whole numbers of shape (n,)")
+    arrays = [each for each in (vectors, words, counts, spellings) if each is not None]
     rows = Rows(path, d, limit)
-    largest = max(vectors.row_bytes, words.row_bytes, 1)
+    largest = max(1, *(each.row_bytes for each in arrays))
     at = 0
     while at < n and not rows.full:
         count = min(rows.room(max(1, _BLOCK // largest)), n - at)
         block = vectors.rows(at, count)
-        names = words.rows(at, count)
-        try:
-            listed = names.tolist()
-        except (ValueError, UnicodeDecodeError):
-            raise EmbeddingError(path, "words.npy: not valid Unicode") from None
-        rows.add(listed, block)
+        rows.add(
+            _texts(words, at, count),
+            block,
+            None if counts is None else _counts(counts, at, count),
+            None if spellings is None else _texts(spellings, at, count),
+        )
         at += count
     if not rows.full:
-        _require_end(vectors)
-        _require_end(words)
+        for each in arrays:
+            _require_end(each)
     return rows
+
+
+def _check_text(array: Array, n: int) -> None:
+    if len(array.shape) != 1 or array.dtype.kind not in "US":
+        raise EmbeddingError(array.path, f"{array.name}expected text of shape (n,)")
+    if array.shape[0] != n:
+        what = array.name.removesuffix(".npy: ")
+        raise EmbeddingError(array.path, f"{array.shape[0]} {what}, but {n} vectors")
+    if array.dtype.itemsize > MAX_WORD * (4 if array.dtype.kind == "U" else 1):
+        raise EmbeddingError(array.path, f"{array.name}words longer than 1 MB")
+
+
+def _texts(array: Array, at: int, count: int) -> list[bytes | str]:
+    try:
+        return array.rows(at, count).tolist()  # type: ignore[no-any-return]
+    except (ValueError, UnicodeDecodeError):
+        raise EmbeddingError(array.path, f"{array.name}not valid Unicode") from None
+
+
+def _counts(array: Array, at: int, count: int) -> list[int]:
+    found: list[int] = array.rows(at, count).tolist()
+    if not all(0 <= each < _MOST for each in found):
+        raise EmbeddingError(array.path, f"{array.name}expected counts from 0 to below 10^15")
+    return found
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> io.BufferedReader:

@@ -49,6 +49,7 @@ class Rows:
         self._seen: set[str] = set()
         self._vectors = np.empty((0, d), dtype=np.float32)
         self._counts: list[int] = []
+        self._spellings: list[str] = []
 
     @property
     def full(self) -> bool:
@@ -64,11 +65,13 @@ class Rows:
         words: Sequence[bytes | str],
         vectors: NDArray[Any],
         counts: Sequence[int] | None = None,
+        spellings: Sequence[bytes | str] | None = None,
     ) -> None:
         """Keep the usable rows of a block; ``vectors`` is (m, d) of any real type.
 
         Raises:
-            EmbeddingError: a word is longer than 1 MB, or nearly all rows are unusable.
+            EmbeddingError: a word is longer than 1 MB, a spelling is that of another word, or
+                nearly all rows are unusable.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             block = vectors.astype(np.float32, copy=False)
@@ -103,6 +106,8 @@ class Rows:
             raise EmbeddingError(self.path, f"too many unusable rows: {self._reasons()}")
         if counts is not None:
             self._counts.extend(counts[row] for row in keep)
+        if spellings is not None:
+            self._spellings.extend(_text(spellings[row]) for row in keep)
         at = len(self._words) - len(keep)
         self._reserve(len(self._words))
         self._vectors[at : len(self._words)] = block if len(keep) == len(block) else block[keep]
@@ -124,6 +129,10 @@ class Rows:
         n = len(self._words)
         if not n:
             raise EmbeddingError(self.path, f"no usable row: {self._reasons() or 'no row at all'}")
+        for word, spelling in zip(self._words, self._spellings, strict=False):
+            # What is written must not be read as another word.
+            if spelling != word and (spelling.lower() != word or spelling in self._seen):
+                raise EmbeddingError(self.path, "a spelling that is not of its word")
         self._seen.clear()
         self._vectors.resize((n, self._d), refcheck=False)
         return Embeddings(
@@ -133,6 +142,7 @@ class Rows:
             digest=digest,
             counts=np.array(self._counts, dtype=np.int64) if self._counts else None,
             dropped=self.dropped,
+            spellings=self._spellings or None,
         )
 
 

@@ -22,8 +22,8 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings import fasttext_bin, numpy_files, safetensors_file, word2vec_text
-from dpsan.embeddings.text_rows import is_number
+from dpsan.embeddings import numpy_files, safetensors_file
+from dpsan.embeddings.text_rows import header, is_number
 from dpsan.errors import EmbeddingError
 
 __all__ = ["GZIP", "Kind", "sniff"]
@@ -32,7 +32,10 @@ GZIP: Final = b"\x1f\x8b"
 _PICKLE_NAMES: Final = frozenset({".kv", ".model", ".pkl", ".pickle", ".pt", ".pth"})
 _PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|[\]}(]q\x00")
 _OLD_PICKLE: Final = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|\(?[dl]p[0-9]+\n|i[\w.]+\n[\w.]+\n)")
+_FASTTEXT: Final = (793712314).to_bytes(4, "little")
+"""Of fastText's ``.bin``.  Its vectors must be summed from n-grams; ``.vec`` holds the sums."""
 _OTHER: Final = {
+    _FASTTEXT: "fastText .bin",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -52,7 +55,6 @@ class Kind(Enum):
     NPZ = auto()
     SAFETENSORS = auto()
     PICKLE = auto()
-    FASTTEXT_BIN = auto()
 
 
 def sniff(head: bytes, path: Path) -> Kind:
@@ -74,7 +76,6 @@ def sniff(head: bytes, path: Path) -> Kind:
         b"PK\x03\x04": Kind.NPZ,
         b"PK\x05\x06": Kind.NPZ,
         numpy_files.MAGIC: Kind.NPY,
-        fasttext_bin.MAGIC: Kind.FASTTEXT_BIN,
     }
     for start, kind in starts.items():
         if head.startswith(start):
@@ -85,11 +86,14 @@ def sniff(head: bytes, path: Path) -> Kind:
         raise EmbeddingError(path, "compressed twice", "gunzip it once")
     for start, name in _OTHER.items():
         if head.startswith(start):
-            raise EmbeddingError(path, f"{name} is not read", "convert it to plain text or .gz")
+            hint = "convert it to plain text or .gz"
+            if start == _FASTTEXT:
+                hint = "use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec"
+            raise EmbeddingError(path, f"{name} is not read", hint)
     if _OLD_PICKLE.match(head):
         return Kind.PICKLE
     first, _, body = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
-    sizes = word2vec_text.header(first)
+    sizes = header(first)
     if sizes is None:
         return Kind.GLOVE
     return Kind.WORD2VEC_TEXT if _is_text(body, sizes[1]) else Kind.WORD2VEC_BINARY

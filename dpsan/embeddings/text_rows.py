@@ -1,31 +1,89 @@
-"""Rows of text, as word2vec text and GloVe files share them.
+"""Text: word2vec's, which is also fastText's ``.vec``, and GloVe's, which lacks the header.
 
 ::
 
+    file    = [n *SP* d *LF*] row+
     row     = word *SP* number (*SP* number){d-1} [white space] *LF*
     word    = bytes without *LF*, UTF-8; it may contain spaces
     number  = decimal or exponent notation, nan, inf
 
 The last d fields are the vector, the rest is the word.  A word that contains spaces must not end
 in a number: such a row cannot be told from one with a number too many, and is refused as that.
-Tabs and runs of white space separate as well, but are read slowly.
+Tabs and runs of white space separate as well, but are read slowly.  Without a header d is what most
+of the first lines agree on, as words of GloVe 840B may contain spaces (``. . .``) or be numbers.
+
+gensim's reader is not used: it allocates what the header says, takes 1_000 for a number, does not
+say which line is wrong and is slower than the blocks parsed here.
 """
 
 from __future__ import annotations
 
+import io
+import re
+from collections import Counter
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.files import Lines
-from dpsan.embeddings.rows import Rows
+from dpsan.embeddings.rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
-__all__ = ["is_number", "numbers_in", "read_rows"]
+__all__ = ["declared_sizes", "header", "is_number", "read_glove", "read_word2vec"]
 
+_HEADER: Final = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n?")
+_FIRST: Final = 32
+"""Lines that decide the number of dimensions where there is no header."""
 _NUMBERS: Final = 1 << 18
 """Numbers parsed at a time: about 25 MB of Python objects."""
+
+
+def header(line: bytes) -> tuple[int, int] | None:
+    """The n and d of a header line; None if it is none."""
+    match = _HEADER.fullmatch(line)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def declared_sizes(line: bytes, path: Path) -> tuple[int, int]:
+    """The n and d of a word2vec file's first line.  Raises EmbeddingError."""
+    sizes = header(line)
+    if sizes is None:
+        raise EmbeddingError(path, "not a header 'N D'", line=1)
+    check_dimensions(path, sizes[1], line=1)
+    if sizes[0] < 1:
+        raise EmbeddingError(path, "the header says 0 rows", line=1)
+    return sizes
+
+
+def read_word2vec(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
+    """Read the first ``limit`` usable rows.
+
+    Raises:
+        EmbeddingError: the file is malformed.
+    """
+    lines = Lines(stream, path)
+    n, d = declared_sizes(lines.read(), path)
+    return _read_rows(lines, Rows(path, d, limit), d, n)
+
+
+def read_glove(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
+    """Read the first ``limit`` usable rows.
+
+    Raises:
+        EmbeddingError: the file is malformed, or not an embedding file at all.
+    """
+    lines = Lines(stream, path)
+    votes = Counter(_numbers_in(line) for line in lines.look(_FIRST) if line.strip())
+    d = votes.most_common(1)[0][0] if votes else 0  # among equals the earliest
+    if not d:
+        lines.read()  # refuses a first line that is too long
+        raise EmbeddingError(
+            path, "not an embedding file", "formats: word2vec, GloVe, .vec, .npz, .npy, safetensors"
+        )
+    check_dimensions(path, d)
+    return _read_rows(lines, Rows(path, d, limit), d, None)
 
 
 def is_number(field: bytes) -> bool:
@@ -37,7 +95,7 @@ def is_number(field: bytes) -> bool:
     return b"_" not in field
 
 
-def numbers_in(line: bytes) -> int:
+def _numbers_in(line: bytes) -> int:
     """How many numbers follow the word of a line."""
     fields = line.split()
     run = 0
@@ -47,7 +105,7 @@ def numbers_in(line: bytes) -> int:
     return run - 1 if run and run == len(fields) and not line[:1].isspace() else run
 
 
-def read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> None:
+def _read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> Rows:
     """Read all rows into ``rows``; ``declared`` is the header's count of them, if it has one.
 
     Raises:
@@ -79,13 +137,14 @@ def read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> None:
                     f"the file ends after {seen} of {declared} rows",
                     line=first + len(block),
                 )
-            return
+            break
         if seen == declared and not rows.full:
             if not lines.only_blank():
                 raise EmbeddingError(
                     lines.path, f"more rows than the header's {declared}", line=at + 1
                 )
-            return
+            break
+    return rows
 
 
 def _parse(
@@ -119,7 +178,7 @@ def _parse(
 
 
 def _parse_one(line: bytes, lines: Lines, number: int, d: int) -> tuple[bytes, list[float]]:
-    found = numbers_in(line)
+    found = _numbers_in(line)
     if found != d:
         fields = line.split()
         if len(fields) == d + 1 and found < d - 1:

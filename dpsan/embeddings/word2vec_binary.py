@@ -20,8 +20,8 @@ from typing import Final
 import numpy as np
 
 from dpsan.embeddings.files import MAX_WORD
-from dpsan.embeddings.rows import Rows, check_dimensions
-from dpsan.embeddings.word2vec_text import header
+from dpsan.embeddings.rows import Rows
+from dpsan.embeddings.text_rows import declared_sizes
 from dpsan.errors import EmbeddingError
 
 __all__ = ["read"]
@@ -36,13 +36,7 @@ def read(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
     Raises:
         EmbeddingError: the file is malformed; names the row, from 1.
     """
-    sizes = header(stream.readline(64))
-    if sizes is None:
-        raise EmbeddingError(path, "not a header 'N D'", line=1)
-    n, d = sizes
-    check_dimensions(path, d, line=1)
-    if n < 1:
-        raise EmbeddingError(path, "the header says 0 rows", line=1)
+    n, d = declared_sizes(stream.readline(64), path)
     rows = Rows(path, d, limit)
     seen = 0
     data = b""

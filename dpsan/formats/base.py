@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
+from dpsan.errors import InputError
 from dpsan.text.long_text import Text
 
 __all__ = ["Format", "Part", "ReadOptions", "Record", "Source"]
@@ -55,6 +56,10 @@ class ReadOptions:
     """Which fields of a structured record are text."""
     header: bool = True
     """Whether CSV and TSV start with a row of names."""
+    delimiter: str = ""
+    """What stands between the cells of CSV, one ASCII character; default the format's own."""
+    aside: Callable[[bytes, InputError], None] | None = None
+    """Takes bad records of JSONL, CSV and TSV, which end the input otherwise."""
     first_line: int = 1
     """Line of the first record; above 1 what is read is a part from the middle of an input."""
 

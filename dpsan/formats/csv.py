@@ -5,6 +5,7 @@ Grammar (RFC 4180, with the liberties that spreadsheets take)::
     row    = cell *(delimiter cell) (LF / CRLF)     all rows have as many cells as the first
     cell   = DQUOTE *(any but DQUOTE / 2DQUOTE) DQUOTE / *(any but delimiter, CR before LF, LF)
 
+The delimiter is a comma, a tab or another ASCII character that the user names.
 A quote inside a cell that does not begin with one is an ordinary character; anything between a
 closing quote and the next delimiter is an error, because programs disagree about it.  Empty lines
 pass.  The standard library's reader hands out values, from which the bytes cannot be had back, so
@@ -14,14 +15,22 @@ is quoted again if it was or if it has to be.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
-from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
-from dpsan.text.long_text import Text
+from dpsan.formats.text import (
+    byte_order_mark,
+    decode,
+    long_text,
+    text_encoding,
+    text_records,
+    too_long,
+)
+from dpsan.text.long_text import LongText, Text
 
 __all__ = ["CsvFormat", "TsvFormat"]
 
@@ -60,7 +69,15 @@ class _Rows:
                 yield mark
                 if not raw and not ending:
                     continue
-            row = self._line(line, raw, ending)
+            within = bool(self._open)
+            try:
+                row = self._line(line, raw, ending)
+            except InputError as problem:
+                if self._options.aside is None or within or line == 1:
+                    raise
+                self._options.aside(raw + (ending or b"\n"), problem)
+                self._open, row = [], None
+            del item, raw  # a long line is not kept here while it is rewritten
             if row is not None:
                 yield row
         if self._open:
@@ -112,6 +129,34 @@ def _value(cell: bytes) -> bytes:
     return cell[1:-1].replace(b'""', b'"') if cell[:1] == b'"' else cell
 
 
+class _Quoted:
+    """Between quotes every quote stands twice."""
+
+    opening = b'"'
+
+    def read(self, pieces: Iterator[str]) -> Iterator[str]:
+        held = ""
+        for piece in pieces:
+            held += piece
+            # Of an odd number the last one ends the piece, and the other of its pair comes next.
+            cut = len(held) - held.count('"') % 2
+            yield held[:cut].replace('""', '"')
+            held = held[cut:]
+
+    def write(self, text: str) -> bytes:
+        return text.replace('"', '""').encode(errors="replace")
+
+
+_QUOTES: Final = _Quoted()
+
+
+def _long(cell: bytes, encoding: str) -> LongText | None:
+    """The value of a long cell."""
+    if cell[:1] == b'"':
+        return long_text(cell, encoding, 1, len(cell) - 1, _QUOTES)
+    return long_text(cell, encoding)
+
+
 class CsvFormat(Format):
     """Comma-separated values."""
 
@@ -132,7 +177,8 @@ class CsvFormat(Format):
     ) -> Iterator[Record | None]:
         columns: list[int] | None = None
         width = 0
-        for row in _Rows(source, self.delimiter, options):
+        delimiter = self._delimiter(options)
+        for row in _Rows(source, delimiter, options):
             if row is None:
                 yield None
                 continue
@@ -146,24 +192,52 @@ class CsvFormat(Format):
                 width = len(row.cells)
                 columns = self._columns(source, row, options)
                 if options.header:
-                    raw = self.delimiter.join(row.cells) + row.ending
+                    raw = delimiter.join(row.cells) + row.ending
                     yield Record(row.line, [], _Same(raw), part="header", owes=row.owes)
                     continue
-            if len(row.cells) != width:
-                raise InputError(
-                    source.name,
-                    f"{len(row.cells)} columns, expected {width}",
-                    "check quotes and --format",
-                    line=row.line,
-                )
-            texts, invalid = [], 0
-            for column in columns:
-                text, bad = decode(source, row.line, _value(row.cells[column]), options)
-                texts.append(text)
-                invalid += bad
-            render = _Render(row, columns, [] if invalid else texts, self.delimiter, encoding)
+            try:
+                texts, invalid = self._texts(source, row, columns, width, options, encoding)
+            except InputError as problem:
+                if options.aside is None:
+                    raise
+                options.aside(delimiter.join(row.cells) + (row.ending or b"\n"), problem)
+                continue
+            render = _Render(row, columns, [] if invalid else texts, delimiter, encoding)
             size = sum(map(len, row.cells))
             yield Record(row.line, texts, render, invalid, owes=row.owes, size=size)
+
+    @staticmethod
+    def _texts(
+        source: Source,
+        row: _Row,
+        columns: list[int],
+        width: int,
+        options: ReadOptions,
+        encoding: str,
+    ) -> tuple[list[Text], int]:
+        """The chosen cells of a row, and its invalid sequences.  Raises InputError."""
+        if len(row.cells) != width:
+            raise InputError(
+                source.name,
+                f"{len(row.cells)} columns, expected {width}",
+                "check quotes and --format",
+                line=row.line,
+            )
+        texts: list[Text] = []
+        invalid = 0
+        for column in columns:
+            cell = row.cells[column]
+            if long := _long(cell, encoding):
+                texts.append(long)
+                continue
+            text, bad = decode(source, row.line, _value(cell), options)
+            texts.append(text)
+            invalid += bad
+        return texts, invalid
+
+    def _delimiter(self, options: ReadOptions) -> bytes:
+        own = self.name != "csv" or not options.delimiter
+        return self.delimiter if own else options.delimiter.encode()
 
     def _columns(self, source: Source, row: _Row, options: ReadOptions) -> list[int]:
         """Which columns are chosen, from 0, in order."""
@@ -181,6 +255,11 @@ class CsvFormat(Format):
             if options.header
             else "choose by number, such as -k 1"
         )
+        for other in (b";", b"\t", b"|", b",") if width == 1 else ():
+            if other in row.cells[0] and other != self._delimiter(options):
+                shown = "'\\t'" if other == b"\t" else f"'{other.decode()}'"
+                there = f"one column; are they separated by {shown}? --delimiter {shown}"
+                break
         if not options.fields:
             raise InputError(source.name, f"{self.name} needs --field", there)
         chosen: set[int] = set()
@@ -196,7 +275,10 @@ class CsvFormat(Format):
             elif field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= width:
                 chosen.add(int(field[:9]) - 1)
             else:
-                raise InputError(source.name, f"no column '{field}'", there)
+                # A name that is nearly what was typed tells little, also where it is data.
+                near = difflib.get_close_matches(field, names, n=1, cutoff=0.75)
+                hint = f"did you mean '{near[0]}'?" if near else there
+                raise InputError(source.name, f"no column '{field}'", hint)
         return sorted(chosen)
 
 
@@ -225,7 +307,7 @@ class _Render:
     __slots__ = ("columns", "delimiter", "encoding", "row", "texts")
 
     def __init__(
-        self, row: _Row, columns: list[int], texts: list[str], delimiter: bytes, encoding: str
+        self, row: _Row, columns: list[int], texts: list[Text], delimiter: bytes, encoding: str
     ) -> None:
         self.row, self.columns, self.texts = row, columns, texts
         self.delimiter, self.encoding = delimiter, encoding
@@ -237,11 +319,16 @@ class _Render:
         cells = self.row.cells.copy()
         for at, column in enumerate(self.columns):
             if not self.texts or texts[at] != self.texts[at]:
-                cells[column] = self._cell(str(texts[at]), quoted=cells[column][:1] == b'"')
-        return self.delimiter.join(cells) + self.row.ending
+                cells[column] = self._cell(texts[at], quoted=cells[column][:1] == b'"')
+        return b"".join((self.delimiter.join(cells), self.row.ending))
 
-    def _cell(self, text: str, *, quoted: bool) -> bytes:
-        body = text.encode(self.encoding, errors="replace")
+    def _cell(self, text: Text, *, quoted: bool) -> bytes:
+        if isinstance(text, LongText):
+            body = text.ended(b'"' if quoted else b"")
+            if quoted:
+                return body
+        else:
+            body = text.encode(self.encoding, errors="replace")
         # Empty, it would be a line without a row in a table of one column.
         if quoted or not body or any(each in body for each in (self.delimiter, b'"', b"\n", b"\r")):
             return b'"' + body.replace(b'"', b'""') + b'"'

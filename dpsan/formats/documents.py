@@ -41,10 +41,6 @@ _WORD = Document("a word processor's document", _PLAIN)
 _SPREADSHEET = Document("a spreadsheet", _SHEET)
 _SLIDES = Document("a presentation", "save its text as .txt first")
 _BOOK = Document("an e-book", _PLAIN)
-_JSON = Document(
-    "a JSON document", "-f jsonl -k FIELD if every line is an object; jq -c . FILE makes lines"
-)
-_ARRAY = Document("a JSON array", "jq -c '.[]' FILE > FILE.jsonl makes JSON lines of it")
 
 DOCUMENTS: Final[dict[str, Document]] = {
     ".pdf": _PDF,
@@ -66,7 +62,6 @@ DOCUMENTS: Final[dict[str, Document]] = {
     ".pptx": _SLIDES,
     ".odp": _SLIDES,
     ".epub": _BOOK,
-    ".json": _JSON,
 }
 """Suffixes that name another kind of file."""
 
@@ -138,5 +133,4 @@ class DocumentFormat(Format):
         """See :class:`Format`."""
         if options.force_text:
             return self._text.read(source, options)
-        array = self._kind is _JSON and source.read().lstrip().startswith(b"[")
-        raise (_ARRAY if array else self._kind).error(source)
+        raise self._kind.error(source)

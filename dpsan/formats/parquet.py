@@ -22,8 +22,8 @@ from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.parquet_output import Output, check_range
-from dpsan.formats.text import decode, too_long
-from dpsan.text.long_text import Text
+from dpsan.formats.text import decode, long_text, too_long
+from dpsan.text.long_text import LongText, Text
 
 __all__ = ["ParquetFormat", "RowGroup", "chosen_columns", "chosen_paths", "opened", "read_group"]
 
@@ -194,7 +194,7 @@ class RowGroup:
         self._table, self._paths, self._written = table.combine_chunks(), paths, write
         self._rows: list[int] = []
         """The row each output row is made of: every row once, or as often as there are copies."""
-        self._texts: list[list[str]] = [[] for _ in paths]
+        self._texts: list[list[str | bytes]] = [[] for _ in paths]
 
     def records(self, metadata: Any, number: int) -> Iterator[Record]:
         """A record for each row, and a frame that writes the group."""
@@ -204,7 +204,7 @@ class RowGroup:
         yield Record(first, [], self._write, part="frame")
 
     def _some(self, table: Any, first: int, start: int) -> Iterator[Record]:
-        rows: list[list[list[str]]] = [[[] for _ in self._paths] for _ in range(table.num_rows)]
+        rows: list[list[list[Text]]] = [[[] for _ in self._paths] for _ in range(table.num_rows)]
         invalid = [0] * table.num_rows
         for at, path in enumerate(self._paths):
             values, of_row = _leaves(_whole(table.column(path.column)), path.steps)
@@ -212,9 +212,11 @@ class RowGroup:
                 line = first + row + 1
                 if len(raw) > self._options.max_record:
                     raise too_long(self._source, line, self._options.max_record)
-                text, bad = decode(self._source, line, raw, self._utf8)
+                text: Text | None = long_text(raw, "utf-8")
+                if text is None:
+                    text, bad = decode(self._source, line, raw, self._utf8)
+                    invalid[row] += bad
                 rows[row][at].append(text)
-                invalid[row] += bad
         for row, texts in enumerate(rows):
             counts = [len(each) for each in texts]
             render = _Row(self, start + row, counts)
@@ -224,8 +226,8 @@ class RowGroup:
     def _utf8(self) -> ReadOptions:
         return ReadOptions(invalid=self._options.invalid)
 
-    def add(self, row: int, counts: list[int], texts: list[str]) -> None:
-        """Take the new texts of a row."""
+    def add(self, row: int, counts: list[int], texts: list[str | bytes]) -> None:
+        """Take the new texts of a row; bytes are UTF-8."""
         self._rows.append(row)
         at = 0
         for new, count in zip(self._texts, counts, strict=True):
@@ -235,13 +237,14 @@ class RowGroup:
     def _write(self, _: list[Text]) -> bytes:
         import pyarrow as pa
 
-        table = self._table
+        table, self._table = self._table, None  # what is rewritten is not kept beside the new
         if self._rows != list(range(table.num_rows)):
             table = table.take(pa.array(self._rows, type=pa.int64())).combine_chunks()
         for path, texts in zip(self._paths, self._texts, strict=True):
-            old = _whole(table.column(path.column))
-            new = _rebuilt(old, path.steps, iter(texts))
+            new = _rebuilt(_whole(table.column(path.column)), path.steps, iter(texts))
+            texts.clear()
             table = table.set_column(path.column, table.schema.field(path.column), new)
+            del new
         return self._written(table)
 
 
@@ -254,7 +257,8 @@ class _Row:
         self.group, self.row, self.counts = group, row, counts
 
     def __call__(self, texts: list[Text]) -> bytes:
-        self.group.add(self.row, self.counts, list(map(str, texts)))
+        new = [text.ended(b"") if isinstance(text, LongText) else text for text in texts]
+        self.group.add(self.row, self.counts, new)
         return b""
 
 
@@ -281,13 +285,14 @@ def _leaves(array: Any, steps: tuple[str | None, ...]) -> tuple[list[bytes], lis
             array = pc.struct_field(array, step)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    there = array.is_valid()
+    if array.null_count:  # else nothing need be copied
+        there = array.is_valid()
+        array, rows = array.filter(there), rows.filter(there)
     # As bytes: a damaged file may hold strings that are not UTF-8.
-    values = array.filter(there).cast(pa.large_binary()).to_pylist()
-    return values, rows.filter(there).to_pylist()
+    return array.cast(pa.large_binary()).to_pylist(), rows.to_pylist()
 
 
-def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str]) -> Any:
+def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str | bytes]) -> Any:
     """The array with other strings at the end of a path."""
     import pyarrow as pa
     import pyarrow.compute as pc

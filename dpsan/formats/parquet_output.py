@@ -39,7 +39,7 @@ class _Written(io.RawIOBase):
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts: list[bytes] = []
+        self._held = io.BytesIO()
         self._at = 0
 
     def writable(self) -> bool:
@@ -49,15 +49,14 @@ class _Written(io.RawIOBase):
         return self._at
 
     def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        self._at += len(self._parts[-1])
-        return len(self._parts[-1])
+        done = self._held.write(data)
+        self._at += done
+        return done
 
     def fetch(self) -> bytes:
         """All bytes since the last time."""
-        data = b"".join(self._parts)
-        self._parts.clear()
-        return data
+        held, self._held = self._held, io.BytesIO()
+        return held.getvalue()
 
 
 class Output:

@@ -29,6 +29,7 @@ class _Home(NamedTuple):
 FORMATS: Final[dict[str, _Home]] = {
     "text": _Home("TextFormat", (".txt", ".log", ".text", ".md")),
     "jsonl": _Home("JsonlFormat", (".jsonl", ".ndjson")),
+    "json": _Home("JsonFormat", (".json",)),
     "csv": _Home("CsvFormat", (".csv",)),
     "tsv": _Home("TsvFormat", (".tsv", ".tab")),
     "parquet": _Home("ParquetFormat", (".parquet", ".pq")),

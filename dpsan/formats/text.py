@@ -8,20 +8,21 @@ order mark at the very start is kept and is not part of the first record.
 from __future__ import annotations
 
 import codecs
-from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import ClassVar, Final
+from functools import partial
+from io import BytesIO
+from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.documents import binary, refuse_document
-from dpsan.text.long_text import LONG, LongText, Text
+from dpsan.text.long_text import LONG, PLAIN, LongText, Style, Text
 
 __all__ = [
     "TextFormat",
     "byte_order_mark",
     "decode",
+    "long_text",
     "raw_records",
     "text_encoding",
     "text_records",
@@ -31,34 +32,39 @@ __all__ = [
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE: Final = ("utf-16", "utf-32")
 
+_Item: TypeAlias = tuple[int, bytes, bytes]
+"""A record's line, its bytes and its ending."""
 
-def text_records(
-    source: Source, separator: bytes, options: ReadOptions
-) -> Iterator[tuple[int, bytes, bytes] | None]:
+
+def text_records(source: Source, separator: bytes, options: ReadOptions) -> Iterator[_Item | None]:
     """As :func:`raw_records`, of text.
 
     Raises:
         InputError: a record is too large, or not text.
     """
     records = raw_records(source, separator, options.max_record, options.first_line)
-    if options.force_text:
-        yield from records
-        return
-    for item in records:
-        if item is not None:
-            line, raw, _ = item
+    return records if options.force_text else map(partial(_checked, source), records)
+
+
+def _checked(source: Source, item: _Item | None) -> _Item | None:
+    """A record that is text.  Raises InputError.
+
+    A function and no loop: a loop would keep the record while the next one comes.
+    """
+    if item is not None:
+        line, raw, _ = item
+        if line == 1:
+            refuse_document(source, raw)
+        if b"\0" in raw:
             if line == 1:
-                refuse_document(source, raw)
-            if b"\0" in raw:
-                if line == 1:
-                    byte_order_mark(source, raw)
-                raise binary(source, line)
-        yield item
+                byte_order_mark(source, raw)
+            raise binary(source, line)
+    return item
 
 
 def raw_records(
     source: Source, separator: bytes, max_record: int, first_line: int = 1
-) -> Iterator[tuple[int, bytes, bytes] | None]:
+) -> Iterator[_Item | None]:
     """(line, bytes without separator, separator or b"") for each record; None when idle.
 
     Args:
@@ -68,31 +74,41 @@ def raw_records(
         InputError: a record is larger than ``max_record``.
     """
     line = first_line - 1
-    parts: list[bytes] = []
-    held = 0
+    held = BytesIO()
+    """What has come of a record that goes on: a list of pieces would be there twice when joined."""
     while True:
         if source.idle():
             yield None
         data = source.read()
         if not data:
             break
-        pieces = data.split(separator)
+        first, *pieces = data.split(separator)
+        if held.tell() + len(first) > max_record:
+            raise too_long(source, line + 1, max_record)
+        if held.tell() or not pieces:
+            held.write(first)
+        if not pieces:
+            continue
+        line += 1
+        yield line, _taken(held) or first, separator
         for piece in pieces[:-1]:
             line += 1
-            if held + len(piece) > max_record:
+            if len(piece) > max_record:
                 raise too_long(source, line, max_record)
-            if parts:
-                parts.append(piece)
-                piece = b"".join(parts)  # noqa: PLW2901
-                parts, held = [], 0
             yield line, piece, separator
-        if pieces[-1]:
-            parts.append(pieces[-1])
-            held += len(pieces[-1])
-            if held > max_record:
-                raise too_long(source, line + 1, max_record)
-    if parts:
-        yield line + 1, b"".join(parts), b""
+        if len(pieces[-1]) > max_record:
+            raise too_long(source, line + 1, max_record)
+        held.write(pieces[-1])
+    if held.tell():
+        yield line + 1, _taken(held), b""
+
+
+def _taken(held: BytesIO) -> bytes:
+    """All that was written; nothing is copied or kept."""
+    data = held.getvalue()
+    held.seek(0)
+    held.truncate()
+    return data
 
 
 def too_long(source: Source, line: int, limit: int) -> InputError:
@@ -120,6 +136,20 @@ def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple
             ) from None
         text = raw.decode(options.encoding, errors="replace")
         return text, max(1, text.count("\ufffd") - raw.count(b"\xef\xbf\xbd"))
+
+
+def long_text(
+    raw: bytes, encoding: str, start: int = 0, end: int | None = None, style: Style = PLAIN
+) -> LongText | None:
+    """A long text that stays in its record's bytes; None where it is short, or not valid UTF-8.
+
+    Args:
+        start, end, style: see :class:`~dpsan.text.long_text.LongText`.
+    """
+    if (len(raw) if end is None else end) - start <= LONG or encoding != "utf-8":
+        return None
+    text = LongText(raw, start, end, style)
+    return text if text.valid else None
 
 
 def text_encoding(name: str) -> str:
@@ -181,7 +211,10 @@ class TextFormat(Format):
                 yield Record(1, [], _Mark(mark), part="mark")
                 if not raw and not ending:
                     continue
-            text, invalid = _text(source, line, raw, options, encoding)
+            text: Text | None = long_text(raw, encoding)
+            invalid = 0
+            if text is None:
+                text, invalid = decode(source, line, raw, options)
             del item, raw  # a long line is not kept here while it is rewritten
             owes = b"" if ending else separator
             yield Record(line, [text], _Render(ending, encoding), invalid, owes=owes)
@@ -254,18 +287,6 @@ class _Mark:
 
     def __call__(self, texts: list[Text]) -> bytes:
         return self.mark
-
-
-def _text(
-    source: Source, line: int, raw: bytes, options: ReadOptions, encoding: str
-) -> tuple[Text, int]:
-    """As :func:`decode`; a long line stays bytes."""
-    if len(raw) > LONG and encoding == "utf-8":
-        text = LongText(raw)
-        with suppress(UnicodeDecodeError):
-            deque(text, maxlen=0)  # all of it is valid
-            return text, 0
-    return decode(source, line, raw, options)
 
 
 class _Render:

@@ -1,5 +1,19 @@
 """Mechanisms: one file each; what they share is in ``base``, ``parameters`` and ``sampling``."""
 
-from dpsan.mechanisms.registry import DEFAULT_MECHANISM, MECHANISMS, list_mechanisms
+from dpsan.mechanisms.registry import (
+    DEFAULT_MECHANISM,
+    MECHANISMS,
+    check_public,
+    is_own,
+    list_mechanisms,
+    register,
+)
 
-__all__ = ["DEFAULT_MECHANISM", "MECHANISMS", "list_mechanisms"]
+__all__ = [
+    "DEFAULT_MECHANISM",
+    "MECHANISMS",
+    "check_public",
+    "is_own",
+    "list_mechanisms",
+    "register",
+]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.sampling.samplers import PointSampler, Sampler
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
+from dpsan.privacy.noise_distributions import NoiseDistribution
+from dpsan.privacy.rounding import float64_gap
+from dpsan.space.diameters import largest_norm, smallest_distance
 from dpsan.space.metric_space import MetricSpace
+
+if TYPE_CHECKING:
+    from dpsan.mechanisms.sampling.optimum import Optimum
 
 __all__ = ["Mechanism", "Sampler"]
 
@@ -49,6 +55,10 @@ class Mechanism(ABC):
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Values worth trying of the parameters that a calibration may choose."""
 
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
+    """In which numbers the guarantee is proved."""
+    takes_public: ClassVar[bool] = False
+    """Whether some words can be public: see :meth:`with_public`."""
     reads_vectors: ClassVar[bool] = True
     """Whether draws read vectors when all tables are in the cache."""
 
@@ -109,16 +119,52 @@ class Mechanism(ABC):
         """The same with what its parameters name (a list of weights, or counts) for every word."""
         return self
 
+    def with_public(self, rows: tuple[int, ...]) -> Mechanism:
+        """The same with words that need no protection; the guarantee is for all other strings.
+
+        Args:
+            rows: row numbers, ascending; none leave the mechanism as it is.
+        """
+        if rows and not self.takes_public:
+            raise AssertionError(f"{self.name} has no public words")
+        return replace(self, public=rows) if rows else self  # type: ignore[call-arg]
+
     @abstractmethod
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """The true guarantee for these parameters on this vocabulary."""
+
+    def promise(self, epsilon_ldp: float, **about: Any) -> Guarantee:
+        """A guarantee with this mechanism's status and source; the rest as for Guarantee."""
+        return Guarantee(
+            self.status,
+            epsilon_ldp,
+            source=self.source,
+            arithmetic=self.arithmetic,
+            **about,
+        )
 
     def resolved(self, space: MetricSpace) -> Mechanism:
         """The same mechanism with what ``auto`` stands for on a vocabulary, for the record."""
         return self
 
+    @classmethod
+    def least_epsilon(cls, space: MetricSpace) -> float:
+        """Epsilon must be greater than this for the mechanism to be defined there."""
+        return 0.0
+
+    def pads(self, d: int) -> bool:
+        """Whether the noise for words of d dimensions has dummy dimensions besides."""
+        return False
+
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""
+        return None
+
+    def noise_distribution(self, space: MetricSpace) -> NoiseDistribution | None:
+        """What the noise on a point must be for the guarantee to hold; None without such noise.
+
+        Made from the parameters alone: draws of the sampler are tested against it.
+        """
         return None
 
     def log_density(self, space: MetricSpace) -> Callable[[Floats], Floats]:
@@ -139,9 +185,55 @@ class Mechanism(ABC):
         """How far ⊥ counts as from every word; None: as far as the centroid of the vocabulary."""
         return space.diameter / 2 if self.is_table() else None
 
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """The exact loss of the sampled law where a closed form gives it; see ``certify``."""
+    def claim_distances(self, space: MetricSpace, ids: NDArray[np.int64]) -> Floats | None:
+        """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).
+
+        None where that metric is Euclidean, or there is none.
+        """
         return None
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """The exact loss of the sampled distribution where a closed form gives it."""
+        return None
+
+    def float64_gap(self, space: MetricSpace) -> float | None:
+        """Bound on what rounding changes: total variation distance of a word's distribution.
+
+        0 where draws come from integers; None where nothing is proved, or it takes too long.
+        Minutes for a large vocabulary; once, then kept.
+        """
+        if self.arithmetic is Arithmetic.INTEGERS:
+            return 0.0
+        if self.arithmetic is Arithmetic.REALS:
+            return None
+        noise, sampler = self.noise_distribution(space), self.prepare(space)
+        if noise is None or not isinstance(sampler, PointSampler):
+            raise AssertionError(f"{self.name} adds no noise to points")
+        points = sampler.space
+        smallest = smallest_distance(points)
+        if smallest is None:
+            return None
+        unknown = points.search(points.points(np.array([points.n])), 1)[1][0, 0]
+        reach = largest_norm(points.vectors)
+        return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
+
+    def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
+        """The mean cosine of word and output, and the most that any law of this epsilon has.
+
+        None where that is not known.  Takes minutes for a large vocabulary; once, then kept.
+
+        Args:
+            quick: None also where it is not kept yet.
+        """
+        return None
+
+    def optimize(self, space: MetricSpace) -> None:
+        """Take minutes to improve what is solved for, and keep it for later runs.
+
+        Raises:
+            UsageError: nothing is solved for.
+        """
+        raise UsageError(f"{self.name} has nothing to optimize")
 
     @abstractmethod
     def prepare(self, space: MetricSpace) -> Sampler:

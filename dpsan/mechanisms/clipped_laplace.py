@@ -18,7 +18,8 @@ Parameters
 Cost
     The L1 diameter once per vocabulary, then one exact search per word.
 Not to be confused with
-    ``laplace``, whose epsilon is per unit of distance.
+    ``laplace``, whose epsilon is per unit of distance.  ``clipped-laplace-paper`` has the published
+    sensitivity and the nearest unclipped word.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ import numpy as np
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.mechanisms.sampling.samplers import PointSampler
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise import independent_laplace
+from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.space.diameters import clipped, l1_diameter
 from dpsan.space.metric_space import MetricSpace
 
@@ -47,6 +49,7 @@ class ClippedLaplace(Mechanism):
     name: ClassVar[str] = "clipped-laplace"
     family: ClassVar[str] = "point"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
     summary: ClassVar[str] = "independent Laplace noise on clipped vectors: pure LDP"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TrLap Theorem 1"
@@ -55,12 +58,10 @@ class ClippedLaplace(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP."""
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=self.epsilon,
             claimed=Claim(self.epsilon),
             why="density ratio at most exp(|x - x'|_1 / b), b = (L1 diameter) / epsilon",
-            source=self.source,
         )
 
     def scale(self, space: MetricSpace) -> float:
@@ -70,6 +71,10 @@ class ClippedLaplace(Mechanism):
     def noise_scale(self, space: MetricSpace) -> float:
         """See :class:`Mechanism`."""
         return self.scale(space) * float(np.sqrt(2))
+
+    def noise_distribution(self, space: MetricSpace) -> LaplaceCoordinates:
+        """See :class:`Mechanism`."""
+        return LaplaceCoordinates(self.scale(space))
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler among the clipped words."""

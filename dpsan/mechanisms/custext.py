@@ -9,8 +9,8 @@ Definition
 Guarantee
     REFUTED as a guarantee between any two words: the groups are disjoint, so every output of one
     word is impossible for a word of another group (infinite loss with mass 1), and it names the
-    group at any epsilon.  Within a group the law is epsilon-LDP: scores differ by at most 1, so
-    each weight and each sum changes by at most exp(epsilon/2).
+    group at any epsilon.  Within a group the distribution is epsilon-LDP: scores differ by at most
+    1, so each weight and each sum changes by at most exp(epsilon/2).
 Proof
     docs/proofs.md 3.4
 Source
@@ -28,63 +28,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.errors import Hint, UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.groups import groups
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CusText", "GroupSampler", "groups"]
-
-_WORK: Final = 2e12
-_FEWER: Final = Hint("such as vocab_size=100000", "such as --vocab-size 100000")
-
-
-def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
-    """The groups, shape (ceil(n/k), k), nearest to the first word first; -1 where a row is short.
-
-    Raises:
-        UsageError: too many words.
-    """
-    if 2.0 * space.n**2 / k * space.d > _WORK:
-        raise UsageError(
-            "custext: too many words for its groups",
-            _FEWER,
-        )
-
-    def build() -> dict[str, NDArray[np.int32]]:
-        n = space.n
-        free = np.ones(n, dtype=np.bool_)
-        out = np.full((-(-n // k), k), -1, dtype=np.int32)
-        for row in range(len(out)):
-            word = int(np.argmax(free))
-            left = np.flatnonzero(free)
-            apart = space.vectors[left] - space.vectors[word]
-            distances = np.einsum("nd,nd->n", apart, apart)  # squared: for the order only
-            distances[0] = -1.0  # the word itself
-            near = left[np.argsort(distances, kind="stable")[:k]]
-            out[row, : len(near)] = near
-            free[near] = False
-        return {"groups": out}
-
-    return space.table(f"groups-{k}", build)["groups"]
+__all__ = ["CusText", "GroupSampler"]
 
 
 class GroupSampler(Sampler):
-    """The published law within each group, from float64 probabilities.
+    """The published distribution within each group, from float64 probabilities.
 
     Args:
         space: the vocabulary.
         epsilon: the published epsilon.
-        members: see :func:`groups`.
+        members: see :func:`dpsan.mechanisms.sampling.groups.groups`.
     """
 
     def __init__(self, space: MetricSpace, epsilon: float, members: NDArray[np.int32]) -> None:
@@ -141,21 +108,19 @@ class CusText(Mechanism):
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "CusText Algorithms 1, 2"
 
-    k: int = parameter(20, "size of a group of words", convert=int, unit="words", low=2)
+    k: int = parameter(20, "size of a group of words", unit="words", low=2)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Infinite loss between groups, with mass 1."""
         apart = self.k < space.n
-        return Guarantee(
-            status=self.status,
-            # One group: epsilon between words, and the uniform law of ⊥ lies within.
+        return self.promise(
+            # One group: epsilon between words, and the uniform distribution of ⊥ lies within.
             epsilon_ldp=math.inf if apart else self.epsilon,
             delta=1.0 if apart else 0.0,
             infinite_loss_mass=1.0 if apart else 0.0,
             claimed=Claim(self.epsilon),
             why="groups are disjoint: an output shows the group of the word for certain; epsilon "
             "holds within a group only",
-            source=self.source,
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:

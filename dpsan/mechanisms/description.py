@@ -35,9 +35,8 @@ def sections(name: str) -> dict[str, str]:
 @cache
 def _bibliography() -> dict[str, str]:
     text = (Path(__file__).parent / "bibliography.bib").read_text(encoding="utf-8")
-    entries = re.findall(r"^@\w+\{([^,]+),.*?^\}", text, re.MULTILINE | re.DOTALL)
-    bodies = re.findall(r"^@\w+\{[^,]+,.*?^\}", text, re.MULTILINE | re.DOTALL)
-    return dict(zip(entries, bodies, strict=True))
+    entries = re.findall(r"^(@\w+\{([^,]+),.*?^\})", text, re.MULTILINE | re.DOTALL)
+    return {key: body for body, key in entries}
 
 
 def bibtex(source: str) -> list[str]:
@@ -75,10 +74,11 @@ def _finite(value: float | None) -> float | None:
 def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
     """Claimed and true guarantee for these parameters on this vocabulary, as JSON values.
 
-    Keys: name, status, epsilon, epsilon_unit, delta, claimed, true, noise_scale, why, source,
-    parameters.  ``null`` in a guarantee means that no finite value holds.
+    Keys: name, status, epsilon, epsilon_unit, delta, claimed, true, noise_scale, mean_cosine, why,
+    source, parameters.  ``null`` in a guarantee means that no finite value holds.
     """
     guarantee: Guarantee = mechanism.guarantee(space)
+    optimum = mechanism.optimum(space, quick=True)
     claimed = guarantee.claimed
     return {
         "name": mechanism.name,
@@ -105,6 +105,7 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
             "infinite_loss_mass": guarantee.infinite_loss_mass,
         },
         "noise_scale": mechanism.noise_scale(space),
+        "mean_cosine": None if optimum is None else optimum._asdict(),
         "why": guarantee.why,
         "source": mechanism.source,
         "parameters": {

@@ -24,46 +24,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.blocked import DistanceSampler
-from dpsan.mechanisms.sampling.distance_scores import DistanceScores, coarse, distance_guarantee
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.space.metric_space import MetricSpace
+from dpsan.mechanisms.sampling.distance_scores import DistanceWeights
 
 __all__ = ["Exponential"]
 
 
 @dataclass(frozen=True)
-class Exponential(Mechanism):
+class Exponential(DistanceWeights):
     """Exponential mechanism with the Euclidean distance."""
 
     name: ClassVar[str] = "exponential"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "exponential mechanism over the whole vocabulary (SanText)"
-    epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "SanText §3.1"
-
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """epsilon·d_X and epsilon·diameter LDP, with the integer rounding bounded."""
-        loss, per_unit, slack = distance_guarantee(space, self.epsilon)
-        return Guarantee(
-            status=self.status,
-            epsilon_ldp=loss,
-            metric=None if per_unit is None else "euclidean",
-            epsilon_metric=per_unit,
-            slack=slack,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why="each weight and their sum change by at most exp(epsilon d / 2)"
-            + (coarse(space) if per_unit is None else ""),
-            source=self.source,
-        )
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
-        return DistanceScores(space, 0.5 * self.epsilon).certificate(repr(self))
-
-    def prepare(self, space: MetricSpace) -> DistanceSampler:
-        """A sampler by blocks of words."""
-        return DistanceSampler(space, DistanceScores(space, 0.5 * self.epsilon))
+    why: ClassVar[str] = "each weight and their sum change by at most exp(epsilon d / 2)"

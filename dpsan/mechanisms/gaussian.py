@@ -42,18 +42,16 @@ class AnalyticGaussian(GaussianNoise):
     summary: ClassVar[str] = "Gaussian noise, exactly calibrated for any epsilon: LDP with delta"
     source: ClassVar[str] = "BW18 Theorem 8"
 
-    def mu(self) -> float:
+    def mu(self, d: int) -> float:
         """Diameter/sigma."""
         return gaussian_mu(self.epsilon, self.delta)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """(epsilon, delta)-LDP."""
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=self.epsilon,
             delta=self.delta,
-            gaussian_mu=self.mu(),
+            gaussian_mu=self.mu(space.d),
             claimed=Claim(self.epsilon, self.delta),
             why="the loss of Gaussian noise is normal; sigma solves its exact delta",
-            source=self.source,
         )

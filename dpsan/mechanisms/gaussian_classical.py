@@ -16,7 +16,8 @@ Parameters
 Cost
     The diameter once per vocabulary, then one exact search per word.
 Not to be confused with
-    ``gaussian``, which holds for every epsilon with less noise.
+    ``gaussian``, which holds for every epsilon with less noise.  ``gaussian-paper`` runs the
+    formula above epsilon 1 too, as published.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class ClassicalGaussian(GaussianNoise):
     summary: ClassVar[str] = "Gaussian noise by the textbook formula, epsilon <= 1 only"
     source: ClassVar[str] = "DR14 Theorem A.1"
 
-    def mu(self) -> float:
+    def mu(self, d: int) -> float:
         """Diameter/sigma.  Raises UsageError outside the theorem's domain."""
         if self.epsilon > 1:
             raise UsageError(
@@ -53,11 +54,9 @@ class ClassicalGaussian(GaussianNoise):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """(epsilon, delta)-LDP with the exact delta."""
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=self.epsilon,
-            delta=min(self.delta, gaussian_delta(self.epsilon, self.mu())),
+            delta=min(self.delta, gaussian_delta(self.epsilon, self.mu(space.d))),
             claimed=Claim(self.epsilon, self.delta),
             why="the tail of the normal loss beyond epsilon, for epsilon <= 1; delta is exact",
-            source=self.source,
         )

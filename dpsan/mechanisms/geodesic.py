@@ -9,8 +9,8 @@ Definition
 Guarantee
     PROVED: epsilon·S for the metric S, hence epsilon·R LDP.  A shortest-path length is symmetric
     and obeys the triangle inequality, and so does its minimum with R; then each weight, and so
-    their sum, changes by at most exp(epsilon·S/2) between two inputs.  The uniform law of ⊥
-    counts as a point R/2 from every word.
+    their sum, changes by at most exp(epsilon·S/2) between two inputs.  The uniform distribution of
+    ⊥ counts as a point R/2 from every word.
 Proof
     docs/proofs.md 2.3
 Source
@@ -40,7 +40,7 @@ from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampler
 from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
 from dpsan.privacy.certificate import Certificate, exp_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Geodesic", "PathLengths", "neighbor_graph"]
@@ -155,34 +155,17 @@ class PathLengths:
         from scipy.sparse import csr_matrix  # heavy import
 
         if self._matrix is None:
-            data = self.graph["lengths"].astype(np.float32 if self.hops else np.float64)
+            data = self.graph["lengths"].astype(np.float64)
             parts = (data, self.graph["ends"], self.graph["starts"])
             self._matrix = csr_matrix(parts, shape=(self.n, self.n))
         return self._matrix
 
     def lengths(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Path lengths from words (m,) to every word, (m, n): whole numbers."""
-        if not self.hops:
-            from scipy.sparse.csgraph import dijkstra  # heavy import
+        from scipy.sparse.csgraph import dijkstra  # heavy import
 
-            found = dijkstra(self._sparse(), indices=ids, limit=self.cap)
-            return np.asarray(np.minimum(found, self.cap))
-        matrix, columns = self._sparse(), np.arange(len(ids))
-        out = np.full((self.n, len(ids)), self.cap, dtype=np.float64)
-        out[ids, columns] = 0.0
-        frontier = np.zeros((self.n, len(ids)), dtype=np.float32)
-        frontier[ids, columns] = 1
-        seen = frontier > 0
-        steps = 1
-        while steps < self.cap:  # what is reached no sooner than the cap has it already
-            new = (matrix @ frontier > 0) & ~seen
-            if not new.any():
-                break
-            out[new] = steps
-            seen |= new
-            frontier = new.astype(np.float32)
-            steps += 1
-        return np.ascontiguousarray(out.T)
+        found = dijkstra(self._sparse(), indices=ids, limit=self.cap)
+        return np.asarray(np.minimum(found, self.cap))
 
     def near(self, ids: NDArray[np.int64]) -> NearRows:
         """The words nearer than the cap; their levels are lengths.  Only for hops with a cap."""
@@ -226,22 +209,20 @@ class Geodesic(Mechanism):
     name: ClassVar[str] = "geodesic"
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "exponential mechanism along the graph of nearest neighbours"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "dpsan §geodesic"
     reads_vectors: ClassVar[bool] = False
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"cap": (1, 2, 3, 4, 5, 6, 8, 10)}
 
-    k: int = parameter(5, "neighbours joined to each word", convert=int, unit="words", low=1)
+    k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)
     edges: str = parameter(
         "hop",
         "length of an edge: 1, or the larger of the two neighbour ranks",
-        convert=str,
         words=("hop", "rank"),
     )
-    cap: int = parameter(
-        4, "longer paths count as this long; 0: no cap", convert=int, unit="path length", low=0
-    )
+    cap: int = parameter(4, "longer paths count as this long; 0: no cap", unit="path length", low=0)
 
     def paths(self, space: MetricSpace) -> PathLengths:
         """Path lengths with this mechanism's scores."""
@@ -252,8 +233,7 @@ class Geodesic(Mechanism):
         """Epsilon per unit of path length, epsilon·R LDP, with the integer rounding bounded."""
         loss = min(self.epsilon * self.paths(space).diameter_bound(), 2 * SCORE_CAP)
         slack = 4 * WEIGHT_ERROR
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=loss + slack,
             metric=f"geodesic ({self.edges})",
             epsilon_metric=self.epsilon,
@@ -261,7 +241,6 @@ class Geodesic(Mechanism):
             claimed=Claim(self.epsilon, metric=f"geodesic ({self.edges})"),
             why="shortest-path length is a metric: each weight and their sum change by at most "
             "exp(epsilon S / 2)",
-            source=self.source,
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:

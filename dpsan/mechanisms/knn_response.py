@@ -13,10 +13,17 @@ Guarantee
     and any two differ by at most the factor e^epsilon; uniform 1/M lies between the two.
     Sampled from two integer weights, e^epsilon rounded down.  K and M may be chosen from anything
     public, so ``auto`` changes nothing.
+Public words
+    With public words N (``--public``) outputs are the M most frequent other words, and a word of N
+    comes out as itself with probability 1 - M/Z, else as one of those M, all equally likely.  For
+    every protected x (any string but those words), every x' and output y:
+    P(y|x) <= e^epsilon·P(y|x') (high-low LDP [Acharya20], utility-optimised LDP [Murakami19]).
+    Public words themselves are not protected: an output in N says what the input was.  The proof
+    is docs/proofs.md 2.10.
 Proof
     docs/proofs.md 2.5
 Source
-    This project; krr of Kairouz et al. is K = 1.  For fixed K no epsilon-LDP law
+    This project; krr of Kairouz et al. is K = 1.  For fixed K no epsilon-LDP distribution
     puts more mass on K chosen words from an equal base.
 Parameters
     k
@@ -31,8 +38,9 @@ Not to be confused with
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -41,9 +49,11 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
+from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["KnnResponse", "mean_cosines"]
@@ -66,10 +76,12 @@ class KnnResponse(Mechanism):
     name: ClassVar[str] = "knn-response"
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP, near words"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §knn-response"
     reads_vectors: ClassVar[bool] = False
+    takes_public: ClassVar[bool] = True
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
     k: int | str = parameter(
@@ -88,10 +100,12 @@ class KnnResponse(Mechanism):
         low=2,
         words=("auto", "all"),
     )
+    public: tuple[int, ...] = field(default=(), repr=False)
+    """Row numbers of public words."""
 
     def sizes(self, space: MetricSpace) -> tuple[int, int]:
         """K and M on a vocabulary.  Raises UsageError where K >= M."""
-        n = space.n
+        n = space.n - len(self.public)
         if self.outputs == "auto":
             many = [m for m in _OUTPUTS if m < n] + [n]
         else:
@@ -105,7 +119,7 @@ class KnnResponse(Mechanism):
             raise UsageError(f"k must be < outputs (got k={sizes[0]}, outputs={many[-1]})")
         if len(pairs) == 1:
             return pairs[0]
-        near, every = mean_cosines(space, tuple(many), tuple(sizes))
+        near, every = mean_cosines(space, tuple(many), tuple(sizes), self.public)
         gain = math.expm1(min(self.epsilon, 700.0))
 
         def cosine(pair: tuple[int, int]) -> float:
@@ -124,25 +138,39 @@ class KnnResponse(Mechanism):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         k, m = self.sizes(space)
-        return Guarantee(
-            status=self.status,
-            epsilon_ldp=integer_epsilon(self.epsilon, k, m),
+        loss = integer_epsilon(self.epsilon, k, m)
+        if self.public:
+            loss = min(self.epsilon, integer_loss(self.epsilon, m, k))
+        return self.promise(
+            epsilon_ldp=loss,
             claimed=Claim(self.epsilon),
+            public_words=len(self.public),
             why="two weights with ratio e^epsilon and the same total for every word",
-            source=self.source,
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """See :class:`Mechanism`."""
         return self.prepare(space).certificate()
 
-    def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
+    def prepare(self, space: MetricSpace) -> SubsetResponseSampler | BaseResponseSampler:
         """A two-weight sampler over the neighbour table."""
-        return SubsetResponseSampler(space, self.epsilon, *self.sizes(space))
+        k, m = self.sizes(space)
+        if not self.public:
+            return SubsetResponseSampler(space, self.epsilon, k, m)
+        words = _protected(space, self.public)[:m].astype(np.int32)
+        base = Base(words, np.ones(m, dtype=np.int64), k)
+        return BaseResponseSampler(space, base, self.epsilon, self.public, euclidean=True)
+
+
+def _protected(space: MetricSpace, public: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.delete(np.arange(space.n), np.array(public, dtype=np.int64))
 
 
 def mean_cosines(
-    space: MetricSpace, outputs: tuple[int, ...], sizes: tuple[int, ...]
+    space: MetricSpace,
+    outputs: tuple[int, ...],
+    sizes: tuple[int, ...],
+    public: tuple[int, ...] = (),
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Frequency-weighted mean cosine of a word to its nearest outputs and to all of them.
 
@@ -152,25 +180,32 @@ def mean_cosines(
         space: the vocabulary; cosines of the vectors as they are, near in the Euclidean sense.
         outputs: values of M, ascending.
         sizes: values of K, ascending.
+        public: row numbers of words that are left out.
 
     Returns:
         For the first M words: to the K nearest, (M, K), nan where K > M; to all, (M,).
     """
 
     def build() -> dict[str, NDArray[np.float64]]:
-        return _mean_cosines(space, outputs, sizes)
+        return _mean_cosines(space, _protected(space, public), outputs, sizes)
 
     name = f"cosines-{'-'.join(map(str, outputs))}-of-{'-'.join(map(str, sizes))}"
+    if public:
+        name += f"-without-{hashlib.sha256(np.array(public, dtype='<i8').tobytes()).hexdigest()}"
     found = space.table(name, build)
     return found["near"], found["all"]
 
 
 def _mean_cosines(
-    space: MetricSpace, outputs: tuple[int, ...], sizes: tuple[int, ...]
+    space: MetricSpace,
+    words: NDArray[np.int64],
+    outputs: tuple[int, ...],
+    sizes: tuple[int, ...],
 ) -> dict[str, NDArray[np.float64]]:
-    norms = np.linalg.norm(space.vectors, axis=1)
-    unit = space.vectors / np.maximum(norms, np.float32(1e-30))[:, None]
-    inputs, shares = _inputs(space)
+    vectors = space.vectors if len(words) == space.n else space.vectors[words]
+    norms = np.linalg.norm(vectors, axis=1)
+    unit = vectors / np.maximum(norms, np.float32(1e-30))[:, None]
+    inputs, shares = _inputs(space.frequencies[words], space.d)
     means = np.stack([unit[:m].mean(axis=0, dtype=np.float64) for m in outputs])
     every = (means @ unit[inputs].T) @ shares
     near = np.full((len(outputs), len(sizes)), np.nan)
@@ -202,11 +237,13 @@ def _smallest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
 
 
-def _inputs(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _inputs(
+    frequencies: NDArray[np.float64], d: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Words whose cosines are averaged, and their shares: the frequent ones, every s-th other."""
-    n = space.n
-    frequent = min(n, _FREQUENT, max(500, int(_AUTO_FLOPS / (2.5 * n * space.d))))
+    n = len(frequencies)
+    frequent = min(n, _FREQUENT, max(500, int(_AUTO_FLOPS / (2.5 * n * d))))
     step = max(1, (n - frequent) // max(1, frequent * _RARE // _FREQUENT))
     rare = np.arange(frequent, n, step)
-    shares = np.concatenate([space.frequencies[:frequent], space.frequencies[rare] * float(step)])
+    shares = np.concatenate([frequencies[:frequent], frequencies[rare] * float(step)])
     return np.concatenate([np.arange(frequent), rare]), shares / shares.sum()

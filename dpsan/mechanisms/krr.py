@@ -26,7 +26,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["KRR"]
@@ -39,6 +39,7 @@ class KRR(Mechanism):
     name: ClassVar[str] = "krr"
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "k-ary randomized response: the word itself or a uniform one"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "KRR §2"
@@ -46,12 +47,10 @@ class KRR(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=integer_epsilon(self.epsilon, 1, space.n),
             claimed=Claim(self.epsilon),
             why="two weights with ratio e^epsilon and the same total for every word",
-            source=self.source,
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:

@@ -7,7 +7,8 @@ Guarantee
     PROVED: epsilon·d_X for the Euclidean distance; LDP epsilon·diameter.  The density ratio of two
     shifted noises is exp(epsilon·(|y - x'| - |y - x|)), at most exp(epsilon·|x - x'|) by the
     triangle inequality.  Taking the nearest word reads only the noisy point: post-processing.
-    Holds in ideal real arithmetic; only a row number is released.
+    Proved for real numbers; only a row number is released, and docs/proofs.md 1.9 bounds what
+    float64 changes.
 Proof
     docs/proofs.md 1.1
 Source

@@ -12,7 +12,8 @@ Guarantee
 Proof
     docs/proofs.md 1.3
 Source
-    [Mahalanobis] Algorithm 1.  The stretched vector is not re-normalised: that is another law.
+    [Mahalanobis] Algorithm 1.  The stretched vector is not re-normalised: that is another
+    distribution.
 Parameters
     lam: lambda, 0 ... 1; 0 is ``laplace``.
 Cost
@@ -36,6 +37,7 @@ from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import elliptical_laplace
+from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.privacy.noise_formulas import radial_std
 from dpsan.space.diameters import largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
@@ -68,9 +70,7 @@ class Mahalanobis(Mechanism):
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Mahalanobis Algorithm 1"
 
-    lam: float = parameter(
-        0.2, "lambda, the share of the covariance in the metric", convert=float, low=0, high=1
-    )
+    lam: float = parameter(0.2, "lambda, the share of the covariance in the metric", low=0, high=1)
 
     def spectrum(self, space: MetricSpace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Eigenvalues and eigenvectors of S, (d,) and (d, d).  Raises UsageError if singular."""
@@ -107,8 +107,7 @@ class Mahalanobis(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Both metrics; the Euclidean one is the main one, as distances elsewhere are Euclidean."""
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=self.epsilon * self.diameter(space),
             metric="euclidean",
             epsilon_metric=self.epsilon * self.factor(space),
@@ -116,12 +115,16 @@ class Mahalanobis(Mechanism):
             claimed=Claim(self.epsilon, metric="mahalanobis"),
             why="density decays in a norm, so the triangle inequality gives epsilon per unit of "
             "regularised Mahalanobis distance, which is at most Euclidean / sqrt(least eigenvalue)",
-            source=self.source,
         )
 
     def noise_scale(self, space: MetricSpace) -> float:
         """Root mean square over the coordinates: S has trace d."""
         return radial_std(space.d, self.epsilon)
+
+    def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
+        """See :class:`Mechanism`."""
+        values, vectors = self.spectrum(space)
+        return SphericalLaplace(self.epsilon, vectors @ np.diag(np.sqrt(values)) @ vectors.T)
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler."""

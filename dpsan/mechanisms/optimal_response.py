@@ -8,9 +8,15 @@ Definition
     largest mean similarity sum_w p(w) sum_u P(u|w) s(w,u) under public word frequencies p.
 Guarantee
     PROVED: pure epsilon-LDP.  Z is the same for every word, so P(u|w) is between pi(u)/Z and
-    e^epsilon·pi(u)/Z, and so is pi(u).  Conversely every epsilon-LDP law has this form, so the
-    best pi gives the largest mean similarity that any epsilon-LDP law can have.
+    e^epsilon·pi(u)/Z, and so is pi(u).  Conversely every epsilon-LDP mechanism has this
+    form, so the best pi gives the largest mean similarity that any of them can have.
     Sampled from integers, e^epsilon rounded down.  Any public pi and c give the guarantee.
+Public words
+    With public words N (``--public``) the base is restricted to the other words, and a word of N
+    comes out as itself with probability 1 - 1/Z, else as a draw from pi.  For every protected x
+    (any string but those words), every x' and output y: P(y|x) <= e^epsilon·P(y|x') (high-low LDP
+    [Acharya20], utility-optimised LDP [Murakami19]).  Public words themselves are not protected:
+    an output in N says what the input was.  The proof is docs/proofs.md 2.10.
 Proof
     docs/proofs.md 2.9
 Source
@@ -23,7 +29,8 @@ Parameters
         p is proportional to count^prior for the vocabulary's counts; or a file of word TAB count.
         Below 1 rarer words matter more.
     similarity
-        ``cosine``, or ``squared``: its square, 0 where it is negative, which asks for nearer words.
+        ``squared``: the square of the cosine, 0 where that is negative, which asks for nearer
+        words; or ``cosine``.  Chosen with the prior on training texts of news and film reviews.
 Cost
     pi is solved for once per vocabulary and epsilon of a grid of halves from 1 to 12 (seconds to
     half a minute, cached; the bundled vocabulary brings it) and serves every epsilon near it.
@@ -41,7 +48,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
@@ -49,10 +55,15 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.sampling.near_sets import Base
-from dpsan.mechanisms.sampling.optimum import Optimum, optimum
-from dpsan.mechanisms.sampling.public_base import nearest_epsilon, solved_base
+from dpsan.mechanisms.sampling.optimum import Optimum, has_bound, mean_cosine, optimum
+from dpsan.mechanisms.sampling.public_base import (
+    BaseTask,
+    nearest_epsilon,
+    optimized_table,
+    solved_base,
+)
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["OptimalResponse"]
@@ -65,10 +76,12 @@ class OptimalResponse(Mechanism):
     name: ClassVar[str] = "optimal-response"
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED
-    summary: ClassVar[str] = "the epsilon-LDP law with the most similar words on average: pure LDP"
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
+    summary: ClassVar[str] = "the LDP mechanism with the most similar words on average: pure LDP"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §optimal-response"
     reads_vectors: ClassVar[bool] = False
+    takes_public: ClassVar[bool] = True
 
     mass: float | str = parameter(
         "auto",
@@ -83,10 +96,12 @@ class OptimalResponse(Mechanism):
         "1", "exponent of the word counts, or a file of word TAB count", convert=str
     )
     similarity: str = parameter(
-        "cosine", "what is made large on average", convert=str, words=("cosine", "squared")
+        "squared", "what is made large on average", convert=str, words=("cosine", "squared")
     )
     listed: tuple[int, ...] | None = field(default=None, repr=False)
     """Counts of all words, of a prior that is a file."""
+    public: tuple[int, ...] = field(default=(), repr=False)
+    """Row numbers of public words."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,24 +126,29 @@ class OptimalResponse(Mechanism):
         """Outputs, their integer weights, and the mass of near sets.
 
         Raises:
-            UsageError: a prior from a file that was not read for this vocabulary.
+            UsageError: a prior from a file that was not read for this vocabulary; or no output is
+                left beside the public words.
         """
+        found = solved_base(space, self._task(space))
+        words, weights = found["words"], found["base"].astype(np.int64)
+        # That of the grid point: pi was found for it, and another loses more than it gains.
+        share = int(found["mass"][0]) / int(weights.sum())
+        protected = ~np.isin(words, self.public)
+        words, weights = words[protected], weights[protected]
+        if not len(words):
+            raise UsageError("no output is left beside the public words")
+        total = int(weights.sum())
+        wanted = share if isinstance(self.mass, str) else self.mass
+        return Base(words, weights, min(max(1, math.floor(wanted * total + 0.5)), total))
+
+    def _task(self, space: MetricSpace) -> BaseTask:
         exponent, counts, key = self._exponent(), space.counts, ""
         if exponent is None:
             if self.listed is None or len(self.listed) != space.n:
                 raise UsageError("a prior from a file needs the vocabulary")
             exponent, counts = 1.0, np.array(self.listed, dtype=np.int64)
             key = f"-{hashlib.sha256(counts.astype('<i8').tobytes()).hexdigest()}"
-        point = nearest_epsilon(self.epsilon)
-        found = solved_base(space, point, counts, exponent, self.similarity, key)
-        weights: NDArray[np.int64] = found["base"].astype(np.int64)
-        total = int(weights.sum())
-        if isinstance(self.mass, str):
-            # That of the grid point: pi was found for it, and another loses more than it gains.
-            mass = int(found["mass"][0])
-        else:
-            mass = min(max(1, math.floor(self.mass * total + 0.5)), total)
-        return Base(found["words"], weights, mass)
+        return BaseTask(nearest_epsilon(self.epsilon), counts, exponent, self.similarity, key)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
         """With the mass that ``auto`` stands for."""
@@ -138,19 +158,29 @@ class OptimalResponse(Mechanism):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         base = self.base(space)
-        return Guarantee(
-            status=self.status,
-            # The exact integer law; never above epsilon.
+        return self.promise(
+            # The exact integer distribution; never above epsilon.
             epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
             claimed=Claim(self.epsilon),
+            public_words=len(self.public),
             why="a public base with near sets of equal mass, e^epsilon times as likely: the same "
             "total for every word",
-            source=self.source,
         )
 
-    def optimum(self, space: MetricSpace) -> Optimum:
-        """The mean cosine of word and output, and the largest of any epsilon-LDP law."""
+    def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
+        """See :class:`Mechanism`.  With public words no bound is known but 1."""
+        if self.public:
+            return Optimum(mean_cosine(self.prepare(space)), 1.0)
+        if quick and not has_bound(space, self.epsilon):
+            return None
         return optimum(self.prepare(space), self.epsilon)
+
+    def optimize(self, space: MetricSpace) -> None:
+        """See :class:`Mechanism`."""
+        task = self._task(space)
+        with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
+            found = optimized_table(space, *task[:4], progress=progress)
+        space.replace_table(task.name, found)
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """See :class:`Mechanism`."""
@@ -158,4 +188,4 @@ class OptimalResponse(Mechanism):
 
     def prepare(self, space: MetricSpace) -> BaseResponseSampler:
         """A sampler over the base and the near sets."""
-        return BaseResponseSampler(space, self.base(space), self.epsilon)
+        return BaseResponseSampler(space, self.base(space), self.epsilon, self.public)

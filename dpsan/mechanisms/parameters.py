@@ -12,7 +12,13 @@ from typing import Any
 
 from dpsan.errors import Hint, UsageError
 
-__all__ = ["Parameter", "clip_parameter", "delta_parameter", "parameter"]
+__all__ = [
+    "Parameter",
+    "clip_parameter",
+    "delta_parameter",
+    "parameter",
+    "published_delta_parameter",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ def parameter(
     default: Any,
     help: str,  # noqa: A002 - the word every argument parser uses
     *,
-    convert: Callable[[str], Any],
+    convert: Callable[[str], Any] | None = None,
     unit: str = "",
     low: float = -math.inf,
     high: float = math.inf,
@@ -85,10 +91,12 @@ def parameter(
     """A field of a mechanism with its documentation and domain.
 
     Args:
+        convert: text to value; by default the type of ``default``.
         example: makes it required (its default is None then): what an error message suggests.
     """
+    kind = convert or type(default)
     about = Parameter(
-        help, unit, low, high, open_low, words, convert, example is not None, example or ""
+        help, unit, low, high, open_low, words, kind, example is not None, example or ""
     )
     return field(default=default, metadata={"parameter": about})
 
@@ -117,4 +125,18 @@ def delta_parameter() -> Any:
         high=0.5,
         open_low=True,
         example="1e-6",
+    )
+
+
+def published_delta_parameter() -> Any:
+    """The field ``delta`` of mechanisms as [TrLap] has them: 4^-d unless it is given."""
+    return parameter(
+        "auto",
+        "the paper's delta; auto is 4^-d",
+        convert=float,
+        unit="probability",
+        low=0,
+        high=0.5,
+        open_low=True,
+        words=("auto",),
     )

@@ -36,8 +36,9 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.samplers import PointSampler
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise import multivariate_laplace
+from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.privacy.noise_formulas import radial_std
 from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.space.diameters import largest_norm, largest_stretch
@@ -61,12 +62,13 @@ class ProjectedLaplace(Mechanism):
     name: ClassVar[str] = "pte"
     family: ClassVar[str] = "point"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
     summary: ClassVar[str] = "public random projection to few dimensions, Laplace noise, nearest"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "PTE §3"
 
     dimensions: int = parameter(
-        16, "dimensions after the projection (at most those of the vectors)", convert=int, low=1
+        16, "dimensions after the projection (at most those of the vectors)", low=1
     )
 
     def _stretch(self, space: MetricSpace) -> tuple[float, float]:
@@ -121,8 +123,7 @@ class ProjectedLaplace(Mechanism):
         factor, rounding = self._stretch(space)
         inner = self.epsilon / factor
         slack = 2 * inner * rounding
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=min(
                 inner * self.projected(space).diameter, self.epsilon * space.diameter + slack
             ),
@@ -131,12 +132,15 @@ class ProjectedLaplace(Mechanism):
             slack=slack,
             claimed=Claim(self.epsilon, metric="euclidean"),
             why="epsilon is divided by the largest stretch of the public projection on any pair",
-            source=self.source,
         )
 
     def noise_scale(self, space: MetricSpace) -> float:
         """Per projected coordinate."""
         return radial_std(min(self.dimensions, space.d), self.epsilon / self.factor(space))
+
+    def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
+        """See :class:`Mechanism`."""
+        return SphericalLaplace(self.epsilon / self.factor(space))
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler among the projected words."""

@@ -6,8 +6,8 @@ Definition
     r = 0 ... n-1.
 Guarantee
     PROVED: epsilon·d_X for the Euclidean distance; LDP epsilon·diameter, as for ``laplace``.  The
-    pivot is a function of the noisy point, and the rank is drawn from a law without the input.
-    So the output is a randomised function of the noisy point: post-processing.
+    pivot is a function of the noisy point, and the rank is drawn from a distribution without the
+    input. So the output is a randomised function of the noisy point: post-processing.
 Proof
     docs/proofs.md 1.2
 Source
@@ -17,7 +17,7 @@ Parameters
     c: per unit of epsilon, > 0; the authors use 0.04 (GloVe 300d) and 0.007 (word2vec).
 Cost
     An exact search per word and one per new pivot; a rank in the thousands costs about a sort of
-    the vocabulary.  32 MB for neighbours of pivots.
+    the vocabulary.  256 bytes are kept for each pivot, 128 MB at most.
 Not to be confused with
     ranks or candidates taken from the true word after adding noise, which has no such guarantee.
 """
@@ -82,7 +82,7 @@ class RankSoftmax(LaplaceNoise):
     }
 
     c: float = parameter(
-        0.04, "decay of the law per rank", convert=float, unit="1/epsilon", low=0, open_low=True
+        0.04, "decay of the weight per rank", unit="1/epsilon", low=0, open_low=True
     )
 
     def projection(self) -> SoftmaxRanks:

@@ -8,7 +8,7 @@ Definition
     Scores are counted from the nearest word of V_S and capped at 30 nats.
 Guarantee
     NONE for all strings: an output in V_N comes from that word or from ⊥ alone, so it is an
-    infinite loss with mass 1-p.  Within V_S the law is the exponential mechanism and keeps
+    infinite loss with mass 1-p.  Within V_S the distribution is the exponential mechanism and keeps
     epsilon·d_X; the paper's own claim is of this kind ("utility-optimized" metric privacy: V_N is
     declared harmless) and is not refuted.
 Proof
@@ -34,9 +34,8 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.mechanisms.sampling.blocked import DistanceSampler, DistanceScores
 from dpsan.mechanisms.sampling.distance_scores import distance_guarantee
-from dpsan.mechanisms.sampling.samplers import SCORE_CAP
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
@@ -46,19 +45,10 @@ __all__ = ["NearestScores", "SanTextPlus", "SanTextPlusSampler"]
 
 
 @dataclass(frozen=True)
-class NearestScores:
-    """Scores counted from the nearest word of V_S.
+class NearestScores(DistanceScores):
+    """Scores counted from the nearest word of V_S, whose first row is ``first``."""
 
-    Args:
-        space: words in order of frequency.
-        factor: nats per unit of distance.
-        first: the first row of V_S.
-    """
-
-    space: MetricSpace
-    factor: float
-    first: int
-    cap: float = SCORE_CAP
+    first: int = 0
 
     def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Scores of words (m,) against every word, (m, n)."""
@@ -105,6 +95,9 @@ class SanTextPlusSampler(DistanceSampler):
         self._draw(ids, streams, np.flatnonzero(~keep), out)
         return out
 
+    def integer_weights(self) -> None:
+        """None: the coin of a word of V_N is no integer weight."""
+
     def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """See :class:`Sampler`."""
         out = super().probabilities(ids)
@@ -128,14 +121,12 @@ class SanTextPlus(Mechanism):
     sensitive: float = parameter(
         0.9,
         "share of the vocabulary, least frequent words, that counts as sensitive",
-        convert=float,
         low=0,
         high=1,
         open_low=True,
     )
     p: float = parameter(
-        0.3, "probability with which a word that is not sensitive is drawn anew",
-        convert=float, low=0, high=1,
+        0.3, "probability with which a word that is not sensitive is drawn anew", low=0, high=1
     )  # fmt: skip
 
     def first(self, n: int) -> int:
@@ -146,19 +137,17 @@ class SanTextPlus(Mechanism):
         """Infinite loss wherever a word may be kept, or ⊥ give a word of V_N."""
         first = self.first(space.n)
         mass = max(1 - self.p, first / space.n) if first else 0.0
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=math.inf if first else distance_guarantee(space, self.epsilon)[0],
             delta=mass,
             infinite_loss_mass=mass,
             claimed=Claim(self.epsilon, metric="euclidean"),
             why="a kept frequent word is an output that no other word can give; the paper claims "
             "utility-optimized metric privacy only, for which frequent words are harmless",
-            source=self.source,
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """In closed form where the law matrix is too large: ``delta`` is a lower bound then."""
+        """In closed form where the matrix is too large: ``delta`` is a lower bound then."""
         first = self.first(space.n)
         if space.n <= MATRIX_WORDS or not first:
             return None
@@ -168,5 +157,5 @@ class SanTextPlus(Mechanism):
 
     def prepare(self, space: MetricSpace) -> SanTextPlusSampler:
         """The published sampler."""
-        scores = NearestScores(space, 0.5 * self.epsilon, self.first(space.n))
+        scores = NearestScores(space, 0.5 * self.epsilon, first=self.first(space.n))
         return SanTextPlusSampler(space, scores, self.p)

@@ -29,33 +29,27 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.blocked import DistanceSampler
-from dpsan.mechanisms.sampling.distance_scores import DistanceScores, coarse, distance_guarantee
-from dpsan.mechanisms.sampling.samplers import SCORE_CAP
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.space.metric_space import MetricSpace
+from dpsan.mechanisms.sampling.distance_scores import DistanceWeights
 
 __all__ = ["TEM"]
 
 
 @dataclass(frozen=True)
-class TEM(Mechanism):
+class TEM(DistanceWeights):
     """Truncated exponential mechanism."""
 
     name: ClassVar[str] = "tem"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "exponential mechanism on the distance cut at gamma: metric and LDP"
-    epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "TEM Algorithm 1"
+    why: ClassVar[str] = (
+        "min(d, gamma) is a metric: each weight and their sum change by at most "
+        "exp(epsilon min(d, gamma) / 2)"
+    )
 
     beta: float = parameter(
         0.001,
         "mass of the words beyond gamma where all others are that far",
-        convert=float,
         low=0,
         high=0.5,
         open_low=True,
@@ -69,29 +63,3 @@ class TEM(Mechanism):
     def gamma(self, n: int) -> float:
         """The distance beyond which words are alike."""
         return 2 * self.cut(n) / self.epsilon
-
-    def _scores(self, space: MetricSpace) -> DistanceScores:
-        return DistanceScores(space, 0.5 * self.epsilon, min(self.cut(space.n), SCORE_CAP))
-
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """epsilon·d_X and epsilon·gamma LDP, with the integer rounding bounded."""
-        loss, per_unit, slack = distance_guarantee(space, self.epsilon, self.cut(space.n))
-        return Guarantee(
-            status=self.status,
-            epsilon_ldp=loss,
-            metric=None if per_unit is None else "euclidean",
-            epsilon_metric=per_unit,
-            slack=slack,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why="min(d, gamma) is a metric: each weight and their sum change by at most "
-            "exp(epsilon min(d, gamma) / 2)" + (coarse(space) if per_unit is None else ""),
-            source=self.source,
-        )
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
-        return self._scores(space).certificate(repr(self))
-
-    def prepare(self, space: MetricSpace) -> DistanceSampler:
-        """A sampler by blocks of words."""
-        return DistanceSampler(space, self._scores(space))

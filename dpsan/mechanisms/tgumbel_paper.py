@@ -13,6 +13,8 @@ Guarantee
     changes by more than exp(d/b).  Exact audits of all pairs give 1.33 (n = 100) and 2.16 (n = 200)
     times the claim for n-1 words on a simplex and one at twice their distance, 1 % above the
     domain's edge.
+    Appendix C's bound on the share N_w of words that stay, >= 36.7 %, is false as well:
+    :func:`unchanged` is below it for many words at equal distances, and for real ones.
     The stated domain epsilon > 2(1 + ln n)/Delta_0 leaves b negative: b > 0 needs
     alpha·Delta_0 > 1, that is epsilon > (2(1 + ln n) + 3)/Delta_0.
 Proof
@@ -20,7 +22,8 @@ Proof
 Source
     [TGumbel] Algorithm 2, to the letter but for ⊥ and for exact constants.
 Cost
-    A few neighbours per word, all n for one word in n; the exact law by quadrature O(n²) per word.
+    A few neighbours per word, all n for one word in n; the exact distribution by quadrature
+    O(n²) per word.
 Not to be confused with
     ``tem``, which is the proved form of the same idea.
 """
@@ -42,7 +45,7 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["TGumbelPaper", "TruncatedGumbelSampler", "least_epsilon", "scale"]
+__all__ = ["TGumbelPaper", "TruncatedGumbelSampler", "least_epsilon", "scale", "unchanged"]
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""
@@ -51,6 +54,10 @@ _AUDIT_WORDS: Final = 300
 def least_epsilon(n: int, smallest: float) -> float:
     """Epsilon must be greater than this: b > 0 needs alpha·Delta_0 > 1."""
     return (2 * (1 + math.log(n)) + 3) / smallest if smallest > 0 else math.inf
+
+
+def _smallest_distance(space: MetricSpace) -> float:
+    return float(space.nearest_distances()[0]) if space.n > 1 else 0.0
 
 
 def scale(epsilon: float, n: int, smallest: float, diameter: float) -> float:
@@ -62,6 +69,47 @@ def scale(epsilon: float, n: int, smallest: float, diameter: float) -> float:
     return 2 * diameter / min(lambert, math.log(alpha * smallest))
 
 
+def _few(n: int) -> int:
+    """Candidates beyond which only a share of about 1/n of the words has more."""
+    rate = math.log(n)
+    return min(n, math.ceil(rate + 8 * math.sqrt(rate)) + 4)
+
+
+def unchanged(
+    b: float, delta: float, n: int, distances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Upper bound on P(the output is the word itself), above the truth by at most 2/n.
+
+    ``sum over k of P(K=k) · integral of f(x) · product over 1 < i <= k of (1 - F(x - d_i)) dx``
+    (Gauss-Legendre).  Of a draw that takes all n words as candidates only the nearest few are
+    looked at: more candidates can only win more.
+
+    Args:
+        b: scale of the noise.
+        delta: the noise is truncated to [-delta, delta].
+        n: words of the vocabulary.
+        distances: of each word to its nearest others, ascending, (m, at least :func:`_few` - 1).
+    """
+    from scipy.special import pdtr  # heavy import
+
+    few = _few(n)
+    sizes = np.diff(pdtr(np.arange(few + 1), math.log(n)))  # P(K = 1 ... few)
+    sizes[-1] += 1 - sizes.sum()
+    x, weights = np.polynomial.legendre.leggauss(32)
+    edges = np.linspace(-delta, delta, 65)
+    x = (edges[:-1, None] + (x + 1) / 2 * (edges[1] - edges[0])).ravel()
+    weights = np.tile(weights, 64) * (edges[1] - edges[0]) / 2
+    low, high = (math.exp(-math.exp(-end / b)) for end in (-delta, delta))
+    density = np.exp(-x / b - np.exp(-x / b)) / b / (high - low) * weights
+    out = np.empty(len(distances))
+    for row, apart in enumerate(distances):
+        shifted = np.maximum(x[:, None] - apart[: few - 1], -delta)
+        survival = (high - np.exp(-np.exp(-shifted / b))) / (high - low)
+        ahead = np.cumprod(np.column_stack([np.ones(len(x)), survival]), axis=1)
+        out[row] = density @ (ahead @ sizes)
+    return np.minimum(out, 1.0)
+
+
 class TruncatedGumbelSampler(Sampler):
     """Argmin of distance plus truncated Gumbel noise over a Poisson number of neighbours.
 
@@ -71,12 +119,16 @@ class TruncatedGumbelSampler(Sampler):
         delta: the noise is truncated to [-delta, delta].
     """
 
+    integrates = True
+    probability_error = 1e-8
+    """An estimate: no bound is proved for the quadrature."""
+
     def __init__(self, space: MetricSpace, b: float, delta: float) -> None:
         from scipy.special import pdtr  # heavy import
 
         self.space, self.b, self.delta = space, b, delta
         n, rate = space.n, math.log(space.n)
-        self.few = min(n, math.ceil(rate + 8 * math.sqrt(rate)) + 4)
+        self.few = _few(n)
         self._below = np.asarray(pdtr(np.arange(self.few + 1), rate), dtype=np.float64)
         # P(K = k) for k = 1 ... n; what is drawn as 0 or beyond n means n.
         self.sizes = np.diff(pdtr(np.arange(n + 1), rate))
@@ -156,7 +208,7 @@ class TruncatedGumbelSampler(Sampler):
             shifted = nodes[at : at + step] - distances[:, None]
             inside = shifted > -delta
             with np.errstate(over="ignore", divide="ignore"):
-                # 1 - F of the truncated law is (1 - e^-t)/range, without cancellation at Delta.
+                # 1 - F of the truncated noise is (1 - e^-t)/range, without cancellation at Delta.
                 t = least * np.expm1((delta - shifted) / b)
                 survival = np.where(inside, np.log(-np.expm1(-t) / range_), 0.0)
                 hazard = np.where(inside, np.exp(-shifted / b) / np.expm1(t) / b, 0.0)
@@ -198,6 +250,11 @@ class TGumbelPaper(Mechanism):
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "TGumbel Algorithm 2"
 
+    @classmethod
+    def least_epsilon(cls, space: MetricSpace) -> float:
+        """See :class:`Mechanism`: the scale b of the noise must be positive."""
+        return least_epsilon(space.n, _smallest_distance(space))
+
     def constants(self, space: MetricSpace) -> tuple[float, float]:
         """Scale b and Delta.
 
@@ -209,8 +266,7 @@ class TGumbelPaper(Mechanism):
                 "tgumbel-paper needs the smallest distance of all words",
                 Hint("such as vocab_size=50000", "such as --vocab-size 50000"),
             )
-        smallest = float(space.nearest_distances()[0]) if space.n > 1 else 0.0
-        least = least_epsilon(space.n, smallest)
+        least, smallest = self.least_epsilon(space), _smallest_distance(space)
         if not self.epsilon > least:
             if math.isinf(least):
                 raise UsageError("tgumbel-paper needs words at different points (Delta_0 = 0)")
@@ -230,14 +286,12 @@ class TGumbelPaper(Mechanism):
         if found is None:
             why += f"no finite bound is known, and only up to {_AUDIT_WORDS} words are audited here"
             return Guarantee(self.status, math.inf, claimed=claim, why=why, source=self.source)
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=found.epsilon_ldp,
             metric="euclidean",
             epsilon_metric=found.epsilon_metric,
             claimed=claim,
             why=why + "the values are an exact audit of all pairs of this vocabulary",
-            source=self.source,
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
@@ -250,18 +304,19 @@ class TGumbelPaper(Mechanism):
             law = self.prepare(space).probabilities(np.arange(space.n + 1))
             distances = input_distances(space)
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
-            found = matrix_certificate(np.asarray(law), claim, distances)
-            values = [found.epsilon_ldp, found.epsilon_metric, found.delta]
+            error = TruncatedGumbelSampler.probability_error
+            found = matrix_certificate(np.asarray(law), claim, distances, error=error)
+            values = [found.epsilon_ldp, found.epsilon_metric, found.delta, found.slack]
             values += [found.infinite_loss_mass, found.seconds]
             return {"values": np.array(values), "pair": np.array(found.pair)}
 
-        held = space.table(f"certificate-1-{self!r}", build)
-        ldp, per_unit, delta, mass, seconds = held["values"].tolist()
+        held = space.table(f"certificate-2-{self!r}", build)
+        ldp, per_unit, delta, slack, mass, seconds = held["values"].tolist()
         first, second = held["pair"].tolist()
         return Certificate(
             method="exact law matrix by quadrature", epsilon_ldp=ldp, epsilon_metric=per_unit,
             delta=delta, infinite_loss_mass=mass, pair=(first, second), seconds=seconds,
-            metric="euclidean",
+            metric="euclidean", slack=slack,
         )  # fmt: skip
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:

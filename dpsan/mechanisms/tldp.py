@@ -11,18 +11,18 @@ Guarantee
     PROVED: pure epsilon-LDP.  Everything before the table and after it is a public function, and
     epsilon_i is the exact largest log-ratio within a column of the integers that are sampled; one
     input meets D independent tables, so the sum of epsilon_i, at most epsilon, bounds the loss.
-    Weights may depend on the private word: every law above is a mixture of rows of one table, so
-    it lies between the smallest and largest entry of each column, which the certificate compares.
-    The loss between two words of large weight is smaller; the bound for all pairs is not.
+    Weights may depend on the private word: every distribution above is a mixture of rows of one
+    table, so it lies between the smallest and largest entry of each column, which the certificate
+    compares. The loss between two words of large weight is smaller; the bound for all pairs is not.
     With ``tensor=line`` epsilon is for the whole line: each of its l words gets epsilon/l, so any
     two lines of l words (l is not protected) differ by at most epsilon, one word by epsilon/l.
 Proof
     docs/proofs.md 2.8
 Source
     [TLDP] made sound: its atoms are kept on a grid where the noise reaches every level.
-    Deviations: the paper's weights act on the law of a word and never on the split of the budget.
-    A split epsilon·v(x_i)/sum v(x_j) by the weights of private words shows in the noise of the
-    other words, and its loss exceeds epsilon.  Public weights may split it: ``split=spread``.
+    Deviations: the paper's weights act on the distribution of a word and never on the split of the
+    budget. A split epsilon·v(x_i)/sum v(x_j) by the weights of private words shows in the noise of
+    the other words, and its loss exceeds epsilon.  Public weights may split it: ``split=spread``.
 Parameters
     tensor
         What epsilon is for: a ``word``, or a whole ``line``.
@@ -58,7 +58,7 @@ from dpsan.mechanisms.sampling.keep_or_noise import PARTS, line_lengths
 from dpsan.mechanisms.sampling.samplers import Sampler, nearest
 from dpsan.mechanisms.sampling.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
 from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
@@ -70,7 +70,7 @@ Floats = NDArray[np.float64]
 _TAIL: Final = 0.05
 """Share of words beyond either end of a coordinate's grid."""
 _CELLS: Final = 1 << 16
-"""Largest number of grid points for which the law over words is computed."""
+"""Largest number of grid points for which the distribution over words is computed."""
 _HELD: Final = 64
 """Line lengths whose tables are held."""
 
@@ -135,13 +135,14 @@ class GridSampler(Sampler):
         line: whether a tensor is a line.
     """
 
-    whole_records: ClassVar[bool] = True
-
     def __init__(
         self, lattice: Lattice, epsilon: float, shares: Floats, weights: Floats, *, line: bool
     ) -> None:
         self.lattice, self.epsilon, self.shares, self.line = lattice, epsilon, shares, line
+        self.whole_records = line
         self.weighted = bool(weights.any())
+        if self.weighted:  # the level that takes the place of one's own is uniform but for this
+            self.probability_error = lattice.levels * 2.0**-31
         self._weights = weights
         # Rounded up: a little less of the word's own row.
         self._swap = np.ceil(weights * 2.0**62).astype(np.uint64)
@@ -187,7 +188,7 @@ class GridSampler(Sampler):
         levels = self.lattice.encode(ids)
         if self.weighted:
             swap = streams.bits("swap", width) >> np.uint64(2) < self._swap[ids][:, None]
-            # Uniform but for 2^-26; any law of the level keeps the guarantee.
+            # Uniform but for 2^-26; any distribution of the level keeps the guarantee.
             other = (streams.bits("level", width) >> np.uint64(32)) * np.uint64(k) >> np.uint64(32)
             levels = np.where(swap, other.astype(np.int64), levels)
         drawn = streams.bits("grid", width) >> np.uint64(2)
@@ -229,30 +230,27 @@ class TLDP(Mechanism):
     name: ClassVar[str] = "tldp"
     family: ClassVar[str] = "tensor"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "keep or perturb coordinates on a grid: tldp-paper made sound"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TLDP, corrected"
     reads_vectors: ClassVar[bool] = False
 
     tensor: str = parameter(
-        "word", "what epsilon is for: a word, or a whole line", convert=str, words=("word", "line")
+        "word", "what epsilon is for: a word, or a whole line", words=("word", "line")
     )
     dimensions: int = parameter(
-        4, "principal components kept, at most all", convert=int, unit="coordinates", low=1, high=64
+        4, "principal components kept, at most all", unit="coordinates", low=1, high=64
     )
-    levels: int = parameter(
-        8, "grid points per coordinate", convert=int, unit="levels", low=2, high=256
-    )
+    levels: int = parameter(8, "grid points per coordinate", unit="levels", low=2, high=256)
     split: str = parameter(
         "equal",
         "split of the budget over the coordinates, or by their spread",
-        convert=str,
         words=("equal", "spread"),
     )
     weights: str = parameter(
         NO_WEIGHTS,
         f"weight of each word: '{NO_WEIGHTS}', '{FREQUENCY}' or a file of word TAB weight",
-        convert=str,
     )
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""
@@ -282,16 +280,14 @@ class TLDP(Mechanism):
             top = float(resolve(self.weights, self.listed, space.counts, space.n).max())
             among = math.fsum(mixed_loss(table, top) for table in sampler.tables(1))
             why += (
-                "; a weighted law mixes rows of the same table, so it stays within its columns "
+                "; a weighted distribution mixes rows of one table and stays within its columns "
                 f"(two words of the largest weight {top:g} differ by {among:.3g} only)"
             )
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             # Lines: every table is certified when it is made, for any number of words.
             epsilon_ldp=self.epsilon if self.tensor == "line" else sampler.certified_epsilon(1),
             claimed=Claim(self.epsilon),
             why=why,
-            source=self.source,
             per_line=self.tensor == "line",
         )
 

@@ -33,6 +33,7 @@ from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import truncated_laplace
+from dpsan.privacy.noise_distributions import TruncatedLaplaceCoordinates
 from dpsan.privacy.noise_formulas import largest_escape, sound_truncation, truncated_laplace_std
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
@@ -65,19 +66,22 @@ class TrLaplace(Mechanism):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """(epsilon, delta)-LDP."""
         true = self.true_delta(space.d)
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=self.epsilon,
             delta=true,
             infinite_loss_mass=true,
             claimed=Claim(self.epsilon, self.delta),
             why="ratio at most e^epsilon inside both boxes, mass at most delta outside",
-            source=self.source,
         )
 
     def noise_scale(self, space: MetricSpace) -> float:
         """See :class:`Mechanism`."""
         return truncated_laplace_std(*self.truncation(space.d, clipped(space, self.clip)[1]))
+
+    def noise_distribution(self, space: MetricSpace) -> TruncatedLaplaceCoordinates:
+        """See :class:`Mechanism`."""
+        _, radius = clipped(space, self.clip)
+        return TruncatedLaplaceCoordinates(*self.truncation(space.d, radius))
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler among the clipped words."""

@@ -33,38 +33,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.parameters import clip_parameter, parameter
-from dpsan.mechanisms.sampling.samplers import PointSampler, nearest
+from dpsan.mechanisms.parameters import clip_parameter, published_delta_parameter
+from dpsan.mechanisms.sampling.samplers import NearestIn, PointSampler
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import truncated_laplace
+from dpsan.privacy.noise_distributions import TruncatedLaplaceCoordinates
 from dpsan.privacy.noise_formulas import (
     largest_escape,
     padded_dimensions,
     published_truncation,
     truncated_laplace_std,
 )
-from dpsan.privacy.randomness import Streams
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["NearestIn", "TrLaplacePaper"]
-
-
-@dataclass(frozen=True)
-class NearestIn:
-    """Projection to the nearest word of a given space: the unclipped words."""
-
-    words: MetricSpace
-
-    def __call__(
-        self, space: MetricSpace, points: NDArray[np.float64], streams: Streams
-    ) -> NDArray[np.int64]:
-        """Words for noisy points (m, d), shape (m,)."""
-        return nearest(self.words, points, streams)
+__all__ = ["TrLaplacePaper"]
 
 
 @dataclass(frozen=True)
@@ -78,21 +62,16 @@ class TrLaplacePaper(Mechanism):
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TrLap Theorem 3"
 
-    delta: float | str = parameter(
-        "auto",
-        "the paper's delta; auto is 4^-d",
-        convert=float,
-        unit="probability",
-        low=0,
-        high=0.5,
-        open_low=True,
-        words=("auto",),
-    )
+    delta: float | str = published_delta_parameter()
     clip: float | str = clip_parameter()
 
     def dimensions(self, d: int) -> int:
         """D with the paper's dummy dimensions."""
         return padded_dimensions(self.epsilon, self._given(), d)
+
+    def pads(self, d: int) -> bool:
+        """See :class:`Mechanism`."""
+        return self.dimensions(d) > d
 
     def truncation(self, d: int, radius: float) -> tuple[float, float]:
         """Alpha and A for vectors of d dimensions clipped to a radius."""
@@ -112,21 +91,24 @@ class TrLaplacePaper(Mechanism):
         claimed = self._given() or max(
             math.exp(-self.dimensions(space.d) * math.log(4)), sys.float_info.min
         )
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=self.epsilon,
             delta=true,
             infinite_loss_mass=true,
             claimed=Claim(self.epsilon, claimed),
             why="two boxes differ where at least one coordinate is outside, a union that the "
             f"published proof bounds as a product: the true delta is {true:.4g}",
-            source=self.source,
         )
 
     def noise_scale(self, space: MetricSpace) -> float:
         """See :class:`Mechanism`."""
         _, radius = clipped(space, self.clip)
         return truncated_laplace_std(*self.truncation(space.d, radius))
+
+    def noise_distribution(self, space: MetricSpace) -> TruncatedLaplaceCoordinates:
+        """See :class:`Mechanism`."""
+        _, radius = clipped(space, self.clip)
+        return TruncatedLaplaceCoordinates(*self.truncation(space.d, radius))
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler: clipped points in, unclipped words out."""

@@ -3,8 +3,8 @@
 Definition
     P(u|w) = 1/n for every word u and every input w, ⊥ included.
 Guarantee
-    PROVED: epsilon = 0, delta = 0.  The law does not depend on the input, so every ratio of
-    probabilities is 1; the value of ``epsilon`` is not used.
+    PROVED: epsilon = 0, delta = 0.  The distribution does not depend on the input, so every ratio
+    of probabilities is 1; the value of ``epsilon`` is not used.
 Proof
     docs/proofs.md 2.7
 Source
@@ -27,7 +27,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Uniform"]
@@ -40,6 +40,7 @@ class Uniform(Mechanism):
     name: ClassVar[str] = "uniform"
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "a uniform word whatever the input: epsilon 0, the floor of utility"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §uniform"
@@ -59,12 +60,10 @@ class Uniform(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Nothing is lost."""
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=0.0,
             claimed=Claim(0.0),
-            why="the law does not depend on the input",
-            source=self.source,
+            why="the distribution does not depend on the input",
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
+from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
@@ -61,9 +62,10 @@ class Vickrey(LaplaceNoise):
     name: ClassVar[str] = "vickrey"
     summary: ClassVar[str] = "Laplace noise, then the first or second nearest word"
     source: ClassVar[str] = "Vickrey Algorithm 1"
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS  # its coin reads distances
     why: ClassVar[str] = "laplace, followed by a coin that reads only the noisy point"
 
-    t: float = parameter(0.75, "weight of the second nearest word", convert=float, low=0, high=1)
+    t: float = parameter(0.75, "weight of the second nearest word", low=0, high=1)
 
     def projection(self) -> FirstOrSecond:
         """By the distances of the two nearest words."""

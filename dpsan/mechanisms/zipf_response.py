@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.rank_response import RankResponseSampler
 from dpsan.privacy.certificate import Certificate, rank_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["ZipfResponse", "rank_weights"]
@@ -63,6 +63,7 @@ class ZipfResponse(Mechanism):
     name: ClassVar[str] = "zipf-response"
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "power law over the neighbour rank: pure LDP, near words, long tail"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §zipf-response"
@@ -70,12 +71,10 @@ class ZipfResponse(Mechanism):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         weights = rank_weights(self.epsilon, space.n)
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=rank_certificate(weights, (0, 0)).epsilon_ldp,
             claimed=Claim(self.epsilon),
             why="the same n weights for every word, in another order: the total cancels",
-            source=self.source,
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:

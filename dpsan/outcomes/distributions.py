@@ -5,14 +5,12 @@ Knows samplers.  Must not know what is made of a distribution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Sampler
 
-__all__ = ["distributions", "has_distribution", "in_blocks"]
+__all__ = ["distributions", "has_distribution"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,10 +32,3 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
     if found is None:
         raise AssertionError("the distribution is known for some words only")
     return found
-
-
-def in_blocks(sampler: Sampler, ids: Ids, size: int) -> Iterator[tuple[Ids, Floats]]:
-    """The words and their distributions, ``size`` words at a time."""
-    for at in range(0, len(ids), size):
-        part = ids[at : at + size]
-        yield part, distributions(sampler, part)

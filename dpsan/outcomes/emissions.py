@@ -43,13 +43,13 @@ class Emissions:
 
     def __init__(self, mechanism: Mechanism, space: MetricSpace) -> None:
         self.space = space
-        self._sampler: Sampler = mechanism.prepare(space)
+        self.sampler: Sampler = mechanism.prepare(space)
         self._block = max(1, min(512, _CELLS // space.n))
-        self.exact = has_distribution(self._sampler)
+        self.exact = has_distribution(self.sampler)
         self._density = None if self.exact else mechanism.log_density(space)
         unknown = np.full((1, space.n), 1 / space.n)
         if self.exact:
-            unknown = distributions(self._sampler, np.array([space.n]))
+            unknown = distributions(self.sampler, np.array([space.n]))
         self.unknown: Floats = np.log(np.maximum(unknown[0], _LEAST))
         """ln P(u|⊥), shape (n,); uniform where no distribution is known."""
 
@@ -68,7 +68,7 @@ class Emissions:
         """P(u|w), or where that is not known the distance, of inputs and all outputs, (b, n)."""
         if self._density is not None:
             return self.space.distances(ids)
-        return distributions(self._sampler, ids)
+        return distributions(self.sampler, ids)
 
     def _logged(self, cells: Floats) -> Floats:
         """Logarithms of cells of :meth:`_rows`; only those needed, for they are slow."""
@@ -91,6 +91,14 @@ class Emissions:
             out[some] = self._logged(cells)
         return out
 
+    def seen(self, inputs: Ids, outputs: Ids) -> Floats:
+        """Ln P of what is seen, of m inputs and k noisings (k, m) of each, shape (m,)."""
+        out = np.zeros(len(inputs))
+        for each in outputs:
+            told = each >= 0
+            out[told] += self.pairs(inputs[told], each[told])
+        return out
+
     def candidates(
         self,
         outputs: Ids,
@@ -101,7 +109,8 @@ class Emissions:
         """The inputs that explain each output best; ties go to the smaller row.
 
         Args:
-            outputs: different rows, ascending, (q,).
+            outputs: what is seen, (q,), or of k noisings together (k, q), negative where one of
+                them tells nothing.
             log_priors: of several observers, each (n,); all are served by one pass.
             count: how many candidates.
             progress: called with the share done.
@@ -109,11 +118,21 @@ class Emissions:
         Returns:
             Those of each observer; their scores are ln prior(w) + ln P(u|w).
         """
-        n = self.space.n
-        found = [Likeliest(outputs, min(count, n), np.float32) for _ in log_priors]
-        for at in range(0, n, self._block):
-            ids = np.arange(at, min(at + self._block, n))
-            likelihoods = self.log(ids, outputs)
+        n, noisings = self.space.n, np.atleast_2d(outputs)
+        seen = np.unique(noisings)
+        seen = seen[seen >= 0]
+        # A last column for what tells nothing.
+        places = np.where(noisings >= 0, np.searchsorted(seen, noisings), len(seen))
+        numbers = np.arange(noisings.shape[1])
+        found = [Likeliest(numbers, min(count, n), np.float32) for _ in log_priors]
+        block = max(1, min(self._block, _CELLS // max(len(numbers), 1)))
+        for at in range(0, n, block):
+            ids = np.arange(at, min(at + block, n))
+            logs = np.zeros((len(ids), len(seen) + 1))
+            logs[:, :-1] = self.log(ids, seen)
+            likelihoods = logs[:, places[0]]
+            for each in places[1:]:
+                likelihoods += logs[:, each]
             for each, log_prior in zip(found, log_priors, strict=True):
                 each.add(ids, likelihoods + log_prior[ids, None])
             if progress:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["CONFIDENCE", "Estimate", "Share", "clopper_pearson"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CONFIDENCE", "Estimate", "Share", "clopper_pearson", "median"]
 
 CONFIDENCE: Final = 0.95
 
@@ -45,6 +48,20 @@ class Estimate:
     def of_draws(cls, hits: int, draws: int, tail: float) -> Estimate:
         """A probability from independent draws; each limit is wrong with probability ``tail``."""
         return cls(hits / draws, *clopper_pearson(hits, draws, tail))
+
+
+def median(values: NDArray[np.int64]) -> Estimate:
+    """The median of a sample (m,), m >= 1, with the interval at :data:`CONFIDENCE` between two of
+    its own values: whatever the distribution is, their places are binomial.
+    """
+    from scipy.special import bdtr  # heavy import
+
+    ordered = np.sort(values)
+    m = len(ordered)
+    # The k-th smallest is above the median with probability P(Binomial(m, 1/2) < k).
+    below = int((bdtr(np.arange(m // 2 + 1), m, 0.5) <= (1 - CONFIDENCE) / 2).sum())
+    low, high = (below - 1, m - below) if below else (0, m - 1)
+    return Estimate(float(np.median(ordered)), float(ordered[low]), float(ordered[high]))
 
 
 @dataclass(frozen=True, slots=True)

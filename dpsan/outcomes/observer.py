@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.outcomes.distributions import distributions, in_blocks
+from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate, clopper_pearson
 from dpsan.outcomes.likeliest import Likeliest
@@ -123,8 +123,8 @@ def _all_inputs(
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
     # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
-    for ids, law in in_blocks(sampler, np.append(n, np.arange(n)), step):
-        joint = law * weights[ids][:, None]
+    for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
+        joint = distributions(sampler, ids) * weights[ids][:, None]
         marginal += joint.sum(axis=0)
         best.add(ids, joint)
         progress(len(ids) / (n + 1))

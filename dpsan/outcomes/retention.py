@@ -29,11 +29,19 @@ _LINE: Final = 10
 """Words of a line, for samplers that share a line's epsilon among its words."""
 
 
-def expected_unchanged(sampler: Sampler, space: MetricSpace) -> float:
-    """Mean probability, by public frequency, that a word of the vocabulary comes out as itself."""
+def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, ...] = ()) -> float:
+    """Mean probability, by public frequency, that a word of the vocabulary comes out as itself.
+
+    Args:
+        public: row numbers of words that do not count.
+    """
     least, most = _WORDS
     words = int(min(max(_FLOPS / (2 * space.n * space.d), least), most)) // _LINE * _LINE
     ids = words_at(space, (np.arange(words) + 0.5) / words)
+    if public:
+        ids = ids[~np.isin(ids, public)]
+        if not len(ids):  # nearly all that is ever said is public
+            ids = np.delete(np.arange(space.n), public)[:words]
     known = sampler.unchanged(ids)
     if known is None:
         key = randomness.seeded_key("dpsan retention")

@@ -13,6 +13,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -34,7 +35,7 @@ Floats = NDArray[np.float64]
 _CELLS: Final = 2e6
 """Probabilities of a block of words."""
 THREADS: Final = min(4, os.cpu_count() or 1)
-"""Laws, or certificates, that are worked on side by side."""
+"""Distributions, or certificates, that are worked on side by side."""
 _BATCH: Final = 1024
 
 
@@ -52,22 +53,6 @@ def part_of(progress: Progress | None, first: float, last: float) -> Progress:
 
 
 @dataclass(frozen=True)
-class Outcomes:
-    """Figures of one mechanism, each (m,) for the m words that were asked for."""
-
-    unchanged: Floats
-    """N_w = P(w -> w)."""
-    close: Floats
-    """Probability of ranks 1 ... 100; empty unless asked for."""
-    cosine: Floats
-    """Mean cosine of output and word; empty unless asked for."""
-    distinct: Floats
-    """S_w, the expected number of distinct outputs in so many draws; empty unless asked for."""
-    best: Floats
-    """For each output u the largest P(u|w) of the words asked for, (n,); with the cosines."""
-
-
-@dataclass(frozen=True)
 class _Block:
     """A block of words, and what all mechanisms need of them."""
 
@@ -78,41 +63,41 @@ class _Block:
     order: NDArray[np.int32] | None
 
 
-class _Tally:
-    """The figures of one mechanism, block by block."""
+class Outcomes:
+    """Figures of one mechanism, each (m,) for the m words that are asked for, block by block."""
 
-    def __init__(
-        self, sampler: Sampler, m: int, n: int, near: bool, similar: bool, draws: int
-    ) -> None:
-        self.sampler, self.draws = sampler, draws
-        self.unchanged, self.close = np.empty(m), np.empty(m if near else 0)
+    def __init__(self, m: int, n: int, near: bool, similar: bool, draws: int) -> None:
+        self._draws = draws
+        self.unchanged = np.empty(m)
+        """N_w = P(w -> w)."""
+        self.close = np.empty(m if near else 0)
+        """Probability of ranks 1 ... 100; empty unless asked for."""
         self.cosine = np.empty(m if similar else 0)
+        """Mean cosine of output and word; empty unless asked for."""
         self.distinct = np.empty(m if draws else 0)
+        """S_w, the expected number of distinct outputs in so many draws; empty unless asked for."""
         self.best = np.zeros(n if similar else 0)
+        """For each output u the largest P(u|w) of the words asked for, (n,); with the cosines."""
 
-    def _law(self, block: _Block) -> Floats:
-        if block.order is not None and self.sampler.by_rank is not None:
+    def add(self, block: _Block, sampler: Sampler) -> None:
+        """Take in a block of the words."""
+        place = block.place
+        if block.order is not None and sampler.by_rank is not None:
             law = np.empty(block.order.shape)
-            np.put_along_axis(law, block.order, self.sampler.by_rank.law[None], axis=1)
-            return law
-        return distributions(self.sampler, block.ids)
-
-    def add(self, block: _Block) -> None:
-        law, place = self._law(block), block.place
+            np.put_along_axis(law, block.order, sampler.by_rank.law[None], axis=1)
+        else:
+            law = distributions(sampler, block.ids)
         self.unchanged[place] = law[np.arange(len(law)), block.ids]
         if block.near is not None:
             self.close[place] = np.take_along_axis(law, block.near, axis=1).sum(axis=1)
         if block.cosines is not None:
             self.cosine[place] = np.einsum("mn,mn->m", law, block.cosines)
             np.maximum(self.best, law.max(axis=0), out=self.best)
-        if self.draws:
+        if self._draws:
             with np.errstate(divide="ignore"):  # certain outputs: ln 0
                 np.log1p(np.negative(np.minimum(law, 1.0), out=law), out=law)
-            law *= self.draws
+            law *= self._draws
             self.distinct[place] = -np.expm1(law, out=law).sum(axis=1)
-
-    def outcomes(self) -> Outcomes:
-        return Outcomes(self.unchanged, self.close, self.cosine, self.distinct, self.best)
 
 
 def from_laws(
@@ -137,7 +122,7 @@ def from_laws(
         progress: called with the share done after every block.
     """
     n = space.n
-    tallies = [_Tally(each, len(ids), n, near, similar, draws) for each in samplers]
+    tallies = [Outcomes(len(ids), n, near, similar, draws) for _ in samplers]
     ranked = next((each.by_rank for each in samplers if each.by_rank is not None), None)
     units = unit_vectors(space) if similar else None
     close = close_words(space, ids) if near else None
@@ -155,11 +140,11 @@ def from_laws(
                 None if units is None else units[part] @ units.T,
                 order,
             )
-            for _ in pool.map(lambda tally, block=block: tally.add(block), tallies):
+            for _ in pool.map(Outcomes.add, tallies, repeat(block), samplers):
                 pass
             if progress:
                 progress(min((at + size) / len(ids), 1.0))
-    return [tally.outcomes() for tally in tallies]
+    return tallies
 
 
 # -- from draws ----------------------------------------------------------------------------------

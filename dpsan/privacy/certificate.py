@@ -1,8 +1,9 @@
-"""Exact privacy loss of a law over the vocabulary, over every pair of inputs, ⊥ included.
+"""Exact privacy loss of a distribution over the vocabulary, over every pair of inputs, ⊥ included.
 
-Knows integer weights, law matrices and spaces.  Must not know how a mechanism works: a mechanism
-that has a closed form hands its law to one of the functions below (``Mechanism.certificate``), and
-:func:`certify` falls back on the law matrix of a small vocabulary.
+Knows integer weights, distribution matrices and spaces.  Must not know how a mechanism works: a
+mechanism that has a closed form hands its distribution to one of the functions below
+(``Mechanism.certificate``), and :func:`certify` falls back on the matrix of a
+small vocabulary.
 
 The loss of input w against w' is ``max over outputs u of ln P(u|w) - ln P(u|w')``.  For weights
 ``exp(-S(w, u))`` with a metric S whose inputs are outputs, u = w attains it, by the triangle
@@ -21,11 +22,13 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.privacy.distribution_matrix import hockey_stick, infinite_loss, pairwise_losses
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = [
     "MATRIX_WORDS",
+    "PROBABILITY_ERROR",
     "Certificate",
     "certify",
     "exp_certificate",
@@ -43,16 +46,21 @@ Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MATRIX_WORDS: Final = 2000
-"""Largest vocabulary whose law matrix is compared in full, O(n³)."""
+"""Largest vocabulary whose distribution matrix is compared in full, O(n³)."""
 _WORK: Final = 2e13
 """Largest 2·n²·d for the O(n²) certificates; some minutes."""
+PROBABILITY_ERROR: Final = 2.0**-36
+"""Bound on the relative error of a probability that float64 operations made of integers: one
+division, and sums and products of at most 2^16 terms, each rounded by 2^-53 of its value."""
+_LOGARITHMS: Final = 2.0**-40
+"""Bound on the rounding of two logarithms above -745, to an ulp each, and of their difference."""
 _TOP: Final = 62 * math.log(2)
 """Logarithm of the largest integer weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """The loss of the law that is sampled, over every pair of inputs (``n`` is ⊥)."""
+    """The loss of the distribution that is sampled, over every pair of inputs (``n`` is ⊥)."""
 
     method: str
     epsilon_ldp: float
@@ -60,7 +68,7 @@ class Certificate:
     epsilon_metric: float | None = None
     """Least value with loss <= epsilon_metric·distance + slack for all pairs; None: no metric."""
     delta: float = 0.0
-    """Smallest delta with which the claimed epsilon holds; 0 where the law keeps the claim."""
+    """Smallest delta with which the claimed epsilon holds; 0 where the claim is kept."""
     infinite_loss_mass: float = 0.0
     """Largest probability of an output that excludes some other input altogether."""
     pair: tuple[int, int]
@@ -90,21 +98,23 @@ class Certifiable(Protocol):
 def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
     """The exact certificate of a mechanism on a vocabulary; None where no exact method exists.
 
-    Closed forms take O(n²·d) and are cached with the space; other laws are compared cell by cell
-    up to :data:`MATRIX_WORDS` words.
+    Closed forms take O(n²·d) and are cached with the space; other distributions are compared cell
+    by cell up to :data:`MATRIX_WORDS` words.
     """
     found = mechanism.certificate(space)
     if found is not None or space.n > MATRIX_WORDS:
         return found
     started = time.perf_counter()
-    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
+    sampler = mechanism.prepare(space)
+    law = sampler.probabilities(np.arange(space.n + 1))
     if law is None:
         return None
     claim = mechanism.guarantee(space).claimed
     distances = None
     if claim is not None and claim.metric == "euclidean":
         distances = input_distances(space)
-    return matrix_certificate(law, claim, distances, started=started)
+    error = sampler.probability_error
+    return matrix_certificate(law, claim, distances, error=error, started=started)
 
 
 def input_distances(space: MetricSpace) -> Floats:
@@ -118,7 +128,7 @@ def input_distances(space: MetricSpace) -> Floats:
     return out
 
 
-# Laws exp(-score) with a score that is a metric.
+# Distributions exp(-score) with a score that is a metric.
 
 
 def exp_certificate(
@@ -143,7 +153,7 @@ def exp_certificate(
         weights: words (m,) -> the integers that are sampled, (m, n).
         distances: words (m,) -> distances (m, n) in ``metric``, 0 to the word itself.
         score: distances -> scores, non-decreasing and subadditive, 0 at 0.
-        key: names the law, for the cache.
+        key: names the distribution, for the cache.
         metric: name of the metric.
         unknown: distance of ⊥ from every word.
         error: bound on abs(ln weight - 62·ln 2 + score of the true distance), and on what rounding
@@ -231,7 +241,7 @@ def _exp_losses(
     }
 
 
-# Laws whose total is the same for every word.
+# Distributions whose total is the same for every word.
 
 
 def set_certificate(
@@ -278,7 +288,7 @@ def rank_certificate(weights: NDArray[np.uint64], pair: tuple[int, int]) -> Cert
 
 
 def support_certificate(mass: float, pair: tuple[int, int], delta: float) -> Certificate:
-    """Certificate of a law whose supports differ, from its closed form.
+    """Certificate of a distribution whose supports differ, from its closed form.
 
     Args:
         mass: probability of the outputs of the first input that the second cannot give.
@@ -306,7 +316,7 @@ def log_ratio(a: int, b: int) -> float:
         return value if Decimal(value) >= exact else math.nextafter(value, math.inf)
 
 
-# Any law, as a matrix.
+# Any distribution, as a matrix.
 
 
 def matrix_certificate(
@@ -314,25 +324,28 @@ def matrix_certificate(
     claim: Claim | None = None,
     distances: Floats | None = None,
     *,
+    error: float = PROBABILITY_ERROR,
     started: float | None = None,
 ) -> Certificate:
-    """Certificate of a law matrix.
+    """Certificate of a distribution matrix, rounded outward: docs/proofs.md 0.7.
 
     Args:
         law: shape (inputs, outputs), rows sum to 1.
         claim: the claim that ``delta`` refers to.
-        distances: shape (inputs, inputs), for the metric.
+        distances: shape (inputs, inputs), for the metric; good to 2^-40 of their value.
+        error: bound on the relative error of each probability; those that are 0 are 0.
         started: when the work began (``time.perf_counter``).
     """
     started = time.perf_counter() if started is None else started
     losses = pairwise_losses(law)
     i, j = np.unravel_index(int(np.argmax(losses)), losses.shape)
+    rounded = 2 * error * (1 + error) + _LOGARITHMS
+    least = np.maximum(losses - rounded, 0)  # the true loss is this at least
     per_unit = None
     if distances is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = losses / distances
-        ratios[losses <= 1e-12] = 0.0
-        per_unit = float(ratios.max())
+            ratios = np.where(least > 0, least / (distances * (1 - 2.0**-40)), 0.0)
+        per_unit = float(ratios.max()) * (1 + 2.0**-50)
     delta, mass = 0.0, 0.0
     if np.isinf(losses[i, j]):
         mass, (i, j) = infinite_loss(law)  # type: ignore[assignment]
@@ -343,57 +356,16 @@ def matrix_certificate(
             allowed = claim.epsilon * distances
         else:
             allowed = np.full(losses.shape, math.inf)
-        if (losses > allowed + 1e-9).any():
-            delta = hockey_stick(law, allowed)[0]
+        if (least > allowed * (1 + 2.0**-40)).any():
+            delta = hockey_stick(law, allowed - rounded)[0] * (1 + rounded)
     return Certificate(
         method="exact law matrix",
-        epsilon_ldp=float(losses.max()),
+        epsilon_ldp=float(losses.max()) + rounded,
         epsilon_metric=per_unit,
-        delta=delta,
+        delta=min(delta, 1.0),
         infinite_loss_mass=mass,
         pair=(int(i), int(j)),
         seconds=time.perf_counter() - started,
         metric=None if per_unit is None or claim is None else claim.metric,
+        slack=2 * rounded,
     )
-
-
-def pairwise_losses(law: Floats) -> Floats:
-    """Loss of every input against every other, (inputs, inputs); inf where supports differ."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(law)
-    possible = law > 0
-    everywhere = bool(possible.all())
-    out = np.empty((len(law), len(law)))
-    scratch = np.empty_like(logs)
-    for row in range(len(law)):
-        if everywhere:
-            np.subtract(logs[row], logs, out=scratch)
-            out[row] = scratch.max(axis=1)
-        else:
-            some = possible[row]
-            out[row] = (logs[row, some] - logs[:, some]).max(axis=1)
-    return np.maximum(out, 0)
-
-
-def infinite_loss(law: Floats) -> tuple[float, tuple[int, int]]:
-    """Largest probability of outputs of one input that another cannot give, and the two inputs."""
-    mass = law @ (law == 0).T.astype(np.float64)
-    i, j = np.unravel_index(int(np.argmax(mass)), mass.shape)
-    return float(mass[i, j]), (int(i), int(j))
-
-
-def hockey_stick(law: Floats, epsilon: float | Floats) -> tuple[float, tuple[int, int]]:
-    """Smallest delta at an epsilon: max over pairs of sum (P(u|w) - e^epsilon P(u|w'))+.
-
-    Args:
-        law: shape (inputs, outputs).
-        epsilon: one value, or one for each pair.
-    """
-    factors = np.broadcast_to(np.exp(np.minimum(epsilon, 700.0)), (len(law), len(law)))
-    best, pair = 0.0, (0, 0)
-    for row in range(len(law)):
-        deltas = np.maximum(law[row] - factors[row][:, None] * law, 0).sum(axis=1)
-        other = int(np.argmax(deltas))
-        if deltas[other] > best:
-            best, pair = float(deltas[other]), (row, other)
-    return best, pair

@@ -38,13 +38,20 @@ def compose_basic(guarantee: Guarantee, words: int) -> Composed:
 
 
 def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
-    """The best epsilon for a delta near the basic one; None where no method is at hand.
+    """The best epsilon for a delta near the basic one; None where no method gives a smaller one.
 
     Gaussian noise: mu grows with the square root of the number of words, exactly.  Otherwise the
-    mechanism is taken as any (epsilon, delta) black box.
+    mechanism is taken as any (epsilon, delta) black box; below deltas of about 1e-15 its grid
+    has no finite answer, and basic composition stands.
     """
     if words < 2 or not 0 < guarantee.delta < 1 or math.isinf(guarantee.epsilon_ldp):
         return None
+    found = _optimal(guarantee, words)
+    basic = compose_basic(guarantee, words)
+    return found if found and found.epsilon < basic.epsilon else None
+
+
+def _optimal(guarantee: Guarantee, words: int) -> Composed | None:
     if guarantee.gaussian_mu is not None:
         from dpsan.privacy.noise_formulas import gaussian_epsilon  # scipy
 

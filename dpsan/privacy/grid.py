@@ -1,4 +1,4 @@
-"""Laws on small grids: randomized tables of integers, and the composed loss of Laplace noise.
+"""Distributions on small grids: random tables of integers, and composed losses of Laplace noise.
 
 Knows levels, tables and losses.  Must not know words, vectors or how anything is drawn.
 """
@@ -51,10 +51,10 @@ def grid_law(epsilon: float, levels: int, slopes: int = _SLOPES) -> Floats:
 
 @lru_cache(maxsize=4096)
 def grid_table(epsilon: float, levels: int) -> Table:
-    """The law of :func:`grid_law` as integers, rows summing to :data:`TOTAL`, shape (k, k).
+    """The distribution of :func:`grid_law` as integers, row sums :data:`TOTAL`, shape (k, k).
 
-    The integers are the law that is sampled: :func:`certified_loss` of them is <= epsilon, checked
-    here; entries are >= 1.  Read-only.
+    The integers are the distribution that is sampled: :func:`certified_loss` of them is <= epsilon,
+    checked here; entries are >= 1.  Read-only.
     """
     for attempt in range(14):
         law = grid_law(epsilon * (1 - 8.0**attempt * 2.0**-44), levels)
@@ -75,8 +75,8 @@ def grid_table(epsilon: float, levels: int) -> Table:
 def certified_loss(table: Table) -> float:
     """Exact largest log-ratio of two entries of one column, rounded up.
 
-    Rows have equal totals, so it is the pure LDP epsilon of the table, and of every law that mixes
-    its rows: a mixture lies between the smallest and the largest entry of each column.
+    Rows have equal totals, so it is the pure LDP epsilon of the table, and of every distribution
+    that mixes its rows: a mixture lies between the smallest and the largest entry of each column.
     """
     worst = 0.0
     for column in table.T.tolist():
@@ -98,6 +98,7 @@ def mixed_loss(table: Table, weight: float) -> float:
 _CELLS: Final = 1 << 18
 
 
+@lru_cache(maxsize=1024)
 def laplace_delta(epsilon: float, unit: float, count: int, cells: int = _CELLS) -> float:
     """Delta at ``epsilon`` of ``count`` Laplace noises, each shifted by ``unit`` times its scale.
 

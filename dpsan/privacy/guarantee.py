@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from dpsan.text.numerals import number
 
-__all__ = ["Claim", "Guarantee", "Loss", "Status"]
+__all__ = ["Arithmetic", "Claim", "Guarantee", "Loss", "Status"]
 
 
 class Status(StrEnum):
@@ -25,6 +25,17 @@ class Status(StrEnum):
     """A proof or a counterexample here shows that the published claim fails."""
     NONE = "NONE"
     """Nobody claims a guarantee of this kind, or none exists."""
+
+
+class Arithmetic(StrEnum):
+    """In which numbers a guarantee holds for the program, and not for its formula alone."""
+
+    INTEGERS = "on integers"
+    """Draws come from integers, and the guarantee is theirs."""
+    ROUNDED = "up to rounding"
+    """Proved for real numbers; what float64 changes is bounded (``Mechanism.float64_gap``)."""
+    REALS = "for real numbers"
+    """Proved for real numbers; nothing is proved of their rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,8 @@ class Guarantee:
 
     Local differential privacy (LDP): ``P(M(x) in T) <= e^epsilon_ldp P(M(x') in T) + delta`` for
     all strings x, x' (unknown strings count as one extra input).  Metric privacy: the same with
-    ``epsilon_metric * distance(x, x')`` in place of ``epsilon_ldp``.
+    ``epsilon_metric * distance(x, x')`` in place of ``epsilon_ldp``.  With public words the
+    inequality holds for protected x and any x': high-low LDP, which is never called LDP.
     """
 
     status: Status
@@ -72,11 +84,20 @@ class Guarantee:
     """Largest probability of an output that excludes some other input altogether."""
     at_claim: Loss | None = None
     """The claimed epsilon with its true delta, where ``epsilon_ldp`` is another epsilon."""
+    public_words: int = 0
+    """Words for which nothing is promised [Acharya20]: x is any other string, x' any string."""
     gaussian_mu: float | None = None
     """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
     claimed: Claim | None = None
     why: str = ""
     source: str = ""
+    arithmetic: Arithmetic = Arithmetic.REALS
+
+    @property
+    def grade(self) -> str:
+        """The status, and in which numbers it is proved: ``PROVED on integers``."""
+        proved = self.status is Status.PROVED
+        return f"{self.status} {self.arithmetic}" if proved else str(self.status)
 
     def at(self, epsilon: float) -> Loss:
         """An epsilon with the least delta known for it; the guarantee's own pair if none is."""
@@ -87,9 +108,9 @@ class Guarantee:
     def summary(self) -> str:
         """What is claimed and what is true, in one phrase."""
         true = (
-            f"true LDP epsilon {number(self.epsilon_ldp)}"
+            f"true {self.loss_name} {number(self.epsilon_ldp)}"
             if math.isfinite(self.epsilon_ldp)
-            else "no finite LDP epsilon"
+            else f"no finite {self.loss_name}"
         )
         if self.delta:
             true += f" with true delta {number(self.delta)}"
@@ -100,6 +121,11 @@ class Guarantee:
         per = f" per unit of {self.claimed.metric} distance" if self.claimed.metric else ""
         delta = f", delta {number(self.claimed.delta)}" if self.claimed.delta else ""
         return f"claimed epsilon {number(self.claimed.epsilon)}{per}{delta}, {true}"
+
+    @property
+    def loss_name(self) -> str:
+        """What ``epsilon_ldp`` is: that of protected words alone is no LDP epsilon."""
+        return "high-low LDP epsilon" if self.public_words else "LDP epsilon"
 
     @property
     def rounding(self) -> str:
@@ -114,7 +140,7 @@ class Guarantee:
         """
         if not distance >= 0:
             raise ValueError("distance must be >= 0")
-        if distance == 0:  # one point: one law
+        if distance == 0:  # one point: one distribution
             return 0.0
         if self.epsilon_metric is None or math.isinf(distance):
             return self.epsilon_ldp

@@ -34,7 +34,7 @@ def unit_directions(streams: Streams, d: int) -> NDArray[np.float64]:
 def multivariate_laplace(streams: Streams, d: int, epsilon: float) -> NDArray[np.float64]:
     """Noise with density proportional to exp(-epsilon·|z|), shape (m, d).
 
-    |z| has the Gamma(d, 1/epsilon) law, the direction is uniform on the sphere.
+    |z| has the Gamma(d, 1/epsilon) distribution, the direction is uniform on the sphere.
 
     Args:
         epsilon: per unit of distance, > 0.

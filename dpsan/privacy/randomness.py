@@ -5,7 +5,8 @@ Knows keys and uniform bits.  Must not know mechanisms or text.
 Every record (a line, a cell) has streams of its own, so a result does not depend on batches,
 workers or order, and a retried record gets the same words.  A stream is SHAKE-256 of
 ``key ‖ label ‖ record ‖ block``; words of a record are grouped in blocks of :data:`BLOCK`, so a
-record of any length can be processed piece by piece.
+record of any length can be processed piece by piece.  Where equal words are to have the same draw,
+the place of a stream is the word instead of the record and block: see :func:`streams_by_word`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "KEY_BYTES", "Streams", "derive_key", "new_key", "seeded_key", "streams_for"]
+__all__ = [
+    "BLOCK",
+    "KEY_BYTES",
+    "Streams",
+    "derive_key",
+    "new_key",
+    "seeded_key",
+    "streams_by_word",
+    "streams_for",
+    "string_places",
+]
 
 KEY_BYTES: Final = 32
 BLOCK: Final = 256
@@ -178,3 +189,32 @@ def streams_for(
             if rest:
                 blocks.append((record, full, rest))
     return Streams(key, tuple(blocks))
+
+
+def string_places(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]]:
+    """A place of a stream for each string: 126 bits of its keyed hash, never that of a row number.
+
+    Args:
+        key: of the unit within which equal strings have the same draw.
+        strings: what no row number stands for.
+    """
+    prefix = hashlib.shake_256(b"dpsan string 1\0" + key)
+    out = []
+    for string in strings:
+        state = prefix.copy()
+        state.update(string.encode("utf-8", "surrogatepass"))
+        first, second = struct.unpack("<QQ", state.digest(16))
+        out.append((first >> 1, second | 1 << 63))
+    return out
+
+
+def streams_by_word(key: bytes, rows: Sequence[int], places: Sequence[tuple[int, int]]) -> Streams:
+    """A stream for each word that depends on the word alone, whatever stands before it.
+
+    Args:
+        key: of the unit within which equal words have the same draw; no other streams have it.
+        rows: row numbers, all different.
+        places: of strings that have none, see :func:`string_places`, all different.
+    """
+    known = [(row, 0, 1) for row in rows]
+    return Streams(key, (*known, *((first, second, 1) for first, second in places)))

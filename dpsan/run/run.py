@@ -92,7 +92,7 @@ class Run:
         Raises:
             OutputError, BrokenPipeError: a common output failed.
         """
-        result = Result(Accountant(self.sanitizer.guarantee, self.sanitizer.mechanism.epsilon))
+        result = Result(self.sanitizer.accountant(whole_run=True))
         complete = False
         try:
             if self.tree or isinstance(self.output, Inplace):
@@ -229,7 +229,7 @@ class Run:
         return sink
 
     def _stream(self, path: Path, sink: Sink, file: int, begun: list[Accountant]) -> Outcome:
-        begun.append(Accountant(self.sanitizer.guarantee, self.sanitizer.mechanism.epsilon))
+        begun.append(self.sanitizer.accountant())
         with ExitStack() as stack:
             if path == STDIN:
                 source = FileSource("standard input", 0)

@@ -56,9 +56,13 @@ class FileUses:
             paths: None is left out.
 
         Raises:
-            UsageError: one of them is a file that is here already, and one of both is replaced.
+            UsageError: one of them is a file that is here already, and one of both is replaced; or
+                an output is called ``-``, which elsewhere stands for standard output.
         """
         for path in paths:
+            if use is Use.WRITTEN and path == Path("-"):
+                hint = "leave it out to write to standard output" if what == "output" else ""
+                raise UsageError(f"{what}: - names no file", hint or "name a regular file")
             if path is not None:
                 self._take(_identity(path), _Known(what, path, use))
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ from dpsan.run.batch_size import FilePace, Pace
 from dpsan.run.paths import Original, refuse_unusual
 from dpsan.run.workers import Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
+from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
@@ -114,14 +116,16 @@ def rewrite_stream(
     """
     if records is None:
         records = format_for(plan.format, source.name).read(decompressed(source), plan.options)
-    totals = Accountant(sanitizer.guarantee, sanitizer.mechanism.epsilon)
+    totals = sanitizer.accountant()
     if started:
         started(totals)
-    keys = [
-        randomness.derive_key(key, "file", file - 1, "copy", copy) for copy in range(plan.copies)
-    ]
+    unit = sanitizer.spec.consistent
+    where = ("run",) if unit is Unit.RUN else ("file", file - 1)
+    keys = [randomness.derive_key(key, *where, "copy", copy) for copy in range(plan.copies)]
     workers = workers or Inline(sanitizer)
-    flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget, first)
+    flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget, first, unit)
+    if budget and unit is Unit.FILE:
+        budget.paid = Distinct()  # under another key, words are drawn again
     try:
         # Several processes need many batches, and an audit lists copies batch by batch: its order
         # must not depend on the time taken.
@@ -155,6 +159,8 @@ class _Flow:
     budget: Budget | None
     _cells: int = 0
     """Texts so far: the number of a text under the key does not depend on batches."""
+    unit: Unit | None = None
+    """Within what equal words have the same draw."""
     bare: int = 0
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Future[Sanitized]]]] = field(
@@ -177,7 +183,10 @@ class _Flow:
 
     def _start(self, batch: list[Record], first: int) -> list[Future[Sanitized]]:
         texts = [text for record in batch for text in record.texts]
-        numbers = range(first, first + len(texts))
+        numbers: Sequence[int] = range(first, first + len(texts))
+        if self.unit:  # a record has the number of its first text
+            sizes = [len(record.texts) for record in batch]
+            numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.audit is not None
         return [self.workers.submit(texts, key, numbers, audited) for key in self.keys]
 
@@ -194,8 +203,8 @@ class _Flow:
                 results = [future.result() for future in self._start(batch, first)]
             lines = [record.line for record in batch for _ in record.texts]
             sizes = [len(record.texts) for record in batch]
+            self.totals.add(results, sizes)
             for copy, done in enumerate(results, start=1):
-                self.totals.add(done, sizes)
                 if self.audit and done.records is not None:
                     self.audit.words(self.file, lines, done.records, copy)
             self._write(batch, results)
@@ -213,11 +222,11 @@ class _Flow:
         """How many records of a batch the budget pays for."""
         if self.budget is None:
             return len(batch)
+        drawn = self.budget.unpaid(results[0])  # the words are the same in every copy
         at = 0
         for place, record in enumerate(batch):
             end = at + len(record.texts)
-            cost = sum(self.totals.cost(done.drawn[at:end]) for done in results)
-            if not self.budget.take(cost):
+            if not self.budget.take(len(results) * self.totals.cost(drawn[at:end])):
                 return place
             at = end
         return len(batch)
@@ -244,7 +253,9 @@ class _Flow:
                 self.totals.invalid += record.invalid
                 self.bare += record.bare
             if held > _RENDERED:
-                sink.write(b"".join(out))
+                *before, last = out
+                sink.write(b"".join(before))
+                sink.write(last)  # it may be large: it is not copied
                 out, held = [], 0
         sink.write(b"".join(out))
 

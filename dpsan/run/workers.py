@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, Protocol, Self
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
@@ -83,13 +83,8 @@ class _DiedError(DpsanError):
         super().__init__("a worker process died", "out of memory? try a smaller -j")
 
 
-class _Work(NamedTuple):
-    """Arguments of :meth:`Workers.submit`, as they travel to a worker."""
-
-    texts: list[Text]
-    key: bytes
-    numbers: Sequence[int]
-    audit: bool
+_Work = tuple[list[Text], bytes, Sequence[int], bool]
+"""Arguments of :meth:`Workers.submit`, as they travel to a worker."""
 
 
 class Pool:
@@ -154,7 +149,7 @@ class Pool:
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
         answer: Future[Sanitized] = Future()
-        self._waiting.put((_Work(list(texts), key, numbers, audit), answer))
+        self._waiting.put(((list(texts), key, numbers, audit), answer))
         return answer
 
     def _converse(self, worker: Connection) -> None:
@@ -251,7 +246,8 @@ def _answer(opened: Sanitizer | DpsanError, work: _Work) -> Sanitized | DpsanErr
     if isinstance(opened, DpsanError):
         return opened
     try:
-        return opened.sanitize(work.texts, work.key, work.numbers, audit=work.audit)
+        texts, key, numbers, audit = work
+        return opened.sanitize(texts, key, numbers, audit=audit)
     except Exception as error:  # noqa: BLE001, raised in the parent
         return _told(error)
 

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 
 from dpsan.privacy.composition import Composed, compose_basic
 from dpsan.privacy.guarantee import Guarantee
+from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Sanitized
 
 __all__ = ["Accountant", "Budget"]
@@ -22,6 +23,8 @@ class Budget:
 
     limit: float
     spent: float = 0.0
+    paid: Distinct = field(default_factory=Distinct)
+    """The words that need not be paid again, where equal words of a run have the same draw."""
 
     def take(self, cost: float) -> bool:
         """Spend ``cost`` if it is left; False, and nothing is spent, if not."""
@@ -31,13 +34,21 @@ class Budget:
         self.spent += cost
         return True
 
+    def unpaid(self, done: Sanitized) -> list[int]:
+        """The draws of each text that are still to be paid."""
+        if done.marks is None:
+            return done.drawn
+        places = pairwise(accumulate(done.drawn, initial=0))
+        return [self.paid.add(done.marks[begin:end].tolist()) for begin, end in places]
+
 
 @dataclass
 class Accountant:
     """Totals of a file or a run, by basic composition.
 
     Neighbouring texts differ in one token: the loss of a word, whatever the length.  Texts that
-    differ in all tokens of a record or a file: the sum over it.
+    differ in all tokens of a record or a file: the sum over it.  Draws of public words cost
+    nothing, but how many there are depends on the text: all sums count them, so they are bounds.
     """
 
     guarantee: Guarantee
@@ -46,6 +57,8 @@ class Accountant:
     counts: dict[Action, int] = field(default_factory=lambda: dict.fromkeys(Action, 0))
     draws: int = 0
     """Outputs drawn by the mechanism, over all copies."""
+    public: int = 0
+    """Draws of public words, over all copies: for the audit alone."""
     texts: int = 0
     """Texts with a drawn word, over all copies."""
     largest_record: int = 0
@@ -57,6 +70,10 @@ class Accountant:
     """Invalid byte sequences replaced on input."""
     invisible: int = 0
     """Invisible characters outside words, dropped."""
+    distinct: Distinct | None = None
+    """The words drawn, where all equal ones have the same draw: each is a draw once a copy."""
+    distinct_public: Distinct = field(default_factory=Distinct)
+    """The public ones among these."""
 
     @property
     def words(self) -> int:
@@ -85,17 +102,25 @@ class Accountant:
         """The mechanism's epsilon of texts with so many drawn words."""
         return sum(self._charges(drawn)) * self.epsilon
 
-    def add(self, sanitized: Sanitized, texts: Sequence[int] | None = None) -> None:
+    def add(self, copies: Sequence[Sanitized], texts: Sequence[int] | None = None) -> None:
         """Add one batch.
 
         Args:
+            copies: what became of it, once for each copy: the words are the same.
             texts: how many of its texts each record has; default one.
         """
+        sanitized, many = copies[0], len(copies)
         for action, count in sanitized.counts.items():
-            self.counts[action] += count
-        self.draws += sum(sanitized.drawn)
-        self.texts += sum(drawn > 0 for drawn in sanitized.drawn)
-        self.invisible += sanitized.invisible
+            self.counts[action] += many * count
+        if self.distinct and sanitized.marks is not None:
+            self.draws += many * self.distinct.add(sanitized.marks.tolist())
+            if sanitized.public_marks is not None:
+                self.public += many * self.distinct_public.add(sanitized.public_marks.tolist())
+        else:
+            self.draws += many * sum(sanitized.drawn)
+            self.public += many * sanitized.public
+        self.texts += many * sum(drawn > 0 for drawn in sanitized.drawn)
+        self.invisible += many * sanitized.invisible
         records = self._charges(sanitized.drawn)
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))
@@ -106,7 +131,13 @@ class Accountant:
         """Add another file's totals, or those of a piece of the same file."""
         for action, count in other.counts.items():
             self.counts[action] += count
-        self.draws += other.draws
+        if self.distinct and other.distinct and other.distinct.count:
+            copies = other.draws // other.distinct.count
+            self.draws += copies * self.distinct.merge(other.distinct)
+            self.public += copies * self.distinct_public.merge(other.distinct_public)
+        else:
+            self.draws += other.draws
+            self.public += other.public
         self.texts += other.texts
         self.largest_record = max(self.largest_record, other.largest_record)
         self.largest_file = max(self.largest_file, other.charges)

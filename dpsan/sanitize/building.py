@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import WordLists
-from dpsan.errors import Hint, UnprovedError
+from dpsan.errors import Hint, UnprovedError, UsageError
+from dpsan.mechanisms import is_own
 from dpsan.mechanisms.base import Mechanism, Sampler
 from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
 from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize.numbers import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 
@@ -35,6 +37,8 @@ class Built:
     mechanism: Mechanism
     guarantee: Guarantee
     sampler: Sampler
+    public: tuple[int, ...] = ()
+    """Row numbers of public words, ascending."""
 
 
 def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambda _: None) -> Built:
@@ -54,14 +58,16 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     kind = spec.kind()
     given = spec.build() if wanted is None else None  # before the slow part: usage errors first
     embeddings, space = opened()
+    if is_own(kind.name):
+        space = space.for_code_that_changes()
+    public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
     if wanted is not None:
-        draft = Draft(kind, spec.parameters, embeddings.key_to_index)
+        draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
     mechanism = given or spec.build()
-    mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index)).resolved(
-        space
-    )
+    mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
+    mechanism = mechanism.with_public(public).resolved(space)
     guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(
@@ -71,12 +77,23 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
                 "--allow-unproved runs it all the same",
             ),
         )
-    return Built(spec, embeddings, space, mechanism, guarantee, mechanism.prepare(space))
+    check_numbers(spec.numbers, guarantee)
+    sampler = mechanism.prepare(space)
+    if spec.consistent and sampler.whole_records:
+        raise UsageError(
+            f"{mechanism.name} draws the words of a line together: it has no draw of a single word "
+            "that equal words could share",
+            Hint("leave consistent out", "leave --consistent out"),
+        )
+    return Built(spec, embeddings, space, mechanism, guarantee, sampler, public)
 
 
 def _guarantee(mechanism: Mechanism, space: MetricSpace, certified: float) -> Guarantee:
     """The mechanism's guarantee, or the certified LDP epsilon where that is smaller."""
     guarantee = mechanism.guarantee(space)
+    if is_own(mechanism.name) and guarantee.status is Status.PROVED:
+        # PROVED is for what docs/proofs.md proves: only the class says what another one is.
+        guarantee = replace(guarantee, status=mechanism.status)
     if certified >= guarantee.epsilon_ldp:
         return guarantee
     why = f"{guarantee.why}; the LDP epsilon by an exact certificate"

@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import UsageError, unknown_name
-from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
+from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS, check_public
 from dpsan.mechanisms.base import Mechanism
+from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.numbers import NumberPolicy
+from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import TOKENIZERS
 
@@ -31,20 +35,29 @@ class RunSpec:
     tokenizer: str = "unicode"
     unknown: UnknownPolicy = UnknownPolicy.SAMPLE
     keep: frozenset[str] = field(default=frozenset(), repr=False)
-    case: str = "vocabulary"
+    public: PublicWords | None = None
+    case: str = LetterCase.NATURAL
     allow_unproved: bool = False
     epsilon_ldp: float | None = None
     """The certified LDP epsilon that ``epsilon`` is to be, or was, found for."""
+    consistent: Unit | None = None
+    """Within what equal words have the same draw; None: nowhere."""
+    numbers: str = NumberPolicy.WORD
 
     def kind(self) -> type[Mechanism]:
-        """The kind of mechanism.  Raises UsageError for unknown names."""
+        """The kind of mechanism.  Raises UsageError for unknown names, or without public words."""
         if self.mechanism not in MECHANISMS:
             raise unknown_name("mechanism", self.mechanism, MECHANISMS)
         if self.tokenizer not in TOKENIZERS:
             raise unknown_name("tokenizer", self.tokenizer, TOKENIZERS)
-        if self.case not in ("vocabulary", "input"):
-            raise unknown_name("case", self.case, ["vocabulary", "input"])
-        return MECHANISMS[self.mechanism]
+        if self.case not in list(LetterCase):
+            raise unknown_name("case", self.case, list(LetterCase))
+        if self.numbers not in list(NumberPolicy):
+            raise unknown_name("policy for numbers", self.numbers, list(NumberPolicy))
+        kind = MECHANISMS[self.mechanism]
+        if self.public is not None:
+            check_public(kind)
+        return kind
 
     def build(self) -> Mechanism:
         """The mechanism.

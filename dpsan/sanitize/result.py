@@ -25,6 +25,8 @@ class Action(StrEnum):
     """A word of the vocabulary: its output was drawn, and may be the same word."""
     UNKNOWN = "unknown"
     """Not in the vocabulary: its output was drawn as that of ⊥."""
+    NUMBER = "number"
+    """A number whose output was drawn by value (``numbers=value``)."""
     MASKED = "masked"
     """Not in the vocabulary and written as a mask (``unknown=mask``)."""
     KEPT = "kept"
@@ -49,8 +51,10 @@ class AuditRecord:
     original: str = field(repr=False)
     output: str = field(repr=False)
     input_id: int = -1
-    """Row number of the input, n for ⊥, negative if nothing was drawn."""
+    """Row number of the input, n for ⊥, n + 1 for a number drawn by value, negative if nothing was
+    drawn."""
     output_id: int = -1
+    """Row number of the output, negative if it is no drawn word."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +76,9 @@ class AuditTable(Sequence[AuditRecord]):
     outputs: list[str]
     input_ids: NDArray[np.int64]
     output_ids: NDArray[np.int64]
+    first: NDArray[np.bool_] | None = None
+    """Where equal words have the same draw: whether the word is the first of its kind in its
+    record."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -105,11 +112,19 @@ class Sanitized:
 
     lines: list[Text] = field(repr=False)
     drawn: list[int]
-    """Words drawn by the mechanism in each text."""
+    """Words drawn by the mechanism in each text; each distinct word of a record once where equal
+    words have the same draw."""
     counts: dict[Action, int]
     records: AuditTable | None = field(default=None, repr=False)
+    public: int = 0
+    """Drawn words that were public, a function of the text: for the audit alone."""
     invisible: int = 0
     """Invisible characters that were dropped."""
+    marks: NDArray[np.uint64] | None = field(default=None, repr=False)
+    """Of each word that ``drawn`` counts, equal for equal words of a file or run, where those have
+    the same draw."""
+    public_marks: NDArray[np.uint64] | None = field(default=None, repr=False)
+    """Those of public words."""
 
 
 def together(parts: Sequence[Sanitized]) -> Sanitized:
@@ -122,8 +137,15 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
     }
     return replace(
         first,
+        marks=_joined([part.marks for part in parts]),
+        public_marks=_joined([part.public_marks for part in parts]),
         lines=[line for part in parts for line in part.lines],
         drawn=[drawn for part in parts for drawn in part.drawn],
         counts={action: sum(part.counts[action] for part in parts) for action in Action},
         **sums,
     )
+
+
+def _joined(parts: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:
+    marks = [part for part in parts if part is not None]
+    return np.concatenate(marks) if marks else None

@@ -6,22 +6,30 @@ Knows requests, keys and what sanitizing returns.  Must not know files, streams 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
+from dpsan.mechanisms.base import Sampler
+from dpsan.outcomes.linked_words import HalfLinked, half_linked
 from dpsan.outcomes.retention import expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
+from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.building import Opened, build
+from dpsan.sanitize.consistent import Distinct, Unit
+from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.space.library import open_space, space_of
+from dpsan.text.letter_case import LetterCase
 from dpsan.text.long_text import Text
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
@@ -41,10 +49,19 @@ class Sanitizer:
         embeddings: file, loaded embeddings, or None for the bundled vocabulary.
         parameters: further parameters of the mechanism.
         unknown: ``sample`` (inside the guarantee), ``mask`` or ``keep`` (NOT PRIVATE).
-        keep: words passed through unchanged, in any case; not protected.
-        case: ``vocabulary``, or ``input`` to re-apply capitals (which leaks them).
+        keep: words passed through unchanged, in any case; not protected: infinite loss.
+        public: words that need no protection: ``function``, ``common``, or an iterable of words.
+            The guarantee is for all other strings; an output among them says what the input was.
+        case: ``natural`` (each output word in its usual spelling, a capital where a sentence
+            begins), ``vocabulary`` (as the vocabulary has it), or ``input`` to re-apply the
+            input's capitals (which leaks them).
         tokenizer: ``unicode``, ``ptb`` or ``whitespace``.
         vocab_size: use only the first so many words of the file.
+        consistent: ``record`` gives equal words of a string the same output, ``run`` those of all
+            strings that this object rewrites (a copy in another process is a run of its own):
+            one draw for each distinct word; which words are equal is not protected.
+        numbers: ``word``, or ``value``: a number becomes a number of the same form, mostly near in
+            value; which words are numbers, and their form, is then not protected.
         seed: repeatable output for tests; NOT PRIVATE.
         allow_unproved: accept a mechanism whose status is not PROVED.
         cache: directory for indexes and tables; default the user's cache.
@@ -64,9 +81,12 @@ class Sanitizer:
         parameters: dict[str, Any] | None = None,
         unknown: str = "sample",
         keep: Iterable[str] = (),
-        case: str = "vocabulary",
+        public: str | Iterable[str] | None = None,
+        case: str = LetterCase.NATURAL,
         tokenizer: str = "unicode",
         vocab_size: int | None = None,
+        consistent: str | None = None,
+        numbers: str = NumberPolicy.WORD,
         seed: str | int | None = None,
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
@@ -79,6 +99,11 @@ class Sanitizer:
             raise UsageError("keep must be a list of words (got a string)", "such as keep=['IBM']")
         if unknown not in list(UnknownPolicy):
             raise unknown_name("policy for unknown words", unknown, list(UnknownPolicy))
+        if consistent == Unit.FILE:
+            hint = "record: within each string; run: as long as this object lives"
+            raise UsageError("consistent='file' is for files: a Sanitizer sees none", hint)
+        if consistent not in (None, *Unit):
+            raise unknown_name("unit", str(consistent), [Unit.RECORD, Unit.RUN])
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
         path = None if embeddings is None or loaded is not None else Path(str(embeddings))
         spec = RunSpec(
@@ -90,9 +115,12 @@ class Sanitizer:
             tokenizer=tokenizer,
             unknown=UnknownPolicy(unknown),
             keep=frozenset(keep),
+            public=None if public is None else _public(public),
             case=case,
             allow_unproved=allow_unproved,
             epsilon_ldp=epsilon_ldp,
+            consistent=None if consistent is None else Unit(consistent),
+            numbers=numbers,
         )
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._set_up(spec, loaded, store, None if seed is None else str(seed))
@@ -139,13 +167,37 @@ class Sanitizer:
         self.spec, self.embeddings, self.space = built.spec, built.embeddings, built.space
         self.mechanism = built.mechanism
         self.guarantee: Guarantee = built.guarantee
+        self.public = built.public
+        """Row numbers of public words, ascending."""
         self._rewriter = Rewriter(built)
         self._records = 0
+        # Never pickled: a copy in another process draws a key of its own.
+        self._key = randomness.derive_key(run_key(seed), "run", "copy", 0)
+
+    def by_text(self) -> Sanitizer:
+        """The same for texts that have nothing in common: each is a unit of its own."""
+        if self.spec.consistent in (None, Unit.RECORD):
+            return self
+        spec = replace(self.spec, consistent=Unit.RECORD)
+        opened = self.embeddings, self.space
+        return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
 
     @property
     def seeded(self) -> bool:
         """Whether the random numbers are public."""
         return self._seed is not None
+
+    def accountant(self, *, whole_run: bool = False) -> Accountant:
+        """Empty totals: of a file or a part of it, or of a whole run."""
+        unit = self.spec.consistent
+        counts = unit is Unit.RUN or (unit is Unit.FILE and not whole_run)
+        distinct = Distinct() if counts else None
+        return Accountant(self.guarantee, self.mechanism.epsilon, distinct=distinct)
+
+    @property
+    def sampler(self) -> Sampler:
+        """What draws the words."""
+        return self._rewriter.sampler
 
     def warm_up(self) -> None:
         """Make the first draw now, when nobody waits, and throw it away: the next is quick."""
@@ -153,9 +205,20 @@ class Sanitizer:
 
     @cached_property
     def expected_unchanged(self) -> float:
-        """Share of the vocabulary's words that are expected to come out as themselves; public."""
+        """Share of the vocabulary's words that are expected to come out as themselves; public.
+
+        Of protected words, where some are public.
+        """
         self._rewriter.begin()
-        return expected_unchanged(self._rewriter.sampler, self.space)
+        return expected_unchanged(self._rewriter.sampler, self.space, self.public)
+
+    @cached_property
+    def half_linked(self) -> HalfLinked | None:
+        """Words by which half of the texts are linked to their originals; public.
+
+        None where the distribution is not known.
+        """
+        return half_linked(self.mechanism, self.space)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
@@ -164,11 +227,15 @@ class Sanitizer:
         """The mechanism's input that a one-word text stands for.
 
         Returns:
-            A row number, n for ⊥, a negative number if nothing is drawn, None if the text is not
-            one word.
+            A row number, n for ⊥, n + 1 for a number that is drawn by value, a negative number if
+            nothing is drawn, None if the text is not one word.
         """
         split, _, codes = self._rewriter.lookup.texts([text])
         return int(codes[0]) if len(codes) == 1 and split[0][1] == text else None
+
+    def row_of(self, output: str) -> int | None:
+        """The row number of a word as :meth:`rewrite` writes it alone, None for other strings."""
+        return self._rewriter.row_of(output)
 
     def __repr__(self) -> str:
         # No word of the keep-list, and no seed.
@@ -206,7 +273,9 @@ class Sanitizer:
         every = [_checked(text) for text in texts]
         places = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]
-        if self._seed is None:
+        if self.spec.consistent is Unit.RUN:
+            found = self.sanitize(lines, self._key).lines
+        elif self._seed is None:
             found = self.sanitize(lines, randomness.new_key()).lines
         else:
             # A public seed: later calls continue the numbering, so that they differ.
@@ -252,6 +321,14 @@ def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | N
     self = Sanitizer.__new__(Sanitizer)
     self._set_up(spec, loaded, Store(root), seed)
     return self
+
+
+def _public(given: str | Iterable[str]) -> PublicWords:
+    if not isinstance(given, str):
+        return PublicWords("list", frozenset(given))
+    if given not in BUNDLED:
+        raise unknown_name("list of public words", given, BUNDLED)
+    return public_words(given)
 
 
 def _checked(text: object) -> str | None:

@@ -13,12 +13,16 @@ from typing import Final
 from dpsan.privacy.composition import Composed, compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.numbers import FORMS
 from dpsan.sanitize.result import Action
 from dpsan.text.numerals import counted, number, percent
 
-__all__ = ["COUNTS", "NOT_PROTECTED", "Statement", "weakness"]
+__all__ = ["COUNTS", "EQUAL", "NOT_PROTECTED", "Statement", "not_protected", "weakness"]
 
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
+EQUAL: Final = "which words are equal (and so how often each occurs)"
+"""What is not protected where equal words have the same draw."""
 NOT_PROTECTED: Final = (
     "number of words and lines",
     COUNTS,
@@ -37,6 +41,14 @@ than the words of any vocabulary."""
 _WEAK_SHARE: Final = 0.5
 
 
+def not_protected(guarantee: Guarantee) -> list[str]:
+    """What a guarantee leaves out by itself, in words."""
+    words = guarantee.public_words
+    if not words:
+        return []
+    return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
+
+
 def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     """Why the protection is weak whatever its proof, or None.
 
@@ -48,10 +60,12 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     loss = copies * guarantee.epsilon_ldp
     if loss > _WEAK_LDP:
         each = "line" if guarantee.per_line else "word"
-        known = f"LDP epsilon {number(loss)}" if loss < math.inf else "no finite LDP epsilon"
+        name = guarantee.loss_name
+        known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
         reasons.append(f"{known} per {each}, where more than 16 bounds next to nothing")
     if unchanged > _WEAK_SHARE:
-        reasons.append(f"{percent(unchanged)} of the words are expected to stay the same")
+        what = "protected words" if guarantee.public_words else "words"
+        reasons.append(f"{percent(unchanged)} of the {what} are expected to stay the same")
     return "; ".join(reasons) or None
 
 
@@ -65,6 +79,8 @@ class Statement:
         unchanged: expected share of words that come out as themselves.
         files: how many inputs there were.
         case_input: whether capital letters are re-applied.
+        consistent: within what equal words have the same draw.
+        linked: by how many words a whole text is found again, in words.
     """
 
     totals: Accountant
@@ -73,6 +89,8 @@ class Statement:
     copies: int = 1
     files: int = 1
     case_input: bool = False
+    consistent: Unit | None = None
+    linked: str | None = None
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """One line and the warnings; with ``verbose`` also every cost and what is not protected.
@@ -83,6 +101,11 @@ class Statement:
         out = [self._summary(short=not verbose)] if totals.draws else []
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
+        if totals.draws and self.consistent:
+            unit = "the run" if self.consistent is Unit.RUN else f"a {self.consistent}"
+            out.append(f"one draw for each distinct word of {unit}: {EQUAL} is not protected")
+        if totals.counts[Action.NUMBER]:
+            out.append(f"numbers drawn by value: {FORMS} is not protected")
         if totals.draws:
             out += self._warnings()
         if totals.invalid:
@@ -98,21 +121,43 @@ class Statement:
         cost = totals.composed(totals.largest_file)
         word = Composed(self.copies * guarantee.epsilon_ldp, self.copies * guarantee.delta, "")
         copies = f" in {self.copies} copies" if self.copies > 1 else ""
-        loss = "no finite LDP epsilon"
+        name = guarantee.loss_name
+        loss = f"no finite {name}"
+        # How many of the words are public depends on them: the number of all is a bound.
+        public = bool(guarantee.public_words)
+        most, kind = ("at most ", " of the protected words") if public else ("", "")
         if word.epsilon < math.inf:
-            each = "line" if guarantee.per_line else "word"
-            loss = f"LDP epsilon {_cost(word)} per {each}{copies}, {_cost(cost)} for {whole}"
+            loss = f"{name} {_cost(word)} per {self._each}{copies}, {most}{_cost(cost)} for {whole}"
+        words = f"{counted(totals.draws, 'word')} drawn"
+        if self.consistent:
+            drawn = (Action.DRAWN, Action.UNKNOWN, Action.NUMBER)
+            places = sum(totals.counts[action] for action in drawn)
+            words = f"{counted(totals.draws, 'draw')} for {counted(places, 'word')}"
         return (
-            f"{counted(totals.draws, 'word')} drawn{self._others()} by {self.mechanism}, "
-            f"{guarantee.status}: {loss}; "
-            f"{percent(self.unchanged)} are expected to stay the same"
+            f"{words}{self._others()} by {self.mechanism}, "
+            f"{guarantee.grade}: {loss}; "
+            f"{percent(self.unchanged)}{kind} are expected to stay the same"
             + (f" (not protected: {self._exposed()})" if short else "")
         )
+
+    @property
+    def _each(self) -> str:
+        """What the guarantee is for."""
+        guarantee = self.totals.guarantee
+        if guarantee.per_line:
+            return "line"
+        kinds = (
+            "distinct" if self.consistent else "",
+            "protected" if guarantee.public_words else "",
+        )
+        return " ".join([*filter(None, kinds), "word"])
 
     def _others(self) -> str:
         """Words that are special, in parentheses."""
         counts = self.totals.counts
         unknown = [f"{number(counts[Action.UNKNOWN])} unknown"] if counts[Action.UNKNOWN] else []
+        if counts[Action.NUMBER]:
+            unknown.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
         besides = [
             f"{number(counts[action])} {action}"
             for action in (Action.MASKED, Action.KEPT, Action.PASSED)
@@ -128,10 +173,11 @@ class Statement:
     def _own(self) -> list[str]:
         """What is not protected by this run's own choices."""
         counts = self.totals.counts
-        return [
+        return not_protected(self.totals.guarantee) + [
             what
             for what, holds in (
                 ("which words are unknown", counts[Action.MASKED]),
+                ("which words are numbers", counts[Action.NUMBER]),
                 ("the words of the keep-list", counts[Action.KEPT]),
                 ("capital letters", self.case_input),
             )
@@ -148,7 +194,7 @@ class Statement:
 
     def _details(self) -> Iterator[str]:
         totals, guarantee = self.totals, self.totals.guarantee
-        each = "line" if guarantee.per_line else "word"
+        name = guarantee.loss_name
         counts = (f"{number(count)} {action}" for action, count in totals.counts.items())
         yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
         metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
@@ -158,26 +204,31 @@ class Statement:
             if metric is not None and epsilon is not None
         ]
         one = totals.composed(1)
-        yield f"per {each}: {', '.join([*parts, f'LDP epsilon {_cost(one)}'])}"
+        yield f"per {self._each}: {', '.join([*parts, f'{name} {_cost(one)}'])}"
         if self.copies > 1:
             many = totals.composed(self.copies)
-            yield f"{self.copies} copies of every {each}: LDP epsilon {_cost(many)}"
+            yield f"{self.copies} copies of every {self._each}: {name} {_cost(many)}"
         yield from self._together("largest record", self.copies * totals.largest_record)
         yield from self._together(
             "largest file" if self.files > 1 else "whole text", totals.largest_file
         )
         if self.files > 1:
             yield from self._together("all files", totals.charges)
+        if guarantee.public_words:
+            yield "sums count all draws, as if every word were protected"
         yield f"sum of epsilon over all draws: {number(totals.epsilon_sum)}"
-        yield "not protected: " + ", ".join([*self._own(), *NOT_PROTECTED])
+        if self.linked:
+            yield f"whole texts: {self.linked}"
+        equal = [EQUAL] if self.consistent else []
+        yield "not protected: " + ", ".join([*self._own(), *equal, *NOT_PROTECTED])
 
     def _together(self, what: str, charges: int) -> Iterator[str]:
         each = "line" if self.totals.guarantee.per_line else "draw"
-        basic = self.totals.composed(charges)
-        yield f"{what} ({counted(charges, each)}): LDP epsilon {_cost(basic)}"
+        basic, name = self.totals.composed(charges), self.totals.guarantee.loss_name
+        yield f"{what} ({counted(charges, each)}): {name} {_cost(basic)}"
         better = compose_optimal(self.totals.guarantee, charges)
-        if better and better.epsilon < basic.epsilon:
-            yield f"{what}, {better.method}: LDP epsilon {_cost(better)}"
+        if better:
+            yield f"{what}, {better.method}: {name} {_cost(better)}"
 
 
 def _cost(composed: Composed) -> str:

@@ -15,9 +15,16 @@ from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.space.exact_search import FlatIndex
-from dpsan.space.metric_space import Arrays, MetricSpace
+from dpsan.space.metric_space import Arrays, MetricSpace, far_apart
 
-__all__ = ["clipped", "l1_diameter", "l2_diameter", "largest_norm", "largest_stretch"]
+__all__ = [
+    "clipped",
+    "l1_diameter",
+    "l2_diameter",
+    "largest_norm",
+    "largest_stretch",
+    "smallest_distance",
+]
 
 _UP: Final = 1 + 1e-9
 _WORK: Final = 2e10
@@ -88,6 +95,29 @@ def l1_diameter(space: MetricSpace, radius: float) -> float:
     return min(float(held["bound"][0]), root * l2_diameter(space, radius))
 
 
+def smallest_distance(space: MetricSpace) -> float | None:
+    """The smallest distance of two words at different points, rounded down.
+
+    None where there are not two, or all nearest words take too long to find.
+    """
+    if not space.eager(space.n):
+        return None
+
+    def build() -> Arrays:
+        points = np.unique(space.vectors + np.float32(0), axis=0)  # -0 is the same point as 0
+        index, least = FlatIndex(points), np.inf
+        with space.watch("looking for the nearest two words") as progress:
+            for at in range(0, len(points) if len(points) > 1 else 0, 1024):
+                some = points[at : at + 1024].astype(np.float64)
+                least = min(least, float(index.search(some, 2)[1][:, 1].min()))
+                if progress is not None:
+                    progress(min(1.0, (at + 1024) / len(points)))
+        return {"distance": np.array([least / _UP])}
+
+    found = float(space.table("smallest-distance-1", build)["distance"][0])
+    return found if np.isfinite(found) else None
+
+
 def _l1(vectors: NDArray[np.float32]) -> Arrays:
     """Exact L1 diameter, or an upper bound; rounded up.
 
@@ -103,15 +133,7 @@ def _l1(vectors: NDArray[np.float32]) -> Arrays:
             for at in range(0, len(vectors), 65536)
         ]
     )
-    best, here = 0.0, int(np.argmax(radii))
-    for _ in range(8):  # each step goes to the row farthest from the present one
-        with np.errstate(over="ignore"):  # float32 is enough to choose a row
-            far = np.abs(vectors - vectors[here]).sum(axis=1, dtype=np.float64)
-        there = int(np.argmax(far))
-        reached = float(np.abs(vectors[here].astype(np.float64) - vectors[there]).sum())
-        if reached <= best:
-            break
-        best, here = reached, there
+    best = far_apart(vectors, int(np.argmax(radii)), 1)
     order = np.argsort(-radii, kind="stable")
     radii = radii[order]
     # How many rows each row has to meet: those of radius >= best - own radius.

@@ -47,9 +47,6 @@ def largest_norm(vectors: NDArray[np.float32]) -> float:
     return float(np.sqrt(max(squares)))
 
 
-_largest_norm = largest_norm  # where an argument has its name
-
-
 class FlatIndex:
     """Vectors (n, d) searched flat, that is whole; holds the only copy of them.
 
@@ -63,16 +60,10 @@ class FlatIndex:
         self._hold(copy.shape, lambda: copy, largest_norm(copy))
 
     @classmethod
-    def over(cls, vectors: NDArray[np.float32], largest_norm: float | None = None) -> FlatIndex:
-        """An index of vectors (n, d) where they are; they must not change any more.
-
-        Args:
-            vectors: float32, C order; made read-only.
-            largest_norm: what :func:`largest_norm` gave for them, if it is known.
-        """
+    def over(cls, vectors: NDArray[np.float32]) -> FlatIndex:
+        """An index of vectors (n, d), float32, C order, where they are; made read-only."""
         vectors.flags.writeable = False
-        known = _largest_norm(vectors) if largest_norm is None else largest_norm
-        return cls.later(vectors.shape, lambda: vectors, known)
+        return cls.later(vectors.shape, lambda: vectors, largest_norm(vectors))
 
     @classmethod
     def later(
@@ -143,41 +134,11 @@ class FlatIndex:
         found, near = self._propose(points, min(self.n, 1 + _EXTRA))
         ids = found[:, 0].copy()
         if self.n > 1:
-            unsure = np.flatnonzero(~self._apart(points, near[:, 0], near[:, 1]))
+            gap = near[:, 1].astype(np.float64) - near[:, 0]
+            unsure = np.flatnonzero(~(gap > 2.5 * self._bound(points)))
             settled, _ = self._settle(points[unsure], found[unsure], near[unsure], 1)
             ids[unsure] = settled[:, 0]
         return ids
-
-    def ranked(
-        self,
-        points: NDArray[np.float64],
-        k: int,
-        asked: NDArray[np.int64],
-        ranks: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """The k nearest rows of each point by rank, as :meth:`search`, where they are known.
-
-        Most ranks are certain by float32 values: those before and behind differ by more than
-        rounding can.  A point of which another rank is asked for is scored in float64.
-
-        Args:
-            points: shape (p, d).
-            k: 1 ... n.
-            asked: shape (m,): a point of which a rank must be known.
-            ranks: shape (m,), each in 0 ... k-1: that rank.
-
-        Returns:
-            Row numbers, -1 for unknown, shape (p, k).
-        """
-        found, near = self._propose(points, min(self.n, k + max(_EXTRA, k // 8)))
-        apart = np.ones((len(points), k + 1), dtype=np.bool_)  # before each rank
-        gaps = np.diff(near[:, : k + 1].astype(np.float64))
-        apart[:, 1 : 1 + gaps.shape[1]] = gaps > 2.5 * self._bound(points)[:, None]
-        sure = apart[:, :-1] & apart[:, 1:]
-        rows = np.where(sure, found[:, :k], -1)
-        unsure = np.unique(asked[~sure[asked, ranks]])
-        rows[unsure], _ = self._settle(points[unsure], found[unsure], near[unsure], k)
-        return rows
 
     def _propose(
         self, points: NDArray[np.float64], width: int
@@ -190,13 +151,6 @@ class FlatIndex:
         lost = (found < 0).any(axis=1)
         found[lost], near[lost] = np.arange(width), 0.0
         return found, near
-
-    def _apart(
-        self, points: NDArray[np.float64], near: NDArray[np.float32], far: NDArray[np.float32]
-    ) -> NDArray[np.bool_]:
-        """Whether the rows of these two float32 values differ in true distance for sure."""
-        gap: NDArray[np.float64] = far.astype(np.float64) - near
-        return np.asarray(gap > 2.5 * self._bound(points), dtype=np.bool_)
 
     def _bound(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bound on |float32 value - true squared distance| for any order of summation, (m,).

@@ -6,26 +6,27 @@ Knows files, digests and the cache.  Must not know mechanisms.
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
-from dpsan.embeddings.base import Embeddings, StoredEmbeddings
+from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_table
+from dpsan.embeddings.cache.faiss_file import INDEX
 from dpsan.embeddings.cache.store import Entry, Store
+from dpsan.embeddings.files import Later
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
 from dpsan.errors import EmbeddingError
 from dpsan.space.exact_search import FlatIndex, largest_norm
 from dpsan.space.metric_space import MetricSpace, Tables, centroid_of
 
-__all__ = ["Opening", "cached_tables", "describe", "open_space", "space_of", "store_embeddings"]
+__all__ = ["CachedTables", "Opening", "describe", "open_space", "space_of", "store_embeddings"]
 
 INDEX_KIND = "index"
 TABLE_KIND = "table"
@@ -33,73 +34,83 @@ _SMALL: Final = ("centroid", "largest_norm", "counts")
 """What is read of an entry before it is known whether anything else is needed."""
 
 Arrays = dict[str, NDArray[Any]]
-T = TypeVar("T")
 
 
 def _entry(embeddings: Embeddings) -> Entry:
     vectors = np.ascontiguousarray(embeddings.vectors, dtype=np.float32)
     arrays: Arrays = {
-        "vectors": vectors,
+        INDEX: vectors,
+        "words": _lines(embeddings.index_to_key),
         # Sums over all vectors, to be spared at every start.
         "centroid": centroid_of(vectors),
         "largest_norm": np.array([largest_norm(vectors)]),
     }
     if embeddings.counts is not None:
         arrays["counts"] = embeddings.counts
+    if embeddings.spellings is not None:
+        arrays["spellings"] = _lines(embeddings.spellings)
     meta = {
         "source": Path(embeddings.source).name,
         "digest": embeddings.digest,
         "words": embeddings.n,
         "dimensions": embeddings.d,
         "dropped": dict(embeddings.dropped),
+        "spelled": embeddings.spellings is not None,
     }
-    return Entry(arrays=arrays, meta=meta, strings={"words": embeddings.index_to_key})
+    return Entry(arrays=arrays, meta=meta)
 
 
-class _Later(Generic[T]):
-    """What a function returns, computed in a thread: reading and hashing let others run."""
-
-    def __init__(self, function: Callable[[], T]) -> None:
-        self._function = function
-        self._found: list[T] = []
-        self._error: BaseException | None = None
-        # A daemon: a program that ends does not wait for it.
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    def _work(self) -> None:
-        try:
-            self._found.append(self._function())
-        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
-            self._error = error
-
-    def result(self) -> T:
-        """What the function returned or raised."""
-        self._thread.join()
-        error, self._error = self._error, None  # kept, it would hold its callers' texts
-        if error is not None:
-            raise error.with_traceback(None)
-        if not self._found:  # asked again, or in a process forked from that of the thread
-            self._found.append(self._function())
-        return self._found[0]
+def _lines(words: list[str]) -> NDArray[np.uint8]:
+    """Words as bytes: loaders keep none with a line feed, nor what is no UTF-8."""
+    return np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
 
 
-def cached_tables(store: Store, digest: str) -> Tables:
-    """Where the tables of one embedding file are kept."""
-    return partial(_table, store, digest)
+def _words(entry: Entry, name: str = "words") -> list[str]:
+    """The words of an entry, or how they are usually written."""
+    return entry.arrays[name].tobytes().decode().split("\n")
 
 
-def _table(store: Store, digest: str, name: str, build: Callable[[], Arrays]) -> Arrays:
-    def make() -> Entry:
-        return Entry(arrays=build(), meta={"digest": digest, "table": name})
+class CachedTables(Tables):
+    """Tables of one embedding file in the cache.
 
-    return store.get(TABLE_KIND, f"{digest}/{name}", make).arrays
+    Args:
+        store: the cache.
+        digest: of the file.
+        bundled: whether it is the whole default vocabulary, which brings some tables.
+    """
 
+    def __init__(self, store: Store, digest: str, *, bundled: bool = False) -> None:
+        self._store, self._digest, self._bundled = store, digest, bundled
 
-def _bundled_first(tables: Tables, name: str, build: Callable[[], Arrays]) -> Arrays:
-    """A table that comes with the default vocabulary, else as from ``tables``."""
-    found = bundled_table(name)
-    return tables(name, build) if found is None else found
+    def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
+        """See :class:`Tables`."""
+        found = bundled_table(name) if self._bundled else None
+        if found is not None:
+            return found
+        entry = self._store.get(TABLE_KIND, self._key(name), lambda: self._entry(name, build()))
+        return entry.arrays
+
+    def find(self, name: str) -> Arrays | None:
+        """See :class:`Tables`."""
+        found = bundled_table(name) if self._bundled else None
+        if found is not None:
+            return found
+        entry = self._store.load(TABLE_KIND, self._key(name))
+        return None if entry is None else entry.arrays
+
+    def keep(self, name: str, arrays: Arrays) -> None:
+        """See :class:`Tables`.
+
+        Raises:
+            CacheError: it cannot be written.
+        """
+        self._store.save(TABLE_KIND, self._key(name), self._entry(name, arrays))
+
+    def _key(self, name: str) -> str:
+        return f"{self._digest}/{name}"
+
+    def _entry(self, name: str, arrays: Arrays) -> Entry:
+        return Entry(arrays=arrays, meta={"digest": self._digest, "table": name})
 
 
 def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
@@ -111,7 +122,8 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
     content.update(np.ascontiguousarray(embeddings.vectors, dtype="<f4").data)
     if embeddings.counts is not None:
         content.update(np.ascontiguousarray(embeddings.counts, dtype="<i8").data)
-    return MetricSpace(embeddings, cached_tables(store, f"memory-{content.hexdigest()}"))
+    tables = CachedTables(store, f"memory-{content.hexdigest()}")
+    return MetricSpace(embeddings, tables, watch=store.watch)
 
 
 def store_embeddings(embeddings: Embeddings, store: Store) -> None:
@@ -138,7 +150,7 @@ class Opening:
     def __init__(self, path: Path | None, vocab_size: int | None, store: Store) -> None:
         self._path, self._vocab_size, self._store = path, vocab_size, store
         if path is not None:
-            self._hashing = _Later(lambda: file_digest(path, vocab_size=vocab_size))
+            self._hashing = Later(lambda: file_digest(path, vocab_size=vocab_size))
 
     def __call__(self) -> tuple[Embeddings, MetricSpace]:
         """Words and metric space; to be called once.
@@ -150,10 +162,8 @@ class Opening:
         if path is None:
             embeddings = load(None, vocab_size=self._vocab_size)
             index = FlatIndex.over(embeddings.vectors)
-            tables = cached_tables(store, embeddings.digest)
-            if self._vocab_size is None:
-                tables = partial(_bundled_first, tables)
-            return embeddings, MetricSpace(embeddings, tables, index=index)
+            tables = CachedTables(store, embeddings.digest, bundled=self._vocab_size is None)
+            return embeddings, MetricSpace(embeddings, tables, index=index, watch=store.watch)
         digest = self._hashing.result()
         build = partial(_build, path, self._vocab_size, digest)
         small = store.load(INDEX_KIND, digest, _SMALL)
@@ -167,18 +177,23 @@ class Opening:
             "dropped": entry.meta["dropped"],
         }
         if small is None:
-            embeddings = Embeddings(entry.strings["words"], entry.arrays["vectors"], **about)
+            usual = _words(entry, "spellings") if entry.meta["spelled"] else None
+            about["spellings"] = usual
+            embeddings = Embeddings(_words(entry), entry.arrays[INDEX], **about)
         else:
-            shape = (entry.meta["words"], entry.meta["dimensions"])
-            embeddings = StoredEmbeddings(shape, _Parts(store, digest, build), **about)
-        norm = entry.arrays.get("largest_norm")  # entries of old have none
+            embeddings = _Stored(entry, partial(_read, store, digest, build), **about)
         index = FlatIndex.later(
             (embeddings.n, embeddings.d),
             lambda: embeddings.vectors,
-            largest_norm(embeddings.vectors) if norm is None else float(norm[0]),
+            float(entry.arrays["largest_norm"][0]),
         )
-        tables, centroid = cached_tables(store, digest), entry.arrays.get("centroid")
-        return embeddings, MetricSpace(embeddings, tables, index=index, centroid=centroid)
+        return embeddings, MetricSpace(
+            embeddings,
+            CachedTables(store, digest),
+            index=index,
+            centroid=entry.arrays["centroid"],
+            watch=store.watch,
+        )
 
 
 def _build(path: Path, vocab_size: int | None, digest: str) -> Entry:
@@ -188,45 +203,74 @@ def _build(path: Path, vocab_size: int | None, digest: str) -> Entry:
     return _entry(embeddings)
 
 
-class _Parts:
-    """Words and vectors of an entry; what is found damaged is built again.
+class _Stored(Embeddings):
+    """An entry whose words and vectors are read when first asked for; damaged ones are built again.
 
     Args:
-        build: as for :meth:`Store.get`.
+        entry: the small things of it.
+        read: gives its words with the row number of each, or its vectors, by name.
+        about: the other fields.
     """
 
-    def __init__(self, store: Store, digest: str, build: Callable[[], Entry]) -> None:
-        self._read = partial(_read, store, digest, build)
-        self._lock = threading.Lock()
-        self._begun: dict[str, _Later[Any]] = {}
+    _shape: tuple[int, int]
+    _spelled: bool
+    _read: Callable[[str], Any]
+    _begun: dict[str, Later[Any]]
 
-    def words(self) -> tuple[list[str], dict[str, int]]:
-        """See :class:`Parts`."""
-        found: tuple[list[str], dict[str, int]] = self._start("words").result()
-        return found
+    def __init__(self, entry: Entry, read: Callable[[str], Any], **about: Any) -> None:
+        shape, spelled = (entry.meta["words"], entry.meta["dimensions"]), entry.meta["spelled"]
+        # The base is frozen.
+        self.__dict__.update(about, _shape=shape, _spelled=spelled, _read=read, _begun={})
 
-    def vectors(self) -> NDArray[np.float32]:
-        """See :class:`Parts`."""
-        found: NDArray[np.float32] = self._start("vectors").result()
-        return found
+    def _part(self, name: str) -> Later[Any]:
+        # Whoever comes first: two threads that come at once both begin, and one is heard.
+        return self._begun.get(name) or self._begun.setdefault(
+            name, Later(partial(self._read, name))
+        )
 
     def begin(self, *, vectors: bool) -> None:
-        """See :class:`Parts`."""
-        for name in ("words", "vectors") if vectors else ("words",):
-            self._start(name)
+        """See :class:`Embeddings`: threads read."""
+        wanted = {"words": True, "spellings": self._spelled, INDEX: vectors}
+        for name in (name for name, needed in wanted.items() if needed):
+            self._part(name)
 
-    def _start(self, name: str) -> _Later[Any]:
-        with self._lock:
-            if name not in self._begun:
-                self._begun[name] = _Later(partial(self._read, name))
-            return self._begun[name]
+    # No cached_property: in Python 3.11 that holds a lock while it reads, also for forked children.
+    @property
+    def index_to_key(self) -> list[str]:
+        return self._part("words").result()[0]  # type: ignore[no-any-return]
+
+    @property
+    def key_to_index(self) -> dict[str, int]:
+        return self._part("words").result()[1]  # type: ignore[no-any-return]
+
+    @property
+    def spellings(self) -> list[str] | None:
+        return self._part("spellings").result() if self._spelled else None
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        return self._part(INDEX).result()  # type: ignore[no-any-return]
+
+    @property
+    def n(self) -> int:
+        return self._shape[0]
+
+    @property
+    def d(self) -> int:
+        return self._shape[1]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        values = (self.index_to_key, self.vectors, self.source, self.digest, self.counts)
+        return Embeddings, (*values, self.dropped, self.spellings)
 
 
 def _read(store: Store, digest: str, build: Callable[[], Entry], name: str) -> Any:
     entry = store.load(INDEX_KIND, digest, (name,)) or store.get(INDEX_KIND, digest, build)
-    if name == "vectors":
+    if name == INDEX:
         return entry.arrays[name]
-    words = entry.strings[name]
+    words = _words(entry, name)
+    if name == "spellings":
+        return words
     # The dictionary is made here, not where others wait for it.
     return words, dict(zip(words, range(len(words)), strict=True))
 
@@ -243,15 +287,21 @@ def open_space(
 
 
 def describe(
-    path: Path | None, vocab_size: int | None, store: Store, *, unsafe_pickle: bool = False
+    path: Path | None,
+    vocab_size: int | None,
+    store: Store,
+    *,
+    unsafe_pickle: bool = False,
+    also: Callable[[MetricSpace], dict[str, Any]] = lambda _: {},
 ) -> dict[str, Any]:
-    """Build (or find) the index of a file with the tables of the default mechanism, and measure it.
+    """Build (or find) the index of a file, and measure it.
 
     Args:
         path: the file; None for the bundled vocabulary.
         vocab_size: keep only the first so many words.
         store: the cache.
         unsafe_pickle: run the code of a gensim file to get at its vectors.
+        also: makes more from the space, and returns what there is to tell of it.
 
     Raises:
         EmbeddingError: the file cannot be used.
@@ -261,6 +311,7 @@ def describe(
         # Stored under the digest of the file's bytes: later runs find it without the pickle.
         store_embeddings(load_unsafe_pickle(path, vocab_size=vocab_size), store)
     embeddings, space = open_space(path, vocab_size, store)
+    more = also(space)
     nearest = space.nearest_distances()
     quantiles = np.quantile(nearest, (0.05, 0.5, 0.95)) if len(nearest) else np.zeros(3)
     return {
@@ -277,4 +328,5 @@ def describe(
         "bytes": space.vectors.nbytes,
         "seconds": time.perf_counter() - started,
         "digest": embeddings.digest,
+        **more,
     }

@@ -8,33 +8,68 @@ its point is the public centroid.  Outputs are row numbers only.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.lattice import Lattice
 
-__all__ = ["MetricSpace", "Tables", "centroid_of", "diameter_bound", "no_tables"]
+__all__ = ["MetricSpace", "Tables", "centroid_of", "diameter_bound", "far_apart", "no_tables"]
 
 Arrays = dict[str, NDArray[Any]]
 
 
-class Tables(Protocol):
-    """Where derived tables are kept: returns the named arrays, building them at most once."""
+class Tables:
+    """Where derived tables are kept; this one keeps nothing."""
 
     def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        """The arrays of a name."""
-        ...
+        """The arrays of a name, built if they are not kept."""
+        return build()
+
+    def find(self, name: str) -> Arrays | None:
+        """The arrays of a name if they are kept."""
+        return None
+
+    def keep(self, name: str, arrays: Arrays) -> None:
+        """Keep arrays in place of those of the same name."""
 
 
-def no_tables(name: str, build: Callable[[], Arrays]) -> Arrays:
-    """Keep nothing: build every time."""
-    return build()
+no_tables: Final = Tables()
+
+_LAWS: Final = ("calibrated-", "certificate-", "extremes-", "half-linked-", "mean-cosine-")
+"""What the names of tables that are about a mechanism begin with, behind that of the space."""
+
+
+class _OfWords(Tables):
+    """Those of others, but for tables that are about a mechanism: they are not kept.
+
+    Args:
+        others: where all other tables are kept.
+    """
+
+    def __init__(self, others: Tables) -> None:
+        self._others = others
+
+    def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
+        return build() if _of_mechanism(name) else self._others(name, build)
+
+    def find(self, name: str) -> Arrays | None:
+        return None if _of_mechanism(name) else self._others.find(name)
+
+    def keep(self, name: str, arrays: Arrays) -> None:
+        if not _of_mechanism(name):
+            self._others.keep(name, arrays)
+
+
+def _of_mechanism(name: str) -> bool:
+    return any(law in name for law in _LAWS)
 
 
 _EAGER_FLOPS: Final = 2e12
@@ -50,6 +85,7 @@ class MetricSpace:
         index: an index that already holds the vectors.
         lipschitz: constant of the public map from the original vectors to these.
         centroid: what :func:`centroid_of` gives for the vectors, if it is known.
+        watch: shows the tables that take long to make.
     """
 
     def __init__(
@@ -61,6 +97,7 @@ class MetricSpace:
         lipschitz: float = 1.0,
         name: str = "",
         centroid: NDArray[np.float64] | None = None,
+        watch: Watch = unseen,
     ) -> None:
         self.index = index or FlatIndex(embeddings.vectors)
         self.n, self.d = self.index.n, self.index.d
@@ -69,6 +106,7 @@ class MetricSpace:
         self.lipschitz = lipschitz
         self.name = name
         self._tables = tables
+        self.watch = watch
         self._memory: dict[str, Arrays] = {}
         self._lattice: Lattice | None = None
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
@@ -89,6 +127,27 @@ class MetricSpace:
         if full not in self._memory:
             self._memory[full] = self._tables(full, build)
         return self._memory[full]
+
+    def for_code_that_changes(self) -> MetricSpace:
+        """The same, where no table about a mechanism is one that was made before.
+
+        A cache knows dpsan's mechanisms by name and parameters.  Another's may be another program
+        tomorrow.
+        """
+        out = copy.copy(self)
+        out._tables, out._memory = _OfWords(self._tables), {}
+        return out
+
+    def find_table(self, name: str) -> Arrays | None:
+        """What :meth:`table` gave, if it is in memory or kept."""
+        full = f"{self.name}{name}"
+        return self._memory.get(full) or self._tables.find(full)
+
+    def replace_table(self, name: str, arrays: Arrays) -> None:
+        """Keep arrays in place of those that :meth:`table` gave."""
+        full = f"{self.name}{name}"
+        self._memory[full] = arrays
+        self._tables.keep(full, arrays)
 
     def transformed(
         self,
@@ -118,6 +177,7 @@ class MetricSpace:
             index=index,
             lipschitz=self.lipschitz * lipschitz,
             name=f"{self.name}{name}/",
+            watch=self.watch,
         )
 
     def points(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -174,38 +234,38 @@ class MetricSpace:
         return bool(2.0 * self.n * outputs * self.d <= _EAGER_FLOPS)
 
     def neighbors(
-        self, ids: NDArray[np.int64], k: int, outputs: int | None = None
+        self, ids: NDArray[np.int64], k: int, outputs: int | NDArray[np.int32] | None = None
     ) -> NDArray[np.int64]:
-        """The k nearest of the first ``outputs`` words (default all) for each word, (m, k).
+        """The k nearest outputs of each word, (m, k).
 
         A word that is itself an output comes first; ties go to the smaller row number.
 
         Args:
             ids: words, not ⊥.
+            outputs: so many words from the first on, or their ascending row numbers; default all.
         """
         outputs = self.n if outputs is None else outputs
-        index = self.index if outputs == self.n else self._part(outputs)
-        found, _ = index.search(self.points(ids), k)
-        _own_first(found, ids, np.flatnonzero(ids < outputs))
+        if isinstance(outputs, int):
+            index = self.index if outputs == self.n else self._part(outputs)
+            found, _ = index.search(self.points(ids), k)
+            own = ids < outputs
+        else:
+            found = outputs[self._part(outputs).search(self.points(ids), k)[0]].astype(np.int64)
+            own = np.isin(ids, outputs)
+        # Each output before others that have the same vector and a smaller row number.
+        for row in np.flatnonzero(own & (found[:, 0] != ids)):
+            rest = found[row][found[row] != ids[row]][: k - 1]
+            found[row] = np.concatenate(([ids[row]], rest))
         return found
 
-    def ranked(
-        self,
-        ids: NDArray[np.int64],
-        k: int,
-        asked: NDArray[np.int64],
-        ranks: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """:meth:`neighbors` where they are known, else -1; see :meth:`FlatIndex.ranked`."""
-        found = self.index.ranked(self.points(ids), k, asked, ranks)
-        _own_first(found, ids, np.flatnonzero(found[:, 0] >= 0))
-        return found
-
-    def _part(self, outputs: int) -> FlatIndex:
+    def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
+        """An index of some words: a number of first ones, or row numbers."""
         held = self._memory.setdefault("parts", {})
-        if str(outputs) not in held:
-            held[str(outputs)] = FlatIndex.over(self.vectors[:outputs])  # type: ignore[assignment]
-        return held[str(outputs)]  # type: ignore[return-value]
+        name = str(outputs if isinstance(outputs, int) else outputs.tobytes())
+        if name not in held:
+            vectors = self.vectors[:outputs] if isinstance(outputs, int) else self.vectors[outputs]
+            held[name] = FlatIndex.over(vectors)  # type: ignore[assignment]
+        return held[name]  # type: ignore[return-value]
 
     @property
     def diameter(self) -> float:
@@ -244,7 +304,7 @@ class MetricSpace:
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        state.update(_memory={}, _lattice=None, _tables=no_tables)
+        state.update(_memory={}, _lattice=None, _tables=no_tables, watch=unseen)
         return state
 
 
@@ -252,6 +312,26 @@ def centroid_of(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """The mean of vectors (n, d), shape (d,): the point of ⊥."""
     mean: NDArray[np.float64] = vectors.mean(axis=0, dtype=np.float64)
     return mean
+
+
+def far_apart(vectors: NDArray[np.float32], here: int, norm: int) -> float:
+    """The distance of two rows of vectors (n, d) that are far apart, by a walk from row ``here``.
+
+    Args:
+        norm: 1 or 2.
+    """
+    best, far = 0.0, np.empty(len(vectors), dtype=np.float32)
+    for _ in range(8):  # each step goes to the row farthest from the present one
+        with np.errstate(over="ignore"):  # float32 is enough to choose a row
+            for at in range(0, len(vectors), 4096):
+                apart = vectors[at : at + 4096] - vectors[here]
+                far[at : at + 4096] = np.linalg.norm(apart, ord=norm, axis=1)
+        there = int(np.argmax(far))
+        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there], ord=norm))
+        if reached <= best:
+            break
+        best, here = reached, there
+    return best
 
 
 def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
@@ -268,19 +348,7 @@ def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
     radii = np.empty(len(vectors))
     for at in range(0, len(vectors), 4096):
         radii[at : at + 4096] = np.linalg.norm(vectors[at : at + 4096] - centroid, axis=1)
-    low = 0.0
-    here = int(np.argmax(radii))
-    far = np.empty(len(vectors), dtype=np.float32)
-    for _ in range(8):  # each step goes to the row farthest from the present one
-        with np.errstate(over="ignore"):  # float32 is enough to choose a row
-            for at in range(0, len(vectors), 4096):
-                part = slice(at, at + 4096)
-                far[part] = np.linalg.norm(vectors[part] - vectors[here], axis=1)
-        there = int(np.argmax(far))
-        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there]))
-        if reached <= low:
-            break
-        low, here = reached, there
+    low = far_apart(vectors, int(np.argmax(radii)), 2)
     largest = float(radii.max())
     rounding = 1 + 1e-9  # float64 sums of at most 10^4 squares are good to 1e-12; safe side
     rows = np.flatnonzero(radii >= (low - largest) * (1 - 1e-6))
@@ -298,16 +366,3 @@ def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
         product += squares[at:]
         best = max(best, float(product.max()))
     return float(np.sqrt(best)) * rounding, True
-
-
-def _own_first(found: NDArray[np.int64], ids: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-    """Put each word before others that have the same vector and a smaller row number.
-
-    Args:
-        found: shape (m, k): neighbours, changed in these rows.
-        ids: words, shape (m,).
-        rows: numbers of rows.
-    """
-    for row in rows[found[rows, 0] != ids[rows]]:
-        rest = found[row][found[row] != ids[row]][: found.shape[1] - 1]
-        found[row] = np.concatenate(([ids[row]], rest))

@@ -6,12 +6,14 @@ Knows bytes and tokenizers.  Must not know vocabularies or formats.
 from __future__ import annotations
 
 import codecs
+import operator
 import unicodedata
 from collections.abc import Callable, Iterator
-from io import BytesIO
-from typing import Final, TypeAlias
+from io import SEEK_END, BytesIO
+from itertools import chain, starmap, zip_longest
+from typing import Final, Protocol, TypeAlias
 
-__all__ = ["LONG", "LongText", "Text", "stretches"]
+__all__ = ["LONG", "PLAIN", "LongText", "Style", "Text", "stretches"]
 
 LONG: Final = 1 << 20
 """Characters, or bytes, above which a text is long."""
@@ -23,44 +25,112 @@ _VISIBLE: Final = "PSZ"
 """Categories of characters that stay in a gap whatever stands beside it."""
 
 
+class Style(Protocol):
+    """How a container writes the characters of a text."""
+
+    @property
+    def opening(self) -> bytes:
+        """What stands before it."""
+        ...
+
+    def read(self, pieces: Iterator[str]) -> Iterator[str]:
+        """The text that stands in a container, of which the pieces are told."""
+        ...
+
+    def write(self, text: str) -> bytes:
+        """A piece of a text as it stands in a container."""
+        ...
+
+
+class _Plain:
+    """Characters stand for themselves."""
+
+    opening = b""
+
+    def read(self, pieces: Iterator[str]) -> Iterator[str]:
+        return pieces
+
+    def write(self, text: str) -> bytes:
+        return text.encode(errors="replace")
+
+
+PLAIN: Final[Style] = _Plain()
+
+
 class LongText:
-    """A text as the bytes of valid UTF-8: a string takes up to four bytes for each character."""
+    """A text as it stands in a container, read in pieces: nothing of its size is made of it.
 
-    __slots__ = ("_bytes",)
+    Args:
+        data: UTF-8.
+        start, end: where in the data the text stands; default all.
+        style: how it is written there.
+    """
 
-    def __init__(self, data: bytes = b"") -> None:
-        self._bytes = BytesIO(data)
+    __slots__ = ("_bytes", "_end", "_start", "_style")
+
+    def __init__(
+        self, data: bytes = b"", start: int = 0, end: int | None = None, style: Style = PLAIN
+    ) -> None:
+        self._bytes = BytesIO(data)  # copies nothing
+        self._start, self._end = start, len(data) if end is None else end
+        self._style = style
 
     def __len__(self) -> int:
         """Bytes."""
-        return self._bytes.getbuffer().nbytes
+        return self._end - self._start
 
     def __iter__(self) -> Iterator[str]:
-        """The text, some characters at a time."""
+        """The text, some characters at a time.  Raises UnicodeDecodeError."""
+        return self._style.read(self._decoded())
+
+    def _decoded(self) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder("utf-8")()
-        at = 0
-        while True:
+        for at in range(self._start, self._end, _STRETCH):
             self._bytes.seek(at)
-            data = self._bytes.read(_STRETCH)
-            yield decoder.decode(data, final=not data)
-            if not data:
-                return
-            at += len(data)
+            data = self._bytes.read(min(_STRETCH, self._end - at))
+            yield decoder.decode(data, final=at + len(data) == self._end)
 
     def __str__(self) -> str:
-        return self._bytes.getvalue().decode()
+        return "".join(self)
 
-    def __reduce__(self) -> tuple[type[LongText], tuple[bytes]]:
-        return LongText, (self._bytes.getvalue(),)
+    def __eq__(self, other: object) -> bool:
+        """Whether the characters are the same, however they are written."""
+        if not isinstance(other, LongText):
+            return NotImplemented
+        characters = zip_longest(chain.from_iterable(self), chain.from_iterable(other))
+        return self is other or all(starmap(operator.eq, characters))
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def __reduce__(self) -> tuple[type[LongText], tuple[bytes, int, int | None, Style]]:
+        before = len(self._style.opening)
+        data = self._bytes.getvalue()[self._start - before : self._end]
+        return LongText, (data, before, None, self._style)
+
+    @property
+    def valid(self) -> bool:
+        """Whether all of it can be read, and written as UTF-8."""
+        try:
+            for piece in self:
+                piece.encode()
+        except UnicodeError:
+            return False
+        return True
+
+    def blank(self) -> LongText:
+        """An empty text in the same style."""
+        opening = self._style.opening
+        return LongText(opening, len(opening), None, self._style)
 
     def append(self, text: str) -> None:
         """Write more at the end."""
-        self._bytes.seek(0, 2)
-        self._bytes.write(text.encode(errors="replace"))
+        self._bytes.seek(0, SEEK_END)
+        self._bytes.write(self._style.write(text))
+        self._end = self._bytes.tell()
 
     def ended(self, ending: bytes) -> bytes:
-        """The bytes and an ending, which the text has from now on: nothing is copied."""
-        self._bytes.seek(0, 2)
+        """What a container holds of a text that was written: opening, text, ending; no copy."""
+        self._bytes.seek(0, SEEK_END)
         self._bytes.write(ending)
         return self._bytes.getvalue()
 

@@ -6,13 +6,16 @@ Knows tokenizers, row numbers and the keep-list.  Must not know vectors or mecha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.text.number_forms import formed_number
 from dpsan.text.tokens import INVISIBLE, lookup_keys, subwords
+from dpsan.text.whole_tokens import amount
 
 __all__ = ["KEPT", "MASKED", "PASSED", "Lookup"]
 
@@ -35,6 +38,7 @@ class Lookup:
         rows: row number of each known word.
         keep: words passed through, in any case.
         unknown: the code of unknown words.
+        number: the code of numbers, where they have one of their own.
     """
 
     def __init__(
@@ -43,9 +47,10 @@ class Lookup:
         rows: Mapping[str, int],
         keep: Iterable[str],
         unknown: int,
+        number: int | None = None,
     ) -> None:
         self.split = split
-        self._codes = _Codes(_Rules(rows, keep, unknown).resolve)
+        self._codes = _Codes(_Rules(rows, keep, unknown, number).resolve)
 
     def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
         """Split texts.
@@ -57,32 +62,49 @@ class Lookup:
 
     def coded(self, split: list[list[str]]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
         """The same of texts that are split already."""
-        words, codes = self._coded(split)
-        if (codes == _COMPOUND).any():
-            split = list(map(self._expanded, split))
-            words, codes = self._coded(split)
-        return split, words, codes
+        words = _words(split)
+        codes = self._coded(words)
+        compounds = np.flatnonzero(codes == _COMPOUND)
+        if not len(compounds):
+            return split, words, codes
+        inner = [self._codes.pieces(words[place]) for place in compounds.tolist()]
+        ends = np.cumsum(np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2)
+        texts = np.searchsorted(ends, compounds, side="right")
+        places = compounds - np.concatenate([[0], ends])[texts]
+        split = split.copy()
+        compound = zip(texts.tolist(), places.tolist(), inner, strict=True)
+        for text, group in groupby(compound, key=itemgetter(0)):
+            split[text] = _opened(split[text], group)
+        counts = np.ones_like(codes)
+        counts[compounds] = [len(pieces) // 2 for pieces in inner]
+        codes = np.repeat(codes, counts)
+        codes[codes == _COMPOUND] = self._coded(_words(inner))
+        return split, _words(split), codes
 
-    def _coded(self, split: list[list[str]]) -> tuple[list[str], NDArray[np.int64]]:
-        words = list(chain.from_iterable([pieces[1::2] for pieces in split]))
-        code = self._codes.__getitem__
-        return words, np.fromiter(map(code, words), dtype=np.int64, count=len(words))
+    def _coded(self, words: list[str]) -> NDArray[np.int64]:
+        return np.fromiter(map(self._codes.__getitem__, words), dtype=np.int64, count=len(words))
 
-    def _expanded(self, pieces: list[str]) -> list[str]:
-        """With the pieces of unknown compounds in place, until every word has a code."""
-        codes = self._codes
-        if _COMPOUND not in map(codes.__getitem__, pieces[1::2]):
-            return pieces
-        out = [pieces[0]]
-        for at in range(1, len(pieces), 2):
-            if codes[pieces[at]] != _COMPOUND:
-                out += (pieces[at], pieces[at + 1])
-            else:
-                inner = self._expanded(codes.pieces(pieces[at]))
-                out[-1] += inner[0]
-                out += inner[1:]
-                out[-1] += pieces[at + 1]
-        return out
+
+def _words(split: list[list[str]]) -> list[str]:
+    return list(chain.from_iterable([pieces[1::2] for pieces in split]))
+
+
+def _opened(pieces: list[str], compounds: Iterable[tuple[int, int, list[str]]]) -> list[str]:
+    """The pieces of a text with those of its compounds in their places.
+
+    Args:
+        pieces: of the text, gaps and words in turn.
+        compounds: of each the text, its place among the words of the text, and its pieces.
+    """
+    out: list[str] = []
+    done = 0
+    for _, place, inner in compounds:
+        out += pieces[done : 2 * place + 1]
+        out[-1] += inner[0]
+        out += inner[1:]
+        done = 2 * place + 3
+        out[-1] += pieces[done - 1]
+    return out + pieces[done:]
 
 
 class _Rules:
@@ -91,8 +113,11 @@ class _Rules:
     A vocabulary in a reference cycle would stay in memory until the garbage collector runs.
     """
 
-    def __init__(self, rows: Mapping[str, int], keep: Iterable[str], unknown: int) -> None:
+    def __init__(
+        self, rows: Mapping[str, int], keep: Iterable[str], unknown: int, number: int | None
+    ) -> None:
         self._rows = rows
+        self._number = number
         self._keep = {key for word in keep for key in lookup_keys(word)}
         self._unknown = unknown
 
@@ -106,6 +131,10 @@ class _Rules:
                 return KEPT
             if row is None:
                 row = self._rows.get(key)
+        if self._number is not None and formed_number(token):
+            return self._number
+        if row is None and (number := amount(token)):
+            row = self._rows.get(number)  # $5 is read as 5, whatever the currency
         if row is not None:
             return row
         pieces = subwords(token)
@@ -141,13 +170,18 @@ class _Codes(dict[str, int]):
             self._pieces.clear()
         found = self._resolve(token)
         if not isinstance(found, int):
-            self._pieces[token] = found
+            compounds = [
+                (0, place, self.pieces(piece))
+                for place, piece in enumerate(found[1::2])
+                if self[piece] == _COMPOUND
+            ]
+            self._pieces[token] = _opened(found, compounds)
             found = _COMPOUND
         self[token] = found
         return found
 
     def pieces(self, compound: str) -> list[str]:
-        """The alternating pieces of a compound."""
+        """The alternating pieces of a compound, none of them a compound."""
         if compound not in self._pieces:  # forgotten meanwhile
             self.clear()
             assert self[compound] == _COMPOUND  # noqa: S101 - what a token is never changes

@@ -17,9 +17,19 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 import regex
+
+from dpsan.text.whole_tokens import (
+    NUMBER_MARKS,
+    is_number,
+    is_numeric,
+    may_have_ascii,
+    whole_ascii,
+    whole_unicode,
+)
 
 __all__ = [
     "INVISIBLE",
@@ -27,6 +37,7 @@ __all__ = [
     "Kind",
     "Token",
     "Tokenizer",
+    "folded",
     "lookup_keys",
     "subwords",
     "write_gaps",
@@ -63,8 +74,8 @@ _LETTER: Final = (
     r"[[\p{L}\p{M}\p{N}\p{Co}\p{Cn}\p{Cs}\u2460-\u24FF\U0001F3FB-\U0001F3FF]"
     r"--\p{Default_Ignorable_Code_Point}]"
 )
-# Inner joiners: apostrophes, hyphens, between digits . and , and anywhere what is invisible.
-_MARK: Final = r"(?:['’‐‑\-]|(?<=\p{Nd})[.,](?=\p{Nd}))"
+# Inner joiners: apostrophes, hyphens, between digits . , : / and anywhere what is invisible.
+_MARK: Final = rf"(?:['’‐‑\-]|(?<=\p{{Nd}})[{NUMBER_MARKS}](?=\p{{Nd}}))"
 _JOINER: Final = rf"(?:{_MARK}{_UNSEEN}*+|{_UNSEEN}++(?:{_MARK}{_UNSEEN}*+)?)"
 # Symbols that are punctuation to a reader; all emoji, whatever they are made of, and all other
 # "other symbols" (Braille, musical notation) are words.
@@ -74,21 +85,33 @@ _SYMBOL: Final = (
     rf"(?:[\U0001F1E6-\U0001F1FF]{{2}}|[#*]\uFE0F?\u20E3|{_PICTURE})"  # flags, keycaps, pictures
     rf"(?:[\p{{M}}\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]|\u200D{_PICTURE})*"
 )
-_UNICODE: Final = regex.compile(rf"({_LETTER}+(?:{_JOINER}{_LETTER}+)*|{_SYMBOL})", regex.V1)
-# The same rule where all is ASCII and visible, for the standard library's faster engine.
-_ASCII: Final = re.compile(r"([A-Za-z0-9]+(?:(?:['\-]|(?<=[0-9])[.,](?=[0-9]))[A-Za-z0-9]+)*)")
+_WHOLE: Final = whole_unicode(_LETTER)
+_UNICODE: Final = rf"({_WHOLE}|{_LETTER}+(?:{_JOINER}{_LETTER}+)*|{_SYMBOL})"
+# The same rule where all is ASCII and visible, for the standard library's faster engine; and for
+# lines without anything that looks like an address, an amount or a telephone number.
+_ASCII_WORD: Final = rf"[A-Za-z0-9]+(?:(?:['\-]|(?<=[0-9])[{NUMBER_MARKS}](?=[0-9]))[A-Za-z0-9]+)*"
+_ASCII: Final = re.compile(rf"({whole_ascii()}|{_ASCII_WORD})")
+_ASCII_WORDS: Final = re.compile(f"({_ASCII_WORD})")
 _UNSEEN_ASCII: Final = re.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
 # Unicode's white space: str.isspace and \s of re take U+001C to U+001F for it.
 _CHUNK: Final = re.compile(r"([^\t-\r \x85\xA0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]+)")
-_NUMBER: Final = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*")
 _GAP: Final = regex.compile(rf"(\s+)|({_UNSEEN}+)|.", regex.V1 | regex.DOTALL)
 
 _POSSESSIVE: Final = re.compile(r"(.+)(['’][sS])\Z", re.DOTALL)
 # Penn Treebank clitics and the fused words it takes apart.
 _CLITIC: Final = re.compile(r"(.+?)(n['’]t|['’](?:s|m|d|ll|re|ve))\Z", re.IGNORECASE | re.DOTALL)
 _FUSED: Final = re.compile(r"(can)(not)|(gim|lem)(me)|(gon|wan)(na)|(got)(ta)", re.IGNORECASE)
-_INNER: Final = regex.compile(r"([‐‑\-]|(?<=\p{Nd})[.,](?=\p{Nd}))")
+_HYPHENS: Final = regex.compile(r"([‐‑\-])")
+_INNER: Final = regex.compile(rf"((?<=\p{{Nd}})[{NUMBER_MARKS}](?=\p{{Nd}}))")
+# A number with its unit or ending: 5bn, 00am.
+_MEASURE: Final = regex.compile(r"(\p{Nd}+)(\p{L}+)")
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    """When the first line asks for it: 12 ms for each of the two, at every start."""
+    return regex.compile(pattern, regex.V1)
 
 
 def _seen(text: str) -> bool:
@@ -99,7 +122,10 @@ def _seen(text: str) -> bool:
 
 
 def _split_unicode(line: str) -> list[str]:
-    return (_ASCII if line.isascii() and _seen(line) else _UNICODE).split(line)
+    if not (line.isascii() and _seen(line)):
+        pieces: list[str] = _compiled(_UNICODE).split(line)
+        return pieces
+    return (_ASCII if may_have_ascii(line) else _ASCII_WORDS).split(line)
 
 
 def _split_ptb(line: str) -> list[str]:
@@ -142,8 +168,7 @@ class Tokenizer:
         out: list[Token] = []
         for at, piece in enumerate(self.split(line)):
             if at % 2:
-                number = _NUMBER.fullmatch(piece) is not None
-                out.append(Token(piece, Kind.NUMBER if number else Kind.WORD))
+                out.append(Token(piece, Kind.NUMBER if is_number(piece) else Kind.WORD))
             else:
                 for match in _GAP.finditer(piece):
                     kind = (Kind.PUNCTUATION, Kind.SPACE, Kind.INVISIBLE)[match.lastindex or 0]
@@ -180,49 +205,63 @@ def lookup_keys(word: str) -> Iterator[str]:
         yield lower if lower.isascii() else unicodedata.normalize("NFC", lower)
 
 
+def folded(word: str) -> str:
+    """A word without letter case, in the spelling that comparisons use: the last to look up."""
+    *_, last = lookup_keys(word)
+    return last
+
+
 def subwords(word: str) -> list[str] | None:
     """How to split a word that a vocabulary lacks, as an alternating list; None if in no way.
 
     A possessive ending becomes a gap (it is grammar, passed like punctuation) so that "Maria's"
-    protects "Maria", but one ending only: a row of them could say something.  Other contractions
-    give two words; hyphens and number separators become gaps; a chunk with punctuation (whitespace
-    tokenizer) is split by the unicode rule.
+    protects "Maria", but one ending only: a row of them could say something.  An address, a
+    telephone number, an amount or a number with separators stays whole.  Other contractions and a
+    number with its unit (5bn) give two words; hyphens become gaps; a chunk with punctuation
+    (whitespace tokenizer) is split by the unicode rule.
     """
     match = _POSSESSIVE.fullmatch(word)
     if match and not _POSSESSIVE.fullmatch(INVISIBLE.sub("", match[1])):
         return ["", match[1], match[2]]
+    if is_numeric(INVISIBLE.sub("", word)) or _compiled(_WHOLE).fullmatch(word):
+        return None
     inner = _split_unicode(word)
     if len(inner) > 3 or inner[0] or inner[-1]:
         return inner if len(inner) > 1 else None
     if match := _CLITIC.fullmatch(word):
         return ["", match[1], "", match[2], ""]
-    parts = _INNER.split(word)
+    parts = _HYPHENS.split(word)  # first: the number in 3.5-inch is one token
     if len(parts) == 1:
-        return None
+        parts = _INNER.split(word)
+    if len(parts) == 1:
+        measure = _MEASURE.fullmatch(word)
+        return ["", measure[1], "", measure[2], ""] if measure else None
     out = [""]
     for at in range(0, len(parts), 2):
         out += (parts[at], parts[at + 1] if at + 1 < len(parts) else "")
     return out
 
 
-def write_gaps(pieces: list[str]) -> int:
+def write_gaps(pieces: list[str]) -> tuple[str, int]:
     """Turn the gaps of a split line into what is written between its words, in place.
 
     Nothing invisible is written; two words without a gap get a space, as nobody could tell their
     outputs apart; a possessive ending is written small, as letter case belongs to the word.
 
     Returns:
-        The number of invisible characters left out.
+        The visible characters of all gaps, and the number of invisible ones left out.
     """
     dropped = 0
     gaps = pieces[::2]
     passed = "".join(gaps)
     if not _seen(passed):
         gaps = [INVISIBLE.sub("", gap) for gap in gaps]
-        dropped = len(passed) - sum(map(len, gaps))
+        dropped = len(passed)
+        passed = "".join(gaps)
+        dropped -= len(passed)
     if "S" in passed:
         gaps = [gap.replace("S", "s") for gap in gaps]
     if "" in gaps[1:-1]:
         gaps[1:-1] = [gap or " " for gap in gaps[1:-1]]
     pieces[::2] = gaps
-    return dropped
+    return passed, dropped

@@ -109,7 +109,7 @@ def test_words_codes_and_classes(tmp_path):
     vocabulary = Vocabulary(make_embeddings(6000), "unicode")
     one = write(tmp_path / "one", ["Word3 said Word5999 of 1999. Word7", "", "word1 word2"])
     two = write(tmp_path / "two", ["word3 word9 <unk> word0 word2. word7", "", "only"])
-    pairs = read_pairs(one, two, Inputs(), vocabulary)
+    pairs = read_pairs(one, [two], Inputs(), vocabulary)
     assert (pairs.records, pairs.unaligned, len(pairs.same)) == (3, 1, 6)
     assert pairs.inputs.tolist() == [3, 6000, 5999, 6000, 6000, 7]
     assert pairs.outputs.tolist() == [3, 9, MASKED, 0, 2, 7]
@@ -131,8 +131,8 @@ def test_another_number_of_records_names_both(tmp_path):
     vocabulary = Vocabulary(make_embeddings(), "unicode")
     one, two = write(tmp_path / "one", ["a"] * 3), write(tmp_path / "two", ["a"] * 6)
     with pytest.raises(InputError, match=r"two: 6 records where .*one has 3 \(.*--copies"):
-        read_pairs(one, two, Inputs(), vocabulary)
+        read_pairs(one, [two], Inputs(), vocabulary)
     with pytest.raises(InputError, match=r"one: 3 records where .*two has 6"):
-        read_pairs(two, one, Inputs(), vocabulary)
-    pairs = read_pairs(one, two, Inputs(max_records=3), vocabulary)
+        read_pairs(two, [one], Inputs(), vocabulary)
+    pairs = read_pairs(one, [two], Inputs(max_records=3), vocabulary)
     assert pairs.records == 3

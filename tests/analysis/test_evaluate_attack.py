@@ -7,7 +7,8 @@ import pytest
 from support import make_embeddings, streams
 
 from dpsan.analysis.evaluate.attack import attacks
-from dpsan.analysis.evaluate.language import learn
+from dpsan.analysis.evaluate.fourgrams import FourGrams
+from dpsan.analysis.evaluate.language import count
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
@@ -15,6 +16,11 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.emissions import Emissions
 from dpsan.space.metric_space import MetricSpace
+
+
+def learn(lines, vocabulary):
+    """The model of a public text."""
+    return count(lines, vocabulary).model(vocabulary.frequencies)
 
 
 def small(counts, vectors=None):
@@ -85,6 +91,20 @@ def test_candidates_over_blocks_are_those_of_the_whole_matrix(monkeypatch):
     assert np.allclose(found.scores, np.take_along_axis(whole, order, axis=1), atol=1e-5)
 
 
+def test_two_noisings_by_hand():
+    """The same with two outputs of each word: 2 and 2 point to 2, where one 2 points to 0."""
+    embeddings = small([7, 2, 1])
+    space, vocabulary = MetricSpace(embeddings), Vocabulary(embeddings, "unicode")
+    mechanism = MECHANISMS["krr"].build(math.log(4), {})
+    # Products: (1, 1): .7 3.2 .1; (0, 1): 2.8 .8 .1; (2, 2): .7 .2 1.6; (2, masked): as one 2.
+    pairs = pairs_of([1, 0, 2, 0], [1, 0, 2, 2])
+    assert success(attacks(pairs, vocabulary, space, mechanism, None), "one-word").hits == 3
+    pairs.more = (np.array([1, 1, 2, MASKED]),)
+    found = attacks(pairs, vocabulary, space, mechanism, None)
+    assert success(found, "one-word").hits == 4
+    assert found.impossible == 0
+
+
 @pytest.mark.parametrize(
     ("counts", "public", "stronger"),
     [
@@ -98,7 +118,7 @@ def test_the_stronger_of_two_priors_is_told(counts, public, stronger):
     space, vocabulary = MetricSpace(embeddings), Vocabulary(embeddings, "unicode")
     mechanism = MECHANISMS["krr"].build(math.log(4), {})
     pairs = pairs_of([2, 2, 2, 2], [0, 1, 2, 2])
-    found = attacks(pairs, vocabulary, space, mechanism, public)
+    found = attacks(pairs, vocabulary, space, mechanism, learn(public, vocabulary))
     (attack,) = (each for each in found.attacks if each.key == "one-word")
     assert attack.right.tolist() == [True] * 4
     assert attack.name.endswith(f"; prior: {stronger}")
@@ -180,10 +200,14 @@ def test_context_reads_what_one_word_cannot(cycle):
     space, vocabulary, inputs, lines = cycle
     mechanism = MECHANISMS["krr"].build(2.5, {})
     outputs = draw(mechanism, space, inputs)
-    found = attacks(pairs_of(inputs, outputs, lines), vocabulary, space, mechanism, LANGUAGE)
+    found = attacks(
+        pairs_of(inputs, outputs, lines), vocabulary, space, mechanism, learn(LANGUAGE, vocabulary)
+    )
     assert success(found, "one-word").interval[1] < 0.6
     assert success(found, "context").interval[0] > 0.95
-    again = attacks(pairs_of(inputs, outputs, lines), vocabulary, space, mechanism, LANGUAGE)
+    again = attacks(
+        pairs_of(inputs, outputs, lines), vocabulary, space, mechanism, learn(LANGUAGE, vocabulary)
+    )
     assert success(again, "context") == success(found, "context")
 
 
@@ -197,7 +221,9 @@ def test_context_of_a_language_without_context_is_no_better(cycle):
         " ".join(f"w{w}" for w in np.random.default_rng(each).integers(0, 12, 12))
         for each in range(1500)
     ]
-    found = attacks(pairs_of(shuffled, outputs, lines), vocabulary, space, mechanism, public)
+    found = attacks(
+        pairs_of(shuffled, outputs, lines), vocabulary, space, mechanism, learn(public, vocabulary)
+    )
     assert success(found, "context").value < success(found, "one-word").value + 0.02
 
 
@@ -207,7 +233,7 @@ def test_masked_and_passed_words(cycle):
     mechanism = MECHANISMS["krr"].build(3.0, {})
     pairs = pairs_of([1, 12, 12, 2], [MASKED, MASKED, OTHER, 2])
     pairs.same[2] = True
-    found = attacks(pairs, vocabulary, space, mechanism, LANGUAGE)
+    found = attacks(pairs, vocabulary, space, mechanism, learn(LANGUAGE, vocabulary))
     for key in ("one-word", "context"):
         (attack,) = (each for each in found.attacks if each.key == key)
         assert attack.right.tolist() == [False, False, True, True]
@@ -218,9 +244,83 @@ def test_long_lines_are_cut_and_impossible_outputs_are_counted(cycle):
     mechanism = MECHANISMS["knn-response"].build(3.0, {"k": 2, "outputs": 6})
     outputs = draw(mechanism, space, inputs)
     assert outputs.max() < 6
-    found = attacks(pairs_of(inputs, outputs), vocabulary, space, mechanism, LANGUAGE)
+    found = attacks(
+        pairs_of(inputs, outputs), vocabulary, space, mechanism, learn(LANGUAGE, vocabulary)
+    )
     assert found.impossible == 0
     assert success(found, "context").value > success(found, "one-word").value
     outputs[:3] = 11
     found = attacks(pairs_of(inputs, outputs), vocabulary, space, mechanism, None)
     assert found.impossible == 3
+
+
+def test_who_knows_the_other_words_reads_most(cycle):
+    """One output of the cycle says little; both neighbours say the word without any output."""
+    space, vocabulary, inputs, lines = cycle
+    mechanism = MECHANISMS["krr"].build(1.5, {})
+    pairs = pairs_of(inputs, draw(mechanism, space, inputs), lines)
+    found = attacks(pairs, vocabulary, space, mechanism, learn(LANGUAGE, vocabulary))
+    shares = [success(found, key) for key in ("one-word", "context", "informed")]
+    assert shares[0].interval[1] < shares[1].interval[0]
+    assert shares[1].interval[1] < shares[2].interval[0]
+    assert shares[2].value > 0.99
+
+
+def test_several_noisings_of_a_line(cycle):
+    space, vocabulary, inputs, lines = cycle
+    mechanism = MECHANISMS["krr"].build(1.5, {})
+    model = learn(LANGUAGE, vocabulary)
+    pairs = pairs_of(inputs, draw(mechanism, space, inputs), lines)
+    once = attacks(pairs, vocabulary, space, mechanism, model)
+    sampler = mechanism.prepare(space)
+    keys = (b"j" * 32, b"l" * 32, b"m" * 32)
+    pairs.more = tuple(sampler.sample(inputs, streams(len(inputs), key)) for key in keys)
+    often = attacks(pairs, vocabulary, space, mechanism, model)
+    for key in ("one-word", "context"):
+        assert success(often, key).interval[0] > success(once, key).interval[1]
+    pairs.more = (np.full(len(inputs), MASKED),)  # the twin: a noising that tells nothing
+    again = attacks(pairs, vocabulary, space, mechanism, model)
+    for key in ("one-word", "context"):
+        assert success(again, key) == success(once, key)
+
+
+def test_4_grams_by_hand(cycle):
+    _, vocabulary, _, _ = cycle
+    counts = count(["w0 w1 w2 w3", "w0 w1 w2 w4", "w5 w1 w2 w6"], vocabulary)
+    bigrams = counts.model(vocabulary.frequencies)
+    model = FourGrams(bigrams, counts.symbols)
+    # After w1 w2 came three words once each: (1 - .75)/3 + .75·3/3·p(w3|w2).
+    three = 0.25 / 3 + 0.75 * math.exp(bigrams.log(np.array(2), np.array(3)))
+    # After w0 w1 w2 came two words once each; w5 w1 w2 was never followed by w3.
+    four = 0.25 / 2 + 0.75 * three
+    ask = [np.array([0, 5, 9, 9]), np.array([1, 1, 1, 9]), np.array([2, 2, 2, 2])]
+    found = np.exp(model.log(*ask, np.full(4, 3)))
+    assert found == pytest.approx([four, 0.75 * three, three, math.exp(bigrams.log(2, 3))])
+    every = np.exp(model.log(*(each[:, None] for each in ask), np.arange(14)[None, :]))
+    assert np.allclose(every.sum(axis=1), every[3].sum())  # as much as the bigrams
+    empty = FourGrams(learn([""], vocabulary), count([""], vocabulary).symbols)
+    assert np.isfinite(empty.log(*ask, np.full(4, 3))).all()
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_4_grams_see_further(cycle, ordered):
+    """The third word says which the first was; between them always stands the same one."""
+    space, vocabulary, _, _ = cycle
+    generator = np.random.default_rng(3)
+    first = generator.integers(0, 5, 900)
+    last = 6 + (first if ordered else generator.integers(0, 5, 900))
+    rows = np.stack([first, np.full(900, 11), np.full(900, 11), last], axis=1)
+    lines = [" ".join(f"w{word}" for word in row) for row in rows]
+    mechanism = MECHANISMS["krr"].build(2.0, {})
+    inputs = rows[:300].ravel()
+    pairs = pairs_of(inputs, draw(mechanism, space, inputs), np.repeat(np.arange(300), 4))
+    counts = count(lines[300:], vocabulary)
+    language = counts.model(vocabulary.frequencies)
+    near = attacks(pairs, vocabulary, space, mechanism, language)
+    far = attacks(pairs, vocabulary, space, mechanism, language, counts.symbols)
+    for key, least in (("context", 0.03), ("informed", 0.2)):
+        gain = success(far, key).value - success(near, key).value
+        assert (gain > least) if ordered else (0 <= gain < 0.03), (key, gain)
+    (attack,) = (each for each in far.attacks if each.key == "informed")
+    assert not ordered or attack.name == "4-grams of public text, all other words of the line known"
+    assert max(len(each.name) for each in far.attacks) + len("  informed: ") <= 80

@@ -59,13 +59,29 @@ def test_json_and_audit_agree(dpsan, folder):
     assert first["unchanged"]["unknown"]["of"] == 1
     assert first["rouge1"]["f1"] == pytest.approx(first["unchanged"]["all"]["share"], abs=0.25)
     assert first["length"]["words"] == {"original": 961, "sanitized": 961, "kept": 1.0}
-    assert [each["attack"] for each in first["attacks"]] == ["verbatim", "one-word", "context"]
+    assert [each["attack"] for each in first["attacks"]] == [
+        "verbatim",
+        "one-word",
+        "context",
+        "informed",
+    ]
     low, high = first["attacks"][1]["success"]["all"]["interval"]
     assert low < first["attacks"][1]["success"]["all"]["share"] < high
     again = run(
         dpsan, folder, "--audit", "audit.jsonl", "--public", "o.txt", "--json", "o.txt", "s.txt"
     )
     assert json.loads(again.stdout) == first
+
+
+def test_numbers_by_value_are_named(dpsan, folder):
+    """The attacks take every output for a word, and the form of a number passes."""
+    (folder / "n.txt").write_text("word1 paid 12.50 in 1987\n")
+    given = ("-q", "-E", "v.txt", "-m", "krr", "-e", "3", "--numbers", "value", "--seed", "x")
+    dpsan("rewrite", *given, "-a", "n.jsonl", "n.txt", "-o", "n2.txt", cwd=folder)
+    found = run(dpsan, folder, "--audit", "n.jsonl", "--no-scores", "--json", "n.txt", "n2.txt")
+    assert any("drawn by value" in each for each in json.loads(found.stdout)["notes"])
+    told = json.loads(dpsan("report", "--json", "n.jsonl", cwd=folder).stdout)
+    assert "which words are numbers" in json.dumps(told).partition('"not_protected"')[2]
 
 
 def test_containers_give_the_same(dpsan, folder):
@@ -79,6 +95,11 @@ def test_containers_give_the_same(dpsan, folder):
     assert found[0]["rouge1"] is None
     assert len(found[0]["attacks"]) == 1
     assert "mechanism is not given" in found[0]["notes"][0]
+    for name in ("o", "s"):
+        data = (folder / f"{name}.csv").read_bytes()
+        (folder / f"{name}2.csv").write_bytes(data.replace(b",", b";"))
+    given = ("--json", "--no-scores", "-k", "body", "--delimiter", ";", "o2.csv", "s2.csv")
+    assert json.loads(run(dpsan, folder, *given).stdout)["words"] == 961
 
 
 def test_accuracy_of_a_separable_set(dpsan, folder):
@@ -118,6 +139,8 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     files = ("o.csv", "s.csv", "-k", "body", "--labels", "label")
     table = run(dpsan, folder, *arguments, *files).stdout.decode()
     assert max(map(len, table.splitlines())) <= 80
+    assert "ROUGE-1 recall" in table
+    assert "weighted F1, trained" in table
     shown = run(dpsan, folder, *arguments, *files, "--json", "--html", "page.html", "--force")
     page = (folder / "page.html").read_text()
     checker = Checker()
@@ -125,6 +148,9 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     assert not checker.open
     assert "script" not in checker.tags
     assert not re.search(r"https?://|url\(|@import", page)
+    shares = re.findall(r"[\d.]+ % \([\d.]+-[\d.]+\)", table)
+    assert len(shares) > 15
+    assert all(each in page for each in shares)  # both are written from the same rows
     for text in (table, page, shown.stdout.decode()):
         assert not re.search(r"word\d", text)
     # The names of types are the user's own labels, not text: they are shown.

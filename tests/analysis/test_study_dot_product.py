@@ -84,12 +84,13 @@ def test_moments_of_the_draws():
             ("E <z, e> at epsilon 4", 0),
             ("Var <z, e> at epsilon 4", (d + 1) / 16),
             ("Var <z, e> at epsilon 1", d + 1),
+            ("E |z| at epsilon 4", d / 4),
         ):
             row = rows[d, quantity]
             assert row["closed_form"] == exact
             width = (row["high"] - row["low"]) / 2 / 2.576
             assert abs(row["monte_carlo"] - exact) < 6.1 * width
-            if quantity.startswith("Var"):  # power: 30 % off would be seen
+            if quantity.startswith(("Var", "E |")):  # power: 30 % off would be seen
                 assert abs(row["monte_carlo"] - 1.3 * exact) > 6.1 * width
         for name in ("u", "z"):
             for sigmas in (1, 2, 3, 4):
@@ -98,6 +99,17 @@ def test_moments_of_the_draws():
                 hits = round(row["monte_carlo"] * 20_000)
                 likely = stats.binomtest(hits, 20_000, min(row["closed_form"], 1)).pvalue
                 assert likely > 1e-9
+
+
+def test_figure_4_is_the_length():
+    """The density of a Gamma(d) number: it sums to 1, and its points are of the draws."""
+    result = study("dot-product", parameters={"d": "5"}, draws=2000)
+    curve, points = result.panels[-1].series
+    assert np.trapezoid(curve.y, curve.x) == pytest.approx(1, abs=5e-3)
+    assert curve.x[int(np.argmax(curve.y))] == pytest.approx(4, abs=0.2)
+    width = points.x[1] - points.x[0]
+    assert sum(points.y) * width == pytest.approx(1, abs=5e-3)
+    assert "Figure 4" in result.source
 
 
 def test_dimension_and_draws(space):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.analysis.study import equal, frontier
+from dpsan.analysis.study import by_frequency, equal, frontier
 from dpsan.analysis.study.base import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -129,8 +129,9 @@ def test_default_rows():
         assert row["epsilon_ldp"] * 0.998 <= row["certified"] <= row["epsilon_ldp"] + 1e-9
         best = math.exp(row["epsilon_ldp"]) / (math.exp(row["epsilon_ldp"]) + n - 1)
         assert row["bayes_low"] <= best * (1 + 1e-9)
-        for name in ("unchanged", "close", "cosine", "bayes"):
+        for name in ("unchanged", "close", "cosine", "weighted_cosine", "bayes"):
             assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+        assert row["weighted_cosine_low"] <= row["cosine_bound"] <= 1  # nothing crosses it
         if row["draws"] is None:
             assert row["close_low"] == row["close_high"]
             # Guessing the output is an attack, so the best one is at least as good.
@@ -143,11 +144,88 @@ def test_default_rows():
     )
     assert len(result.panels) == 3
     for panel in result.panels[:2]:
-        assert {series.label for series in panel.series} == names
+        assert {series.label for series in panel.series if series.style == "line"} == names
+    (bound,) = (series for series in result.panels[1].series if series.style == "dashed")
+    assert bound.x == (2.0, 5.0)
+    assert bound.y == tuple(row["cosine_bound"] for row in krr)
     # A bound is no place on the axis.
     laws = {row["mechanism"] for row in result.rows if row["draws"] is None}
     assert {series.label for series in result.panels[2].series} == laws
     assert laws < names
+
+
+OPTIMAL = Draft(MECHANISMS["optimal-response"], {"similarity": "cosine"})
+
+
+def test_no_mechanism_crosses_the_bound():
+    """With known laws the figure is exact; the best mechanism comes near, the others do not."""
+    drafts = [OPTIMAL, *COLUMNS[:4], Draft(MECHANISMS["knn-response"])]
+    result = study(mechanisms=drafts, epsilons=[1.0, 3.0, 5.0, 31.0])
+    assert len(result.rows) >= 20
+    for row in result.rows:
+        assert row["weighted_cosine"] <= row["cosine_bound"]
+        if row["mechanism"].startswith("optimal-response"):
+            assert row["weighted_cosine"] > row["cosine_bound"] - 0.03
+            if row["epsilon_ldp"] < 31:  # the figure of the mechanism's own page
+                own = MECHANISMS["optimal-response"](row["epsilon_ldp"], similarity="cosine")
+                own = own.optimum(SPACE)
+                assert row["weighted_cosine"] == pytest.approx(own.achieved, abs=2e-3)
+        elif row["epsilon_ldp"] == 5:
+            assert row["weighted_cosine"] < row["cosine_bound"] - 0.03
+
+
+def test_a_mechanism_that_cheats_crosses_the_bound():
+    """The twin: the certificate is that of epsilon, the draws are those of epsilon + 2."""
+    honest = MECHANISMS["optimal-response"]
+
+    class Cheat(honest):
+        name = "cheat"
+
+        def certificate(self, space):
+            return honest(self.epsilon).certificate(space)
+
+        def prepare(self, space):
+            return honest(self.epsilon + 2).prepare(space)
+
+    for row in study(mechanisms=[Draft(Cheat)], epsilons=[1.0, 3.0, 5.0]).rows:
+        assert row["certified"] <= row["epsilon_ldp"]
+        assert row["weighted_cosine"] > row["cosine_bound"] + 0.02
+
+
+def test_weighted_cosine_by_hand_and_from_some_words():
+    """The frequency of a word times its mean cosine; a sample of words comes near it."""
+    (row,) = study(mechanisms=[KNN_20], epsilons=[5.0]).rows
+    law = MECHANISMS["knn-response"].build(row["epsilon"], dict(KNN_20.values)).prepare(SPACE)
+    units = SPACE.vectors / np.linalg.norm(SPACE.vectors, axis=1)[:, None]
+    means = (law.probabilities(np.arange(SPACE.n)) * (units @ units.T)).sum(axis=1)
+    assert row["weighted_cosine"] == pytest.approx(SPACE.frequencies @ means, abs=1e-6)
+    assert row["weighted_cosine"] != pytest.approx(row["cosine"], abs=1e-3)
+    (some,) = study(mechanisms=[KNN_20], epsilons=[5.0], words=60).rows
+    # Three standard errors; those of uniform random words would be much larger.
+    assert some["weighted_cosine"] == pytest.approx(row["weighted_cosine"], abs=0.017)
+    assert 0 < some["weighted_cosine_high"] - some["weighted_cosine_low"] < 0.06
+
+
+def test_weighted_cosine_of_draws(monkeypatch):
+    """The same mechanism with its law hidden."""
+    drafts = [Draft(MECHANISMS["krr"])]
+    (known,) = study(mechanisms=drafts, epsilons=[5.0]).rows
+    monkeypatch.setattr(frontier, "has_distribution", lambda _: False)
+    (drawn,) = study(mechanisms=drafts, epsilons=[5.0], draws=4000).rows
+    assert drawn["draws"] == 4000
+    assert drawn["weighted_cosine_low"] < known["weighted_cosine"] < drawn["weighted_cosine_high"]
+    assert drawn["weighted_cosine_high"] - drawn["weighted_cosine_low"] < 0.05
+
+
+def test_the_bound_is_for_pure_ldp_and_for_vocabularies_of_its_size(monkeypatch):
+    draft = Draft(MECHANISMS["gaussian"], {"delta": 1e-3})
+    (row,) = study(mechanisms=[draft], epsilons=[2.0]).rows
+    assert row["cosine_bound"] is None
+    monkeypatch.setattr(by_frequency, "_LARGEST", SPACE.n - 1)
+    result = study(mechanisms=[KNN_20])
+    assert result.rows[0]["cosine_bound"] is None
+    assert all(series.style == "line" for series in result.panels[1].series)
+    assert any("cosine_bound is left out" in note for note in result.notes)
 
 
 def test_bayes_by_an_attack():

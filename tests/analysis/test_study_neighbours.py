@@ -5,7 +5,9 @@ import pytest
 from support import make_embeddings
 
 from dpsan.analysis.study import study
-from dpsan.analysis.study.neighbours import chosen_words, gaps
+from dpsan.analysis.study.dot_product import noisy_tail
+from dpsan.analysis.study.neighbours import gaps
+from dpsan.analysis.study.sample import random_words
 from dpsan.embeddings.base import Embeddings
 from dpsan.space.library import open_space
 from dpsan.space.metric_space import MetricSpace
@@ -48,7 +50,7 @@ def test_real_files(file, shared, store):
     found = gaps(space, words)
     assert [found[name].mean() for name in NAMES] == pytest.approx(exact, rel=1e-6)
     sample = study("neighbours", space, words=1000)
-    for row, name in zip(sample.rows, NAMES, strict=True):
+    for row, name in zip(sample.rows[:3], NAMES, strict=True):
         error = np.hypot(row["standard_error"], found[name].std() / len(words) ** 0.5)
         assert error < 0.05 * row["mean"]
         assert abs(row["mean"] - found[name].mean()) < 6 * error
@@ -66,6 +68,22 @@ def test_three_words_by_hand():
     assert all(row["standard_error"] in (0, None) for row in result.rows)
 
 
+def test_noise_along_a_direction():
+    """Figure 6 is the distribution of that noise at the mean lengths, and grows with epsilon."""
+    vectors = np.array([[0, 0], [1, 0], [0, 3]], dtype=np.float32)
+    space = MetricSpace(Embeddings(["a", "b", "c"], vectors, "", "three"))
+    result = study("neighbours", space, epsilons=(1.0, 4.0))
+    found = {row["quantity"]: row["mean"] for row in result.rows}
+    for name in ("half_nearest", "gap_1_2"):
+        for epsilon in (1.0, 4.0):
+            length = np.array([epsilon * result.summary[name]])
+            expected = 1 - float(noisy_tail(length, 2)[0])
+            assert found[f"P(Z <= {name}), epsilon {epsilon:g}"] == pytest.approx(expected)
+    lines = result.panels[1].series
+    assert [each.y[0] < each.y[-1] for each in lines] == [True, True]
+    assert min(min(each.y) for each in lines) > 0.5
+
+
 def test_words_at_one_point_have_no_gap():
     vectors = np.array([[0, 0], [1, 0], [1, 0], [5, 0]], dtype=np.float32)
     space = MetricSpace(Embeddings(list("abcd"), vectors, "", "four"))
@@ -75,13 +93,13 @@ def test_words_at_one_point_have_no_gap():
 
 
 def test_the_sample_is_random_and_repeatable():
-    first, again, other = (chosen_words(1000, 100, seed) for seed in ("1", "1", "2"))
+    first, again, other = (random_words(1000, 100, seed * 32) for seed in (b"1", b"1", b"2"))
     assert (first == again).all()
     assert len(set(first.tolist())) == 100
     assert len(set(first.tolist()) & set(other.tolist())) < 40
-    assert (chosen_words(50, 50, "1") == np.arange(50)).all()
+    assert (random_words(50, 50, b"1" * 32) == np.arange(50)).all()
     # Every word is as likely as any other: 400 samples of 100 of 1000.
     counts = np.zeros(1000)
     for seed in range(400):
-        counts[chosen_words(1000, 100, str(seed))] += 1
+        counts[random_words(1000, 100, seed.to_bytes(32))] += 1
     assert abs(counts - 40).max() < 6.5 * (400 * 0.1 * 0.9) ** 0.5

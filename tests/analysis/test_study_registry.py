@@ -16,7 +16,7 @@ from dpsan.mechanisms import MECHANISMS
 
 NAMES = (
     *("neighbours", "proportions", "dot-product", "deniability"),
-    *("theorems", "variance", "frontier"),
+    *("theorems", "variance", "utility", "robustness", "frontier", "equal", "linkage"),
 )
 FOLDER = Path(importlib.import_module("dpsan.analysis.study").__file__).parent
 
@@ -52,8 +52,8 @@ def test_what_a_study_has_no_use_for(space):
         study("neighbors", space)
     with pytest.raises(UsageError, match="needs a vocabulary"):
         study("neighbours")
-    with pytest.raises(UsageError, match="takes no epsilons"):
-        study("neighbours", space, epsilons=(1.0,))
+    with pytest.raises(UsageError, match="takes no mechanisms"):
+        study("neighbours", space, mechanisms=drafts(["krr"], {}, [], {})[0])
     with pytest.raises(UsageError, match="takes no draws"):
         study("variance", draws=5)
     with pytest.raises(UsageError, match="parameter of study variance"):

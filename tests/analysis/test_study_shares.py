@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from support import ALPHA, make_embeddings
 
-from dpsan.analysis.study import deniability, proportions
+from dpsan.analysis.study import choice, deniability, proportions
 from dpsan.analysis.study.base import Asked
+from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.space.metric_space import MetricSpace
@@ -30,6 +32,23 @@ def of(result, name):
 
 
 # -- proportions ---------------------------------------------------------------------------------
+
+
+def test_few_dimensions():
+    """``d`` is the study on the words' first principal components."""
+    asked = {"epsilons": (4.0,), "draws": 300}
+    one, two, all_ = (
+        run(proportions, draft("laplace"), parameters={"d": d}, **asked) for d in "125"
+    )
+    assert [each.parameters["d"] for each in (one, two, all_)] == [1, 2, 5]
+    assert all_.rows == run(proportions, draft("laplace"), **asked).rows
+    points = principal_components(SPACE, 1)
+    line = MetricSpace(Embeddings([str(i) for i in range(300)], points, "", "by hand"))
+    assert one.rows == run(proportions, draft("laplace"), space=line, **asked).rows
+    assert one.rows[0]["unchanged"] < two.rows[0]["unchanged"]
+    for wrong in ("0", "6", "x", "1.5"):
+        with pytest.raises(UsageError, match="d must be a whole number from 1 to 5"):
+            run(proportions, draft("laplace"), parameters={"d": wrong}, **asked)
 
 
 def above(row, share):
@@ -124,7 +143,7 @@ def test_expected_distinct_outputs_are_those_of_draws(monkeypatch):
     """S_w and N_w from the law lie within the limits of counts; those of another epsilon do not."""
     epsilons, name = (1.5, 3.0), "exponential"
     exact = run(deniability, draft(name), epsilons=epsilons, words=0, draws=200)
-    monkeypatch.setattr(deniability, "has_distribution", lambda sampler: False)
+    monkeypatch.setattr(choice, "has_distribution", lambda sampler: False)
     drawn = run(deniability, draft(name), epsilons=epsilons, words=0, draws=200)
     for i in range(2):
         law, counts, other = exact.rows[i], drawn.rows[i], exact.rows[1 - i]

@@ -1,5 +1,7 @@
 """``variance``: golden noise, and the same mechanisms on words."""
 
+import math
+
 import pytest
 
 from dpsan.analysis.study import study
@@ -50,7 +52,7 @@ def test_what_is_left_out_is_told(unit):
 def test_every_point_mechanism_is_there_or_told(unit):
     names = {row["mechanism"] for row in unit.rows}
     for name, kind in MECHANISMS.items():
-        if kind.family == "point":
+        if kind.family != "table":
             assert name in names or any(note.startswith(name) for note in unit.notes)
 
 
@@ -58,8 +60,10 @@ def test_equal_noise_is_one_line(unit):
     (panel,) = unit.panels
     labels = [each.label for each in panel.series]
     assert "laplace, rank-softmax, vickrey" in labels
-    assert "clipped-laplace, trlaplace" in labels
-    assert [each.style for each in panel.series if "paper" in each.label] == ["dashed"]
+    assert "clipped-laplace, clipped-laplace-paper, trlaplace" in labels
+    refuted = [each.style for each in panel.series if "no such guarantee" in each.label]
+    assert refuted
+    assert set(refuted) == {"dashed"}
 
 
 @pytest.mark.parametrize("more", [False, True])
@@ -117,3 +121,17 @@ def test_a_row_has_the_figures_of_one_guarantee(name, epsilon, space):
         assert row["delta"] == guarantee.at_claim.delta > guarantee.delta * (1 - 1e-9)
     assert row["epsilon_ldp"] == epsilon
     assert any(e <= row["epsilon_ldp"] and d == row["delta"] for e, d in pairs)
+
+
+def test_table_v_of_tldp():
+    """Expected noise has the factor 1-p; by sigma² = Delta²/(2 epsilon), -g is worse above 4."""
+    forms = [Draft(MECHANISMS[f"tldp-paper-{letter}"], {"range": "1"}) for letter in "lg"]
+    result = study("variance", mechanisms=forms, epsilons=(0.01, 1, 3.9, 4.1, 20))
+    found = {(row["mechanism"][-1], row["epsilon_ldp"]): row["std"] ** 2 for row in result.rows}
+    p = 1 / (1 + 200 * math.exp(0.01 * 299))
+    assert p > 2e-4
+    assert found["l", 0.01] == pytest.approx((1 - p) * 2 / 0.01**2, rel=1e-9)
+    for epsilon in (1, 3.9, 4.1, 20):
+        assert found["l", epsilon] == pytest.approx(2 / epsilon**2, rel=1e-9)
+        assert found["g", epsilon] == pytest.approx(1 / (2 * epsilon), rel=1e-9)
+        assert (found["g", epsilon] > found["l", epsilon]) == (epsilon > 4)

@@ -108,7 +108,7 @@ def test_tgumbel_is_violated_near_its_bound():
 class UncheckedClassical(ClassicalGaussian):
     """The textbook formula without its domain, and with the claim nevertheless."""
 
-    def mu(self):
+    def mu(self, d):
         return self.epsilon / math.sqrt(2 * math.log(1.25 / self.delta))
 
 
@@ -237,6 +237,8 @@ SETTINGS = {
     "unknown keep": {"unknown": "keep"},
     "unknown mask": {"unknown": "mask"},
     "case input": {"case": "input"},
+    "consistent record": {"consistent": "record"},
+    "consistent run": {"consistent": "run"},
 }
 
 
@@ -252,6 +254,16 @@ def test_issue_13_a_verdict_is_about_the_whole_configuration(setting, epsilon):
         assert f"{only.option} {only.value}".strip() == setting
         assert only.probability > 0.05
         assert "word3" not in f"{only.pair}{only.event}"  # no word of the list
+
+
+@pytest.mark.parametrize("listed", ["word3\u200b", "\u200bword3", "WORD3\u200b"])
+def test_a_word_kept_in_another_spelling_is_exposed(listed):
+    """The list has it with something invisible, so that it is no token as it stands there."""
+    sanitizer = make("krr", 1.0, keep=[listed])
+    assert "word3" in sanitizer.rewrite("word1 word3").lower()
+    (only,) = exposures(sanitizer, 0.99)
+    assert only.option == "keep"
+    assert only.probability > 0.05
 
 
 def test_settings_without_effect_expose_nothing():
@@ -309,12 +321,14 @@ def test_issue_13_the_command_names_settings_and_events(dpsan, tmp_path):
         ("--unknown", "mask"),
         ("--case", "input"),
         ("--keep", "list"),
+        ("--numbers", "value"),
     ):
         arguments = ("verify", "-e", "20", "-m", "krr", "-E", "v.txt", "--draws", "10000")
         done = dpsan(*arguments, *setting, cwd=tmp_path)
         assert done.returncode == 1, setting
         told = done.stdout.decode()
         assert f"{setting[0]} {setting[1].replace('list', 'FILE')}: no epsilon holds" in told
+        assert max(map(len, told.splitlines())) <= 80
         # An output that no vocabulary word gives is described, not listed among the words.
         events = [line for line in told.splitlines() if " event: " in line]
         assert len(events) == 2

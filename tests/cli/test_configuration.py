@@ -112,3 +112,16 @@ def test_no_arguments_is_help(dpsan):
     assert b"Usage" in done.stdout
     assert done.returncode in (0, 2)
     assert done.stderr == b""
+
+
+def test_a_misspelt_variable_is_refused(dpsan, folder):
+    given = {"cwd": folder, "stdin": b"here\n"}
+    command = ("rewrite", "-E", "two.txt", "-m", "laplace", "-e", "5")
+    done = dpsan(*command, **given, env={"DPSAN_BUGDET": "3"})
+    assert done.returncode == 2
+    assert not done.stdout
+    assert done.stderr == (
+        b"dpsan: unknown environment variable 'DPSAN_BUGDET'; did you mean 'DPSAN_BUDGET'?\n"
+    )
+    # One that is spelt right is taken.
+    assert dpsan(*command, **given, env={"DPSAN_JOBS": "1"}).returncode == 0

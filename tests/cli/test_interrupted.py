@@ -11,7 +11,7 @@ import pytest
 
 from dpsan.cli.rewrite_files import Completed, Files
 
-BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt")
+BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary")
 
 
 @pytest.fixture

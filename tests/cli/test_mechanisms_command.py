@@ -1,11 +1,19 @@
+import io
 import json
+import re
+import sys
 
 import pytest
 
-from dpsan.cli.mechanisms import table
+from dpsan.cli.mechanisms import mechanisms
 from dpsan.mechanisms import MECHANISMS, list_mechanisms
 
 KEYS = {"name", "status", "epsilon", "delta", "claimed", "true", "source", "parameters"}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
 @pytest.fixture
@@ -24,17 +32,34 @@ def test_list(dpsan):
         assert line.endswith(row["summary"])
 
 
-@pytest.mark.parametrize(("width", "lines_each", "family"), [(80, 2, 1), (120, 1, 0), (200, 1, 1)])
-def test_table_fits_a_terminal(width, lines_each, family):
-    rows = list_mechanisms()
-    lines = table(rows, width)
-    assert max(map(len, lines)) <= width
-    assert len(lines) == 1 + lines_each * len(rows)
-    assert ("family" in lines[0]) == family
-    text = "\n".join(lines)
-    for row in rows:
+@pytest.mark.parametrize(("width", "family"), [(80, 0), (120, 0), (200, 1)])
+def test_table_fits_a_terminal(monkeypatch, width, family):
+    """A narrow terminal gets each summary in several lines of its column, whole."""
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+    monkeypatch.setenv("COLUMNS", str(width))
+    mechanisms(None, as_json=False)
+    text = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())
+    assert max(map(len, text.splitlines())) <= width
+    assert ("family" in text.splitlines()[0]) == family
+    start = text.splitlines()[0].index("what it is")
+    summaries = " ".join(line[start:].strip() for line in text.splitlines())
+    for row in list_mechanisms():
         assert row["name"] in text
-        assert row["summary"] in text
+        assert row["summary"] in summaries
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_prose_fits_a_terminal(monkeypatch, name):
+    """All of it, without the marks of its source; BibTeX is to be copied, and stays as it is."""
+    printed = {}
+    for width in (80, 200):
+        monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+        monkeypatch.setenv("COLUMNS", str(width))
+        mechanisms(name, as_json=False)
+        printed[width] = terminal.getvalue().partition("\n@")[0]
+        assert max(map(len, printed[width].splitlines())) <= width
+        assert "``" not in printed[width]
+    assert printed[80].split() == printed[200].split()
 
 
 def test_statuses_are_those_of_the_specification():
@@ -54,6 +79,7 @@ def test_statuses_are_those_of_the_specification():
         *("laplace", "rank-softmax", "vickrey", "mahalanobis", "pte", "clipped-laplace"),
         *("gaussian", "gaussian-classical", "trlaplace", "tldp", "exponential", "tem", "krr"),
         *("knn-response", "zipf-response", "geodesic", "uniform"),
+        *("clipped-laplace-paper", "diffractor", "clusant", "bucket-exponential"),
     }
     assert {MECHANISMS[name].status for name in ("santext-plus", "custext")} <= {"NONE", "REFUTED"}
 

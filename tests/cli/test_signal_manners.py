@@ -73,6 +73,17 @@ def test_wherever_it_comes(where, sent):
 
 
 @pytest.mark.parametrize("sent", SIGNALS)
+def test_a_signal_in_a_destructor_ends_the_command_by_its_usual_way(sent):
+    """Python swallows what is raised there: what a command says last must be said all the same."""
+    code = HEAD + TAKE + "    class Dying:\n        def __del__(self): os.kill(os.getpid(), SENT)\n"
+    code += "    try:\n        [Dying() for _ in range(3)]\n        time.sleep(9)\n"
+    code += "    finally: print('the last words', file=sys.stderr)\n"
+    ended = child(code.replace("SENT", str(int(sent))) + "app.run = run\n" + TAIL)
+    out, told = ended.communicate(timeout=30)
+    assert (ended.returncode, out, told) == (-sent, b"", b"the last words\n")
+
+
+@pytest.mark.parametrize("sent", SIGNALS)
 def test_while_it_starts(sent):
     """At moments after our first line, while modules are imported and vectors read."""
     for number in range(8):

@@ -14,7 +14,8 @@ import pytest
 from support import need_extra
 
 from dpsan.analysis.study import STUDIES
-from dpsan.cli.study_output import fitting
+from dpsan.cli.output import fitting
+from dpsan.cli.study_output import spare
 
 WORDS = "red 1 0 0\nblue 0 1 0\ngreen 1 1 0\nblack 0 0 2\n"
 
@@ -81,11 +82,13 @@ def test_a_narrow_terminal_has_the_figures():
     columns = ("mechanism", "words", "close", "close_low", "close_high", "p95", "bayes")
     rows = [[name, "5000", "0.1", "0.09", "0.11", "3", "0.5"] for name in ("a", "b")]
     rows[1][2:] = ["0.2", "0.19", "0.21", "4", "0.6"]
-    assert fitting(columns, rows, 80) == [0, 1, 2, 3, 4, 5, 6]
-    assert fitting(columns, rows, 49) == [0, 1, 2, 3, 5, 6]
-    assert [columns[at] for at in fitting(columns, rows, 20)] == [
-        *("mechanism", "close", "p95", "bayes")
-    ]
+
+    def kept(width):
+        return fitting([columns, *rows], spare(columns, rows), width)
+
+    assert kept(80) == [0, 1, 2, 3, 4, 5, 6]
+    assert kept(49) == [0, 1, 2, 3, 5, 6]
+    assert [columns[at] for at in kept(20)] == ["mechanism", "close", "p95", "bayes"]
 
 
 def test_an_error_leaves_no_picture(dpsan, folder):

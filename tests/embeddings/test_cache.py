@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from hypothesis.extra import numpy as st_numpy
 
 import dpsan
 from dpsan.embeddings.cache import private_files as cache_files
+from dpsan.embeddings.cache.faiss_file import INDEX, KIND
 from dpsan.embeddings.cache.store import FORMAT_VERSION, Entry, Store
 from dpsan.errors import CacheError
 
@@ -33,9 +35,8 @@ NUMBERS = np.arange(12, dtype="<f4").reshape(3, 4)
 
 def small(number: float = 1.0) -> Entry:
     return Entry(
-        {"vectors": NUMBERS * np.float32(number), "ids": np.arange(5)},
+        {INDEX: NUMBERS * np.float32(number), "ids": np.arange(5)},
         {"number": number},
-        {"words": ["a", "b c", ""]},
     )
 
 
@@ -47,7 +48,6 @@ def same(a: Entry, b: Entry) -> bool:
             for x, y in zip(a.arrays.values(), b.arrays.values(), strict=True)
         )
         and a.meta == b.meta
-        and a.strings == b.strings
     )
 
 
@@ -97,9 +97,14 @@ any_json = st.recursive(
 )  # fmt: skip
 any_entry = st.builds(
     Entry,
-    arrays=st.dictionaries(any_string, any_array, max_size=3),
+    arrays=st.builds(
+        lambda index, others: {**index, **others},
+        st.dictionaries(
+            st.just(INDEX), st_numpy.arrays("<f4", st_numpy.array_shapes(min_dims=2, max_dims=2))
+        ),
+        st.dictionaries(any_string, any_array, max_size=3),
+    ),
     meta=st.dictionaries(any_string, any_json, max_size=3),
-    strings=st.dictionaries(any_string, st.lists(any_string, max_size=6), max_size=3),
 )
 
 
@@ -124,7 +129,7 @@ def test_same_catches_differences():
 
 def test_large_entry_in_pieces(tmp_path):
     rng = np.random.default_rng(1)
-    entry = Entry({"a": rng.integers(0, 256, 5_000_001, dtype=np.uint8)}, {}, {})
+    entry = Entry({"a": rng.integers(0, 256, 5_000_001, dtype=np.uint8)}, {})
     Store(tmp_path).save("big", "k", entry)
     assert same(Store(tmp_path, pytest.fail).load("big", "k"), entry)
 
@@ -174,6 +179,12 @@ def test_arrays_that_would_not_come_back(array):
         Entry({"a": array}, {})
 
 
+@pytest.mark.parametrize("array", [NUMBERS.reshape(-1), NUMBERS.astype("<f8")])
+def test_an_index_is_a_matrix_of_float32(array):
+    with pytest.raises(ValueError, match="cannot be stored"):
+        Entry({INDEX: array}, {})
+
+
 @pytest.mark.parametrize("meta", [{"a": (1, 2)}, {1: 2}, {"a": float("nan")}])
 def test_meta_that_would_not_come_back(meta):
     with pytest.raises(ValueError, match="JSON"):
@@ -216,7 +227,7 @@ def test_modes(tmp_path, umask):
     finally:
         os.umask(before)
     seen = [root.parent, root, *root.rglob("*")]
-    assert len(seen) == 9  # new, cache, v1, lock, entry, three files, manifest
+    assert len(seen) == 8  # new, cache, v2, lock, entry, two files, manifest
     for path in seen:
         expected = 0o700 if path.is_dir() else 0o600
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
@@ -331,14 +342,14 @@ def test_root_is_a_file(tmp_path):
 def test_version_directory_is_a_link(tmp_path):
     Store(tmp_path / "real").save("index", "k", small())
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "v1").symlink_to(tmp_path / "real" / "v1")
+    (tmp_path / "cache" / "v2").symlink_to(tmp_path / "real" / "v2")
     assert_goes_on(tmp_path / "cache")
 
 
 def test_version_directory_open_to_others(tmp_path):
     Store(tmp_path).save("index", "k", small())
     assert Store(tmp_path, pytest.fail).load("index", "k") is not None
-    (tmp_path / "v1").chmod(0o770)
+    (tmp_path / "v2").chmod(0o770)
     assert "other users may write" in assert_goes_on(tmp_path)
     for call in (Store(tmp_path).entries, Store(tmp_path).check, Store(tmp_path).clear):
         with pytest.raises(CacheError, match="other users"):
@@ -347,8 +358,8 @@ def test_version_directory_open_to_others(tmp_path):
 
 @needs_root
 def test_version_directory_of_another_user(tmp_path):
-    (tmp_path / "v1").mkdir(0o700)
-    os.chown(tmp_path / "v1", NOBODY, NOBODY)
+    (tmp_path / "v2").mkdir(0o700)
+    os.chown(tmp_path / "v2", NOBODY, NOBODY)
     assert "another user" in assert_goes_on(tmp_path)
 
 
@@ -361,7 +372,7 @@ def test_read_only_root(open_path):
         assert "Permission denied" in assert_goes_on(open_path / "empty")
         full = open_path / "full"
         Store(full, pytest.fail).save("index", "k", small(3.0))
-        (full / "v1").chmod(0o500)
+        (full / "v2").chmod(0o500)
         # What is there is still read, without a word; what is not there is built each time.
         assert same(Store(full, pytest.fail).get("index", "k", never), small(3.0))
         notes = []
@@ -404,10 +415,10 @@ print(len(notes), notes)
 
 def test_messages_hold_no_words(tmp_path):
     notes = []
-    entry = Entry({}, {"m": "CANARY"}, {"CANARY": ["CANARY"]})
+    entry = Entry({"CANARY": np.frombuffer(b"CANARY", np.uint8)}, {"m": "CANARY"})
     store = Store(tmp_path, notes.append)
     store.save("index", "CANARY", entry)
-    for path in tmp_path.glob("v1/index-*/*"):
+    for path in tmp_path.glob("v2/index-*/*"):
         intact = path.read_bytes()
         for bad in (intact[:-1], intact[:-1] + b"\xff", b"", None):
             path.unlink()
@@ -440,7 +451,7 @@ def test_entries(three):
     ]
     assert sorted(i.key for i in infos) == ["fasttext/1", "glove/1", "glove/2"]
     for info in infos:
-        on_disk = sum(p.stat().st_size for p in (three.root / "v1" / info.name).iterdir())
+        on_disk = sum(p.stat().st_size for p in (three.root / "v2" / info.name).iterdir())
         assert info.bytes == on_disk > 0
         assert info.created.endswith("+00:00")
     assert all(problem is None for _, problem in three.check())
@@ -448,40 +459,35 @@ def test_entries(three):
 
 def test_check_finds_what_entries_does_not_read(three):
     victim = three.entries()[0]
-    path = three.root / "v1" / victim.name / "0.raw"
+    path = three.root / "v2" / victim.name / "1.raw"
     data = bytearray(path.read_bytes())
     data[3] ^= 1
     path.write_bytes(data)
     assert all(info.ok for info in three.entries())
     problems = {info.name: problem for info, problem in three.check()}
     assert [name for name, problem in problems.items() if problem] == [victim.name]
-    assert "0.raw" in problems[victim.name]
+    assert "1.raw" in problems[victim.name]
 
 
 def test_damaged_manifest_is_listed_and_cleared(three):
     victim = three.entries()[0]
-    (three.root / "v1" / victim.name / "manifest.json").write_bytes(b"{}")
+    (three.root / "v2" / victim.name / "manifest.json").write_bytes(b"{}")
     info = next(i for i in three.entries() if i.name == victim.name)
     assert (info.ok, info.key, info.kind, info.meta) == (False, "", victim.kind, {})
     assert info.bytes > 0
-    count, _ = three.clear("no such key")
-    assert count == 1
-    assert len(three.entries()) == 2
+    assert three.clear()[0] == 3
+    assert list((three.root / "v2").iterdir()) == []
 
 
-def test_clear_by_key_and_kind(three):
-    sizes = {info.key: info.bytes for info in three.entries()}
-    assert three.clear("glove/2") == (1, sizes["glove/2"])
+def test_clear(three):
+    sizes = [info.bytes for info in three.entries()]
+    assert three.clear() == (3, sum(sizes))
     assert three.load("index", "glove/2") is None
-    assert same(three.load("index", "glove/1"), small(1.0))
-    assert three.clear("glove", kind="knn-table") == (0, 0)
-    assert three.clear(kind="knn-table") == (1, sizes["fasttext/1"])
-    assert three.clear() == (1, sizes["glove/1"])
-    assert list((three.root / "v1").iterdir()) == []
+    assert list((three.root / "v2").iterdir()) == []
 
 
 def test_clear_removes_locks_and_temporaries_but_not_those_in_use(three):
-    shelf = three.root / "v1"
+    shelf = three.root / "v2"
     three.get("index", "locked", small)
     free = {p.name for p in shelf.glob("*.lock")}
     assert len(free) == 1
@@ -494,18 +500,18 @@ def test_clear_removes_locks_and_temporaries_but_not_those_in_use(three):
         cache_files.open_directory(shelf) as fd,
         cache_files.temporary_directory(fd) as (alive, _),
     ):
-        _, freed = three.clear("no such key")
-        assert freed == 1000
+        size = sum(info.bytes for info in three.entries())
+        assert three.clear() == (4, size + 1000)
         names = {p.name for p in shelf.iterdir()}
     assert "index-held.lock" in names
     assert alive in names
     assert ".tmp-dead" not in names
     assert not free & names
-    assert len(three.entries()) == 4
+    assert three.entries() == []
 
 
 def test_save_sweeps_old_temporaries_only(three):
-    shelf = three.root / "v1"
+    shelf = three.root / "v2"
     day = 24 * 3600
     for name, age in [(".tmp-old", 2 * day), (".tmp-young", 60), (".tmp-future", -2 * day)]:
         (shelf / name).mkdir()
@@ -516,37 +522,121 @@ def test_save_sweeps_old_temporaries_only(three):
 
 
 def test_manifest_is_json_and_names_its_version(three):
-    for path in three.root.glob("v1/*/manifest.json"):
+    for path in three.root.glob("v2/*/manifest.json"):
         body = json.loads(path.read_bytes())["body"]
         assert body["format"] == FORMAT_VERSION
-        assert {f["name"] for f in body["files"]} == {"vectors", "ids", "words"}
+        assert {f["name"] for f in body["files"]} == {INDEX, "ids"}
 
 
-def test_entry_of_version_1_still_loads(tmp_path):
-    """Bytes as version 1 wrote them: if this fails, FORMAT_VERSION must be raised."""
+def test_entry_of_version_2_still_loads(tmp_path):
+    """Bytes as version 2 wrote them: if this fails, FORMAT_VERSION must be raised."""
     files = {
-        "0.raw": np.array([1.5, -2.0], "<f4").tobytes(),
-        "1.raw": np.array([2, 1, 2], "<u8").tobytes() + "aéb".encode(),
-    }
-    names = dict(zip(files, [("v", "array", "<f4", [2]), ("w", "strings", "|u1", [28])],
-                     strict=True))  # fmt: skip
+        INDEX: b"IxF2" + bytes.fromhex(
+            "02000000" "0100000000000000" "0000100000000000" "0000100000000000"
+            "01" "01000000" "0200000000000000"
+        ) + np.array([1.5, -2.0], "<f4").tobytes(),
+        "1.raw": "a\néb".encode(),
+    }  # fmt: skip
     about = []
-    for raw, (name, role, dtype, shape) in names.items():
-        digest = hashlib.sha256(files[raw]).hexdigest()
-        about.append({"name": name, "role": role, "dtype": dtype, "shape": shape,
-                      "size": len(files[raw]), "sha256": digest})  # fmt: skip
+    for data, (name, dtype, shape, size) in zip(
+        files.values(), [(INDEX, "<f4", [1, 2], 8), ("w", "|u1", [5], 5)], strict=True
+    ):
+        digest = hashlib.sha256(data).hexdigest()
+        about.append({"name": name, "dtype": dtype, "shape": shape, "size": size,
+                      "sha256": digest})  # fmt: skip
     body = json.dumps(
-        {"format": 1, "kind": "index", "key": "k", "created": "", "meta": {}, "files": about}
+        {"format": 2, "kind": "index", "key": "k", "created": "", "meta": {}, "files": about}
     )
     digest = hashlib.sha256(body.encode()).hexdigest()
     files["manifest.json"] = f'{{"sha256":"{digest}","body":{body}}}\n'.encode()
-    name = "index-" + hashlib.sha256(b'[1, "index", "k"]').hexdigest()
-    path = tmp_path / "v1" / name
-    path.mkdir(parents=True)
-    (tmp_path / "v1").chmod(0o700)
-    path.chmod(0o700)
-    for file, data in files.items():
-        (path / file).write_bytes(data)
-        (path / file).chmod(0o600)
+    name = "index-" + hashlib.sha256(b'[2, "index", "k"]').hexdigest()
+    write_files(tmp_path / "v2" / name, files)
     entry = Store(tmp_path, pytest.fail).load("index", "k")
-    assert same(entry, Entry({"v": np.array([1.5, -2.0], "f4")}, {}, {"w": ["a", "éb"]}))
+    assert same(
+        entry,
+        Entry(
+            {INDEX: np.array([[1.5, -2.0]], "f4"), "w": np.frombuffer("a\néb".encode(), "u1")}, {}
+        ),
+    )
+
+
+def write_files(folder, files):
+    folder.mkdir(parents=True)
+    for path in (folder.parent, folder):
+        path.chmod(0o700)
+    for file, data in files.items():
+        (folder / file).write_bytes(data)
+        (folder / file).chmod(0o600)
+
+
+def test_entries_of_earlier_versions_are_swept(tmp_path):
+    """The next time something is stored, or cleared; what is not ours stays where it is."""
+    old = tmp_path / "v1"
+    name = "index-" + "0a" * 32
+    for sweep, freed in ((lambda store: store.save("index", "k", small()), None),
+                         (lambda store: store.clear(), 9)):  # fmt: skip
+        write_files(old / name, {"0.raw": b"12345", "manifest.json": b"{}"})
+        write_files(old / ".tmp-0123456789abcdef", {"0.raw": b"12"})
+        (old / f"{name}.lock").touch()
+        store = Store(tmp_path, pytest.fail)
+        assert store.load("index", "other") is None
+        assert old.exists()
+        before = sum(info.bytes for info in store.entries())
+        told = sweep(store)
+        assert not old.exists()
+        assert freed is None or told == (1, before + freed)
+    write_files(old / name, {"0.raw": b"12345"})
+    write_files(old / "my data", {"0.raw": b"12345"})
+    store.save("index", "k", small())
+    assert [path.name for path in old.iterdir()] == ["my data"]
+    assert (old / "my data" / "0.raw").read_bytes() == b"12345"
+    old.chmod(0o770)  # others may write there: not ours alone
+    write_files(old / name, {"0.raw": b"12345"})
+    old.chmod(0o770)
+    store.clear()
+    assert (old / name).exists()
+
+
+# --- the index ----------------------------------------------------------------------------------
+
+
+def test_faiss_opens_the_index(tmp_path):
+    """Byte for byte what FAISS writes, and what FAISS reads from it are the vectors."""
+    import faiss
+
+    vectors = np.random.default_rng(4).normal(size=(300, 7)).astype("<f4")
+    Store(tmp_path).save("index", "k", Entry({INDEX: vectors}, {}))
+    (file,) = tmp_path.glob(f"v2/index-*/{INDEX}")
+    opened = faiss.read_index(str(file))
+    assert type(opened).__name__ == KIND
+    assert (opened.ntotal, opened.d) == vectors.shape
+    assert opened.reconstruct_n(0, 300).tobytes() == vectors.tobytes()
+    theirs = faiss.IndexFlatL2(7)
+    theirs.add(vectors)
+    faiss.write_index(theirs, str(tmp_path / "theirs"))
+    assert file.read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_vectors_are_searched_where_they_were_read(tmp_path):
+    """No second copy: the memory that was verified is that which is searched, and it is aligned."""
+    import faiss
+
+    from dpsan.space.float32_search import least_values
+
+    vectors = np.random.default_rng(4).normal(size=(3000, 9)).astype("<f4")
+    Store(tmp_path).save("index", "k", Entry({INDEX: vectors}, {}))
+    tracemalloc.start()
+    found = Store(tmp_path).load("index", "k").arrays[INDEX]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert vectors.nbytes < peak < 1.3 * vectors.nbytes
+    assert found.ctypes.data % 64 == 0
+    assert found.flags.c_contiguous
+    (file,) = tmp_path.glob(f"v2/index-*/{INDEX}")
+    points = vectors[:40] + np.float32(0.1)
+    theirs = faiss.read_index(str(file))
+    faiss.cvar.distance_compute_blas_threshold = 1
+    values, ids = theirs.search(points, 5)
+    ours, near = least_values(found, points, 5)
+    assert (ours == ids).all()
+    assert near.tobytes() == values.tobytes()

@@ -29,7 +29,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen:
 
 
 def temporaries(root: Path) -> list[Path]:
-    return list(root.glob("v1/.tmp-*"))
+    return list(root.glob("v2/.tmp-*"))
 
 
 # --- kill -9 ---------------------------------------------------------------------------------
@@ -44,9 +44,8 @@ sys.stdout.write("ready\\n"); sys.stdout.flush()
 sys.stdin.readline()
 for number in itertools.count(first):
     store.save("index", "k", Entry(
-        {"a": np.full(200_000, number), "b": np.full((300, 7), number, dtype="f4")},
+        {"a": np.full(200_000, number), "index.faiss": np.full((300, 7), number, dtype="f4")},
         {"number": number},
-        {"words": [str(number)] * 500},
     ))
 """
 
@@ -56,9 +55,8 @@ def consistent(entry: Entry) -> bool:
     return (
         entry.arrays["a"].shape == (200_000,)
         and bool((entry.arrays["a"] == number).all())
-        and entry.arrays["b"].shape == (300, 7)
-        and bool((entry.arrays["b"] == number).all())
-        and entry.strings == {"words": [str(number)] * 500}
+        and entry.arrays["index.faiss"].shape == (300, 7)
+        and bool((entry.arrays["index.faiss"] == number).all())
     )
 
 
@@ -81,7 +79,7 @@ def test_kill_9(tmp_path):
             assert consistent(entry)
             loaded += 1
         if root.exists():
-            Store(root).clear("no such key")
+            Store(root).clear()
             assert temporaries(root) == []
     # Power: kills did fall into the middle of saves, and saves did finish.
     assert torn >= 5
@@ -99,13 +97,13 @@ def build():
     fd = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.write(fd, b"x")
     time.sleep(0.1)
-    return Entry({"a": np.full(10_000, 5)}, {"pid": os.getpid()}, {"words": ["w"] * 100})
+    return Entry({"a": np.full(10_000, 5)}, {"pid": os.getpid()})
 import filelock
 sys.stdout.write("ready\\n"); sys.stdout.flush()
 sys.stdin.readline()
 notes = []
 entry = Store(root, notes.append).get("index", "k", build)
-assert (entry.arrays["a"] == 5).all() and entry.strings["words"] == ["w"] * 100
+assert (entry.arrays["a"] == 5).all()
 print(entry.meta["pid"], notes)
 """
 
@@ -132,18 +130,16 @@ def test_concurrent_first_runs_build_once(tmp_path):
 
 def entry(number: int = 1) -> Entry:
     return Entry(
-        {"a": np.full(1000, number), "b": np.full(7, number, dtype="f4")},
+        {"a": np.full(1000, number), "index.faiss": np.full((7, 1), number, dtype="f4")},
         {"number": number},
-        {"words": ["a", "b"]},
     )
 
 
 def is_entry(found: Entry, number: int = 1) -> bool:
     return (
         bool((found.arrays["a"] == number).all())
-        and bool((found.arrays["b"] == number).all())
+        and bool((found.arrays["index.faiss"] == number).all())
         and found.meta == {"number": number}
-        and found.strings == {"words": ["a", "b"]}
     )
 
 
@@ -151,7 +147,7 @@ def spoil(root: Path) -> None:
     """An entry under the same key that is there and damaged."""
     store = Store(root)
     store.save("index", "k", entry(2))
-    for path in root.glob("v1/index-*/0.raw"):
+    for path in root.glob("v2/index-*/0.raw"):
         path.write_bytes(b"damaged")
 
 
@@ -262,7 +258,7 @@ def test_out_of_memory_while_saving(tmp_path, monkeypatch):
     def exhausted(*_args):
         raise MemoryError
 
-    monkeypatch.setattr(dpsan.embeddings.cache.store.files, "encode_strings", exhausted)
+    monkeypatch.setattr(dpsan.embeddings.cache.store.files, "write_hashed", exhausted)
     notes = []
     assert is_entry(Store(tmp_path, notes.append).get("index", "k", entry))
     assert len(notes) == 1

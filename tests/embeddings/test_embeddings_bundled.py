@@ -50,6 +50,31 @@ def test_load(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert embeddings.digest == file_digest(None)
 
 
+def _spell(place: Path, *usual: str) -> None:
+    """A third column, whose first values are these."""
+    rows = (place / "words.tsv").read_text().splitlines()
+    third = [*usual, *[""] * (N - len(usual))]
+    text = "".join(f"{row}\t{spelling}\n" for row, spelling in zip(rows, third, strict=True))
+    (place / "words.tsv").write_text(text)
+    _sign(place)
+
+
+def test_spellings(place: Path) -> None:
+    assert bundled.load_bundled(place=place).spellings == [f"w{i}" for i in range(N)]
+    _spell(place, "", "W1")
+    embeddings = bundled.load_bundled(place=place, vocab_size=3)
+    assert embeddings.index_to_key == ["w0", "w1", "w2"]
+    assert embeddings.spellings == ["w0", "W1", "w2"]
+
+
+@pytest.mark.parametrize("usual", ["x", "w1", "W0 ", "W0\t", "W0\n"])
+def test_a_spelling_is_of_its_word(place: Path, usual: str) -> None:
+    """Another would be looked up, and compared, as another word."""
+    _spell(place, usual)
+    with pytest.raises(EmbeddingError, match=r"words\.tsv is damaged"):
+        bundled.load_bundled(place=place)
+
+
 def test_vocab_size(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundled, "directory", lambda: place)
     embeddings = load(vocab_size=5000)

@@ -75,16 +75,16 @@ def test_names(tmp_path, suffix):
 
 def test_json(tmp_path):
     path = tmp_path / "a.json"
-    path.write_bytes(b' [{"text": "one"}]')
-    with pytest.raises(InputError, match=r"a JSON array, not lines of text \(jq -c '\.\[\]' FILE"):
-        through_file(SAME, path)
     path.write_bytes(b'{"text": "one"}\n')
-    with pytest.raises(InputError, match=r"a JSON document, .* \(-f jsonl -k FIELD if every line"):
+    with pytest.raises(InputError, match=r"json needs --field \(such as --field text\)"):
         through_file(SAME, path)
+    assert through_file(SAME, path, fields=("text",))[0] == path.read_bytes()
     assert through_file(SAME, path, "jsonl", fields=("text",))[0] == path.read_bytes()
     for data in (b"[\n{}]\n", b'[{"text":"one"}]\n'):
-        with pytest.raises(InputError, match=r"test:1: .* \(one JSON array\? jq -c '\.\[\]' FILE"):
+        with pytest.raises(InputError, match=r"test:1: .* \(one JSON array\? -f json reads it"):
             through(SAME, data, "jsonl", fields=("text",))
+    with pytest.raises(InputError, match=r"^test:1: record is a list, not an object$"):
+        through(SAME, b'[["one"]]', "json", fields=("text",))
 
 
 def test_nul():

@@ -1,9 +1,12 @@
 """DistanceSampler: the same integers, law and words as whole rows, whatever the circumstances."""
 
 import pickle
+import tracemalloc
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
+import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,10 +14,11 @@ from hypothesis import strategies as st
 from support import fits, make_embeddings, streams
 
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.sampling import blocked as blocks
-from dpsan.mechanisms.sampling.blocked import DistanceSampler
-from dpsan.mechanisms.sampling.distance_scores import DistanceScores
+from dpsan.mechanisms.sampling.blocked import DistanceSampler, DistanceScores
+from dpsan.mechanisms.sampling.limbs import first_above
 from dpsan.mechanisms.sampling.samplers import RowSampler
+from dpsan.mechanisms.sampling.threads import side_by_side
+from dpsan.mechanisms.sampling.threads import threads as allowed
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
 from dpsan.space.metric_space import MetricSpace
@@ -26,11 +30,6 @@ class Rows(RowSampler):
     def __init__(self, sampler):
         super().__init__(sampler.space, sampler.scores)
         self.weights = sampler.weights
-
-
-def below(high, low):
-    """Two limbs as Python integers."""
-    return [(int(h) << 32) + int(x) for h, x in zip(high.tolist(), low.tolist(), strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -49,27 +48,24 @@ def large():
 )
 def test_two_steps_draw_the_words_of_one(n, d, epsilon, kind, seed, cache):
     space = MetricSpace(make_embeddings(n=n, d=d, seed=seed))
-    sampler = kind(epsilon, p=1.0) if kind is SanTextPlus else kind(epsilon)
-    sampler = sampler.prepare(space)
-    sampler._room = max(1, min(n, cache // (12 * sampler._blocks)))
-    sampler._forget()
+    if kind is SanTextPlus:
+        sampler = kind(epsilon, p=1.0).prepare(space)
+    else:
+        sampler = DistanceSampler(space, kind(epsilon).prepare(space).scores, cache_bytes=cache)
     ids = np.random.default_rng(seed).integers(0, n + 1, size=60)
     bits = streams(60, key=bytes([seed]) * 32)
     assert (sampler.sample(ids, bits) == Rows(sampler).sample(ids, bits)).all()
 
 
 @pytest.mark.parametrize(
-    "mechanism", [Exponential(0.05), Exponential(40.0), SanTextPlus(0.1)], ids=repr
+    "mechanism", [Exponential(0.05), Exponential(40.0), SanTextPlus(0.1, p=1.0)], ids=repr
 )
-def test_block_sums_are_the_sums_of_the_weights(large, mechanism):
+def test_blocks_of_a_large_vocabulary(large, mechanism):
+    """Sums of a block that 64 bits do not hold, and of one that they do."""
     sampler = mechanism.prepare(large)
-    words = np.array([0, 5, 299, 300, 2999])
-    slots = sampler._slots(words)
-    weights = sampler.weights(words).astype(object)
-    for row, slot in zip(weights, slots.tolist(), strict=True):
-        ends = np.cumsum(row)[sampler._starts[1:] - 1]
-        assert below(sampler._high[slot], sampler._low[slot]) == ends.tolist()
-        assert ends[-1] > 2**64 or mechanism.epsilon == 40  # more than the integer sums hold
+    ids = np.array([0, 5, 299, 300, 2999]).repeat(40)
+    assert (sampler.sample(ids, streams(200)) == Rows(sampler).sample(ids, streams(200))).all()
+    assert sampler.weights(ids[:1]).sum(dtype=object) > 2**64 or mechanism.epsilon == 40
 
 
 @given(
@@ -85,7 +81,7 @@ def test_first_above(steps, data):
         for row in rows
     ]
     numbers = [min(x, row[-1] - 1) for x, row in zip(numbers, rows, strict=True)]
-    found = blocks._first_above(
+    found = first_above(
         high,
         low,
         np.arange(len(rows)),
@@ -110,17 +106,32 @@ def test_exponentials_do_not_depend_on_their_place():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_words_do_not_depend_on_threads(large, threads, monkeypatch):
+def test_words_do_not_depend_on_threads(large, threads):
     ids = np.random.default_rng(2).integers(0, 3001, size=2000)
     expected = Exponential(3.0).prepare(large).sample(ids, streams(2000))
-    monkeypatch.setattr(blocks, "_threads", lambda: threads)
-    assert (Exponential(3.0).prepare(large).sample(ids, streams(2000)) == expected).all()
+    with openmp(threads):
+        assert allowed() == threads
+        assert (Exponential(3.0).prepare(large).sample(ids, streams(2000)) == expected).all()
 
 
-def test_as_many_threads_as_openmp_allows():
-    limits = pytest.importorskip("threadpoolctl").threadpool_limits
-    with limits(1):
-        assert blocks._threads() == 1
+@contextmanager
+def openmp(threads):
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(threads)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_part_is_worked_on_and_an_error_is_raised(threads):
+    done = []
+    with openmp(threads):
+        side_by_side(done.append, range(20))
+        assert sorted(done) == list(range(20))
+        with pytest.raises(ZeroDivisionError):
+            side_by_side(lambda part: 1 // (part - 7), range(20))
 
 
 @pytest.mark.parametrize("size", [10, 700])
@@ -139,26 +150,15 @@ def test_words_do_not_depend_on_the_batch(large, size):
 def test_memory_is_bounded_and_changes_nothing(large):
     scores = DistanceScores(large, 1.5)
     free = DistanceSampler(large, scores)
-    row = 12 * free._blocks
-    for rows in (3, 40, 500):
-        sampler = DistanceSampler(large, scores, cache_bytes=rows * row + 5)
-        assert sampler._high.nbytes + sampler._low.nbytes == rows * row
+    for size in (3000, 30_000, 400_000):  # some words, and less than all
+        tracemalloc.start()
+        sampler = DistanceSampler(large, scores, cache_bytes=size)
+        assert tracemalloc.get_traced_memory()[0] < size + 100_000
+        tracemalloc.stop()
         for seed in (1, 2, 3):
             ids = np.random.default_rng(seed).integers(0, 3001, size=300)
             bits = streams(300, key=bytes([seed]) * 32)
             assert (sampler.sample(ids, bits) == free.sample(ids, bits)).all()
-        held = np.flatnonzero(sampler._slot >= 0)
-        assert len(held) <= rows
-        assert (sampler._word[sampler._slot[held]] == held).all()
-
-
-def test_the_words_used_longest_ago_give_way(space):
-    sampler = DistanceSampler(space, DistanceScores(space, 1.0))
-    sampler._room = 3
-    sampler._forget()
-    for words in ([0, 1, 2], [0], [2, 3]):
-        sampler._slots(np.array(words))
-    assert np.flatnonzero(sampler._slot >= 0).tolist() == [0, 2, 3]
 
 
 def test_law(space):
@@ -186,7 +186,7 @@ def test_pickles(large):
 def test_two_callers_at_once(large):
     scores = DistanceScores(large, 1.5)
     free = DistanceSampler(large, scores)
-    sampler = DistanceSampler(large, scores, cache_bytes=12 * free._blocks * 50)
+    sampler = DistanceSampler(large, scores, cache_bytes=30_000)
     ids = [np.random.default_rng(seed).integers(0, 3001, size=400) for seed in range(8)]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda each: sampler.sample(each, streams(400)), ids))

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpsan.mechanisms.custext import CusText, groups
+from dpsan.mechanisms.custext import CusText
+from dpsan.mechanisms.sampling.groups import groups
 from dpsan.privacy.certificate import certify, matrix_certificate
 
 

@@ -18,6 +18,7 @@ from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.sampling import directions as sampling_directions
 from dpsan.mechanisms.sampling import optimum, public_base
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_increments
 from dpsan.mechanisms.sampling.base_solver import Problem, solve
@@ -109,7 +110,8 @@ def exact_loss(sampler):
 
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 9.0])
 def test_certificate_is_the_exact_loss(epsilon):
-    sampler = OptimalResponse(epsilon).prepare(SPACE)
+    # By the square no output is once whole and once missing: then rounding has a bound, not none.
+    sampler = OptimalResponse(epsilon, similarity="cosine").prepare(SPACE)
     found = sampler.certificate()
     assert found.epsilon_ldp == pytest.approx(exact_loss(sampler), abs=1e-12)
     assert found.epsilon_ldp <= epsilon
@@ -159,7 +161,10 @@ def test_products_are_exact_integers():
     assert cosines == pytest.approx(unit @ unit.T, abs=2e-3)
 
 
-def test_ranking_breaks_ties_by_place():
+@pytest.mark.parametrize("block", [1 << 22, 40])
+def test_ranking_breaks_ties_by_place(block, monkeypatch):
+    """Also in many blocks side by side."""
+    monkeypatch.setattr(sampling_directions, "_PRODUCTS", block)
     rows = directions(np.repeat(make_embeddings(n=9, d=3).vectors, 3, axis=0))
     for width in (1, 4, 27):
         places, products = ranking(rows, rows, width)
@@ -204,7 +209,7 @@ def test_solver_and_bound_enclose_the_optimum(epsilon):
     shares = counts / counts.sum()
     cosines = rows.astype(np.float64) @ rows.T / cosine_unit(3)
     best = linear_programme(cosines, shares, math.expm1(epsilon))
-    mechanism = OptimalResponse(epsilon)
+    mechanism = OptimalResponse(epsilon, similarity="cosine")
     achieved = mean_similarity(mechanism.prepare(space), rows, counts)
     assert best - 0.02 <= achieved <= best + 1e-6
     assert achieved > mean_similarity(KnnResponse(epsilon).prepare(space), rows, counts)
@@ -233,6 +238,13 @@ def test_optimum(listed, monkeypatch):
     best = linear_programme(cosines, counts / counts.sum(), math.expm1(2))
     rest = counts[listed:].sum() / counts.sum()
     assert best - 1e-6 <= found.bound <= best + 0.05 + rest
+
+
+@pytest.mark.parametrize("epsilon", [29.0, 40.0, 710.0])
+def test_no_bound_is_above_1(epsilon):
+    """However large epsilon is."""
+    found = OptimalResponse(epsilon).optimum(MetricSpace(make_embeddings(n=18, d=3)))
+    assert 0.99 < found.achieved <= found.bound <= 1
 
 
 def test_bad_thresholds_still_give_a_bound():
@@ -353,7 +365,7 @@ def test_a_damaged_table_is_refused(tmp_path):
         if file.is_file():
             (tmp_path / file.relative_to(place)).parent.mkdir(exist_ok=True)
             (tmp_path / file.relative_to(place)).symlink_to(file)
-    name = public_base.table_name(8.0, 1.0, "cosine")
+    name = public_base.BaseTask(8.0, None, 1.0, "squared").name
     assert bundled.bundled_table(name, place=tmp_path) is not None
     assert bundled.bundled_table("base-of-nothing", place=tmp_path) is None
     table = tmp_path / "tables" / f"{name}.npz"

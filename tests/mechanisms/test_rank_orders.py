@@ -1,6 +1,7 @@
 """zipf-response's ranks: the answers of a full sort, whatever is kept, batched or threaded."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from support import make_embeddings, streams
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.sampling import neighbour_ranks as rank_orders
 from dpsan.mechanisms.sampling import sorted_distances as sorted_rows
+from dpsan.mechanisms.sampling import threads
 from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
 from dpsan.mechanisms.sampling.sorted_distances import SortedRows
 from dpsan.mechanisms.zipf_response import ZipfResponse
@@ -51,19 +53,34 @@ def space_of(vectors):
 @pytest.mark.parametrize("kept", [0, 1, 40, N])
 @pytest.mark.parametrize("depth", [0, 20, 600])
 def test_answers_of_a_full_sort(large, reference, kept, depth):
+    tracemalloc.start()
     orders = RankOrders(large, order_bytes=2 * N * kept, near_bytes=2 * N * depth)
+    assert tracemalloc.get_traced_memory()[0] < 2 * N * (kept + depth) + 50_000
+    tracemalloc.stop()
     for key in range(3):  # later rounds find what earlier ones kept
         ids, ranks = draws(N, 4000, key)
         assert (orders.words(ids, ranks) == reference[ids, ranks]).all()
-    assert (orders._owner >= 0).sum() <= kept
-    held = np.flatnonzero(orders._slot >= 0)
-    assert (orders._owner[orders._slot[held]] == held).all()
-    assert len(held) >= min(kept, 2)
-    assert (orders._orders[orders._slot[held]] == reference[held]).all()
-    for word in np.flatnonzero(orders._reach).tolist():
-        near = orders._near[word, : orders._reach[word]]
-        assert (near == reference[word, : len(near)]).all()
-    assert orders._reach.max() > 0.9 * depth or not depth
+    ids, ranks = (part.ravel() for part in np.indices((60, N)))
+    assert (orders.words(ids, ranks) == reference[ids, ranks]).all()
+
+
+@pytest.mark.parametrize(("kept", "depth"), [(30, 0), (0, 1000), (3000, 3000)])
+def test_rows_are_made_once(large, monkeypatch, kept, depth):
+    """Whole orders for the first words, which are the most frequent; the nearest of the others."""
+    made = []
+    fill = SortedRows.fill
+
+    def counted(self, words):
+        made.extend(words.tolist())
+        return fill(self, words)
+
+    monkeypatch.setattr(SortedRows, "fill", counted)
+    orders = RankOrders(large, order_bytes=2 * N * kept, near_bytes=2 * N * depth)
+    ids, ranks = np.arange(60).repeat(2), np.tile([1, 40], 60)
+    for again in ([*range(60)], [*range(30, 60)] if kept == 30 else []):
+        made.clear()
+        orders.words(ids, ranks)
+        assert sorted(made) == again
 
 
 @pytest.mark.parametrize("levels", [1, 300, 65_534])
@@ -76,19 +93,6 @@ def test_words_that_share_a_key(large, reference, monkeypatch, levels, half):
     orders = RankOrders(large, order_bytes=2 * N * 30, near_bytes=2 * N * 50)
     for _ in range(2):
         assert (orders.words(ids, ranks) == reference[ids, ranks]).all()
-
-
-def test_keys_alone_are_not_enough(large, reference, monkeypatch):
-    """The twin: without the comparison of those that share a key some words are wrong."""
-
-    def hide(self, rows, ranks, keys):
-        return self._orders[rows, ranks].astype(np.int64)
-
-    monkeypatch.setattr(SortedRows, "_compared", hide)
-    monkeypatch.setattr(sorted_rows, "_LEVELS", 3000)
-    ids, ranks = draws(N, 3000)
-    made = RankOrders(large, order_bytes=0, near_bytes=0).words(ids, ranks)
-    assert (made != reference[ids, ranks]).any()
 
 
 @settings(max_examples=40, deadline=None)
@@ -156,16 +160,9 @@ def test_an_interrupted_run_leaves_nothing_half_kept(large, reference, monkeypat
 def test_words_do_not_depend_on_threads(large, reference, monkeypatch):
     ids, ranks = draws(N, 9000)
     monkeypatch.setattr(rank_orders, "_STRIP", 5)
-    for threads in (1, 4):
-        monkeypatch.setattr(rank_orders, "_threads", lambda count=threads: count)
+    for count in (1, 4):
+        monkeypatch.setattr(threads, "threads", lambda count=count: count)
         assert (RankOrders(large).words(ids, ranks) == reference[ids, ranks]).all()
-
-
-def test_slots_go_to_the_words_drawn_most_often(large):
-    orders = RankOrders(large, order_bytes=2 * N * 2, near_bytes=0)
-    for ids in ([5, 6], [7, 8, 8], [7, 7, 9]):
-        orders.words(np.array(ids), np.full(len(ids), 9))
-    assert sorted(orders._owner.tolist()) == [7, 8]
 
 
 def test_rows_of_every_size_of_strip(large, reference):
@@ -191,6 +188,9 @@ def test_pickle_keeps_the_sizes(large, reference):
     orders.words(ids, ranks)
     data = pickle.dumps(orders)
     assert len(data) < 2 * large.vectors.nbytes
+    tracemalloc.start()
     again = pickle.loads(data)
-    assert (len(again._owner), again._depth) == (7, 30)
+    held = 2 * N * 37 + large.vectors.nbytes + 8 * N * (large.d + 2)
+    assert held < tracemalloc.get_traced_memory()[0] < held + large.vectors.nbytes + 200_000
+    tracemalloc.stop()
     assert (again.words(ids, ranks) == reference[ids, ranks]).all()

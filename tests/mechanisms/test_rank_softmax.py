@@ -109,52 +109,38 @@ def test_what_is_kept_of_pivots_changes_no_word(kept):
         pivots = generator.integers(0, 300, size)
         ranks = np.minimum(generator.zipf(1.3, size) - 1, 299)
         assert (held.words(pivots, ranks) == ranking[pivots, ranks]).all()
-    owners = held._owner[held._owner >= 0]
-    assert min(kept, 200) <= len(owners) <= kept
-    assert (held._owner[held._slot[owners]] == owners).all()
-    assert (held._slot >= 0).sum() == len(owners)
 
 
-def test_a_pivot_is_searched_once(monkeypatch):
-    space = MetricSpace(make_embeddings(300, 3))
-    searched = []
-    ranked = MetricSpace.ranked
-
-    def counted(self, ids, *rest):
-        searched.extend(ids.tolist())
-        return ranked(self, ids, *rest)
-
-    monkeypatch.setattr(MetricSpace, "ranked", counted)
-    held = PivotRanks(space)
-    pivots, ranks = np.arange(300).repeat(4), np.tile([1, 5, 40, 200], 300)
-    held.words(pivots, ranks)
-    assert sorted(searched) == list(range(300))
-    searched.clear()
-    kept = held.words(pivots, np.minimum(ranks, 63))
-    assert len(searched) <= 300  # those of which a rank was not certain
-    searched.clear()
-    assert (held.words(pivots, np.minimum(ranks, 63)) == kept).all()
-    assert not searched
-
-
-def test_pivots_are_searched_no_farther_than_asked_and_farther_later(monkeypatch):
+def test_a_pivot_is_searched_once_and_no_farther_than_asked(monkeypatch):
+    """Its nearest neighbours serve again; farther ones are searched for anew."""
     space = MetricSpace(make_embeddings(300, 3))
     ranking = space.neighbors(np.arange(300), 300)
-    widths = []
-    ranked = MetricSpace.ranked
+    searched = []
+    neighbors = MetricSpace.neighbors
 
-    def counted(self, ids, k, *rest):
-        widths.append(k)
-        return ranked(self, ids, k, *rest)
+    def counted(self, ids, k):
+        searched.append((len(ids), k))
+        return neighbors(self, ids, k)
 
-    monkeypatch.setattr(MetricSpace, "ranked", counted)
+    monkeypatch.setattr(MetricSpace, "neighbors", counted)
     held = PivotRanks(space)
     pivots = np.arange(300)
-    for highest, width in ((3, 8), (7, None), (8, 16), (15, None), (70, 72), (299, 300)):
+    for highest, width in (
+        (3, 8),
+        (7, None),
+        (8, 16),
+        (15, None),
+        (70, 72),
+        (60, None),
+        (299, 300),
+    ):
+        searched.clear()
         ranks = np.full(300, highest)
-        widths.clear()
         assert (held.words(pivots, ranks) == ranking[pivots, ranks]).all()
-        if width is None:
-            assert set(widths) <= {highest + 1}  # of those of which the rank was not certain
-        else:
-            assert set(widths) == {width}
+        assert searched == ([] if width is None else [(300, width)])
+    searched.clear()
+    four = np.tile([1, 5, 40, 200], 300)
+    assert (
+        PivotRanks(space).words(pivots.repeat(4), four) == ranking[pivots.repeat(4), four]
+    ).all()
+    assert sum(count for count, _ in searched) == 300

@@ -1,8 +1,11 @@
 """RowSampler: a word's law does not depend on its company; memory is bounded by bytes."""
 
+import math
+import tracemalloc
+
 import numpy as np
 import pytest
-from support import make_embeddings, streams
+from support import fits, make_embeddings, streams
 
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.sampling.samplers import RowSampler
@@ -69,8 +72,12 @@ def test_cache_is_bounded_and_changes_nothing(space, rows):
     free = RowSampler(space, space.distances)
     for key in (b"a" * 32, b"b" * 32):
         bits = streams(len(ids), key=key)
-        assert (sampler.sample(ids, bits) == free.sample(ids, bits)).all()
-        assert len(sampler._rows) <= max(rows, sampler.block)
+        expected = free.sample(ids, bits)
+        tracemalloc.start()
+        assert (sampler.sample(ids, bits) == expected).all()
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert held < 12 * space.n * max(rows, sampler.block) + 40_000
 
 
 def test_blocks_are_small_for_large_vocabularies(space):
@@ -79,3 +86,15 @@ def test_blocks_are_small_for_large_vocabularies(space):
 
     assert RowSampler(Huge(), None).block == 4
     assert RowSampler(space, None).block == 32
+
+
+def test_integer_weights_of_rows_are_the_law(space):
+    """Total weights beyond 64 bits, and scores beyond the cap."""
+    flat = RowSampler(space, lambda ids: np.zeros((len(ids), space.n)))
+    assert flat.weights(np.array([0])).sum(dtype=object) == space.n << 62
+    drawn = flat.sample(np.zeros(30_000, dtype=np.int64), streams(30_000))
+    assert fits(np.bincount(drawn, minlength=space.n), np.full(space.n, 1 / space.n))
+    steep = RowSampler(space, lambda ids: np.tile(np.arange(space.n) * 50.0, (len(ids), 1)))
+    weights = steep.weights(np.array([0]))[0]
+    assert weights[0] == 1 << 62
+    assert weights[1] == weights[-1] == math.floor(math.exp(-30) * 2**62)

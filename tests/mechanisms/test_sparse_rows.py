@@ -66,15 +66,16 @@ def test_same_words_as_whole_rows(n, levels, epsilon, seed):
 def test_acceptance_and_boundaries(space):
     """Bits at the edges of every word's interval, and beyond the total."""
     sparse, rows = pair(space, 5, 3, 8.0)
-    high, low = (part.copy() for part in cumulative(rows, 7))
-    edges = high
+    sums = np.cumsum(rows.weights(np.array([7]))[0].astype(object))
+    edges = np.array([each >> 32 for each in sums], dtype=np.uint64)
+    low = np.array([each & 0xFFFFFFFF for each in sums], dtype=np.uint64)
     bits = np.stack(
         [
             np.concatenate([edges, edges, edges + np.uint64(1), [np.uint64(2**64 - 1)]]),
             np.concatenate(
                 [
-                    low.astype(np.uint64) << np.uint64(32),
-                    (low.astype(np.uint64) - np.uint64(1)) << np.uint64(32),
+                    low << np.uint64(32),
+                    (low - np.uint64(1)) << np.uint64(32),
                     np.zeros(len(edges), dtype=np.uint64),
                     [np.uint64(0)],
                 ]
@@ -83,22 +84,26 @@ def test_acceptance_and_boundaries(space):
         axis=1,
     )
     ids = np.full(len(bits), 7)
-    places = np.arange(len(bits))
-    results = []
+    found, asked = [], []
     for sampler in (sparse, rows):
-        out = np.full(len(bits), -1)
-        good = sampler._round(ids, bits, out, places)
-        results.append((good, out[good]))
-    assert (results[0][0] == results[1][0]).all()
-    assert (results[0][1] == results[1][1]).all()
-    assert 0 < results[0][0].sum() < len(bits)
+        planned = Planned(bits)
+        found.append(sampler.sample(ids, planned))
+        asked.append(planned.asked)
+    assert (found[0] == found[1]).all()
+    assert asked == [["row/0", "row/1"]] * 2  # some bits were rejected
     # Each word's last number and the next word's first.
-    assert len(np.unique(results[0][1])) == space.n
+    assert len(np.unique(found[0])) == space.n
 
 
-def cumulative(rows, word):
-    rows._cumulative(np.array([word]))
-    return rows._rows[word]
+class Planned:
+    """Streams of given bits, and of zeros for whoever asks again."""
+
+    def __init__(self, bits):
+        self.first, self.asked = bits, []
+
+    def bits(self, label, width):
+        self.asked.append(label)
+        return self.first if len(self.asked) == 1 else np.zeros_like(self.first)
 
 
 @pytest.mark.parametrize("cap", [1, 2, 3, 4])
@@ -125,16 +130,14 @@ def test_geodesic_gives_the_words_of_whole_rows(large, monkeypatch, values):
     whole = RowSampler(large, mechanism.paths(large)).sample(ids, streams(6000))
     sampler = mechanism.prepare(large)
     assert (sampler.sample(ids, streams(6000)) == whole).all()
-    assert sampler._near._all is None
-    sampler.sample(ids, streams(6000))
-    sampler.sample(np.arange(N), streams(N))
-    assert sampler._near._all is not None
+    size = len(pickle.dumps(sampler))
+    sampler.sample(np.arange(N), streams(N))  # now all near words are listed
     assert (sampler.sample(ids, streams(6000)) == whole).all()
-    monkeypatch.setattr(sampler, "_step", 16)
-    assert (sampler.sample(ids, streams(6000)) == whole).all()
-    copy = pickle.loads(pickle.dumps(sampler))
-    assert copy._near._all is None
-    assert (copy.sample(ids, streams(6000)) == whole).all()
+    packed = pickle.dumps(sampler)
+    assert len(packed) == size  # and not in what travels
+    assert (pickle.loads(packed).sample(ids, streams(6000)) == whole).all()
+    monkeypatch.setattr(sparse_rows, "_WORDS", 16)
+    assert (mechanism.prepare(large).sample(ids, streams(6000)) == whole).all()
 
 
 def test_law(large):
@@ -144,10 +147,8 @@ def test_law(large):
     drawn = sampler.sample(np.full(30_000, 7), streams(30_000))
     law = sampler.probabilities(np.array([7]))[0]
     assert fits(np.bincount(drawn, minlength=N), law)
-    sampler._level_weights = sampler._level_weights.copy()
-    sampler._level_weights[1] //= np.uint64(2)
-    drawn = sampler.sample(np.full(30_000, 7), streams(30_000))
-    assert not fits(np.bincount(drawn, minlength=N), law)
+    other = Geodesic(8.0).prepare(large).sample(np.full(30_000, 7), streams(30_000))
+    assert not fits(np.bincount(other, minlength=N), law)
 
 
 @pytest.mark.parametrize("values", [{"cap": 0}, {"edges": "rank"}, {"cap": 12}])
@@ -158,9 +159,9 @@ def test_whole_rows_where_most_words_are_near(large, values):
 
 
 def test_large_vocabularies_are_listed_word_by_word(large, monkeypatch):
-    monkeypatch.setattr(geodesic, "_HELD", 10)
-    sampler = Geodesic(3.0).prepare(large)
+    one_by_one, listed = Geodesic(3.0).prepare(large), Geodesic(3.0).prepare(large)
     for _ in range(2):
-        sampler.sample(np.arange(N), streams(N))
-    assert sampler._near._all is None
-    assert sampler._step <= sparse_rows._WORDS
+        expected = listed.sample(np.arange(N), streams(N))
+        with monkeypatch.context() as patched:
+            patched.setattr(geodesic, "_HELD", 10)
+            assert (one_by_one.sample(np.arange(N), streams(N)) == expected).all()

@@ -20,9 +20,7 @@ from dpsan.mechanisms.sampling.keep_or_noise import (
     true_delta,
 )
 from dpsan.mechanisms.sampling.word_weights import frequency, resolve
-from dpsan.mechanisms.tldp_paper_g import TLDPPaperG
-from dpsan.mechanisms.tldp_paper_l import TLDPPaperL
-from dpsan.mechanisms.tldp_paper_l_weighted import TLDPPaperLWeighted
+from dpsan.mechanisms.tldp_paper import TLDPPaperG, TLDPPaperL, TLDPPaperLWeighted
 from dpsan.privacy import randomness
 from dpsan.privacy.grid import laplace_delta
 from dpsan.privacy.guarantee import Status

@@ -179,3 +179,24 @@ def test_epsilons_outside_the_domain_are_noted():
     assert "epsilon 3" in notes[0]
     with pytest.raises(UsageError):
         choice.defined(draft, SPACE, (3.0, 4.0))
+
+
+class Late:
+    """Shares that are flat from the start, as those of tgumbel-paper are, and rise far out."""
+
+    def __init__(self, *_):
+        pass
+
+    def words(self, _):
+        return None
+
+    def shares(self, _targets, mechanism, _ids):
+        return [float(np.interp(math.log10(mechanism.epsilon), [4, 6], [0.26, 0.97]))]
+
+
+def test_a_grid_leaves_the_flat_part(monkeypatch):
+    """All of it was where nothing changes yet: the search ended there."""
+    monkeypatch.setattr(choice, "Outputs", Late)
+    grid = choice.telling_epsilons(Draft(MECHANISMS["laplace"]), SPACE, 8)
+    assert 9e3 < grid[0] < 2e4
+    assert 6e5 < grid[-1] < 1e6

@@ -1,7 +1,9 @@
 """Exact certificates against brute force over every pair and output, ⊥ included."""
 
 import dataclasses
+import itertools
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -206,3 +208,63 @@ def test_exponential_golden_on_glove(glove):
     assert 0.79 <= found.epsilon_metric <= 0.85
     assert 15 < found.epsilon_ldp < 16 < space.diameter
     assert found.seconds < 120  # 9 s of processor time; machines may be busy
+
+
+def near_ties(n=6):
+    """Integer weights of words that lie 1e-9, 1e-6 ... 1 apart, and exact losses to 50 digits."""
+    places = np.array([0.0, 1e-9, 1e-6, 1e-3, 0.5, 1.0])[:n]
+    distances = np.abs(places[:, None] - places)
+    rows = [[int(2.0**62 * math.exp(-0.5 * each)) for each in row] for row in distances.tolist()]
+    law = np.array([[weight / sum(row) for weight in row] for row in rows])
+    with localcontext() as context:
+        context.prec = 50
+        exact = [
+            [
+                max(
+                    (Decimal(a) * sum(other) / (Decimal(b) * sum(row))).ln()
+                    for a, b in zip(row, other, strict=True)
+                )
+                for other in rows
+            ]
+            for row in rows
+        ]
+    return law, distances, exact
+
+
+def test_issue_16_a_matrix_is_rounded_outward():
+    """Near ties: the loss of two words 1e-9 apart is a few ulps, and counts all the same."""
+    law, distances, exact = near_ties()
+    found = matrix_certificate(law, Claim(0.9, metric="euclidean"), distances)
+    largest = max(map(max, exact))
+    assert largest <= Decimal(found.epsilon_ldp) <= largest + Decimal(found.slack)
+    assert found.slack < 1e-10
+    per_unit, slack = Decimal(found.epsilon_metric), Decimal(found.slack)
+    true = Decimal(0)
+    for i, j in itertools.permutations(range(len(law)), 2):
+        assert exact[i][j] <= per_unit * Decimal(distances[i, j]) + slack
+        if distances[i, j] > 1e-4:
+            true = max(true, exact[i][j] / Decimal(distances[i, j]))
+    assert float(per_unit) == pytest.approx(float(true), rel=1e-6)  # no rounding in the quotient
+    # The twin: without the allowance some pair is above its bound.
+    plain = pairwise_losses(law)
+    assert any(
+        Decimal(plain[i, j]) < exact[i][j] for i, j in itertools.permutations(range(len(law)), 2)
+    )
+
+
+@pytest.mark.parametrize("error", [2.0**-36, 1e-6])
+def test_issue_16_probabilities_within_their_error_have_no_larger_loss(error):
+    """Every cell moved to the end of its interval: the worst that rounding may have done."""
+    law, _, _ = near_ties()
+    found = matrix_certificate(law, Claim(0.1), error=error)
+    low, high = law * (1 - error), law * (1 + error)
+    worst = max(
+        float(np.log(high[i] / low[j]).max()) for i, j in itertools.permutations(range(len(law)), 2)
+    )
+    assert worst <= found.epsilon_ldp
+    deltas = [
+        np.maximum(high[i] - math.exp(0.1) * low[j], 0).sum()
+        for i, j in itertools.permutations(range(len(law)), 2)
+    ]
+    assert max(deltas) <= found.delta
+    assert found.delta == pytest.approx(hockey_stick(law, 0.1)[0], abs=8 * error)

@@ -53,3 +53,13 @@ def test_black_box():
 
     best = min((k - 2 * i) * epsilon for i in range(k // 2 + 1) if delta_of(i) <= slack)
     assert composed.epsilon <= best + 0.05
+
+
+@pytest.mark.parametrize("delta", [4e-60, 1e-12, 1e-6])
+@pytest.mark.parametrize("epsilon", [0.1, 8.0])
+def test_never_worse_than_the_sum(epsilon, delta):
+    """It said inf for a delta of 4e-60, beside a sum of 3."""
+    need_extra("accounting")
+    basic = compose_basic(guarantee(epsilon, delta), 30)
+    found = compose_optimal(guarantee(epsilon, delta), 30)
+    assert found is None or found.epsilon < basic.epsilon < math.inf

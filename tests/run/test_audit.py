@@ -21,12 +21,16 @@ HEADER = {
     "guarantee": dict,
     "expected_unchanged": float,
     "weak": (str, type(None)),
+    "linked": (str, type(None)),
     "embeddings": dict,
     "tokenizer": str,
     "unknown": str,
     "case": str,
     "keep_words": int,
+    "numbers": str,
+    "public": (dict, type(None)),
     "copies": int,
+    "consistent": (str, type(None)),
     "originals": bool,
     "seeded": bool,
     "private": bool,
@@ -72,6 +76,7 @@ def test_schema(dpsan, tmp_path):
     check_types(header, HEADER)
     assert header["private"] is True
     assert header["guarantee"]["status"] == "PROVED"
+    assert header["guarantee"]["arithmetic"] == "on integers"
     assert header["guarantee"]["epsilon_ldp"] <= 8
     for row in words:
         check_types(row, WORD)
@@ -83,7 +88,7 @@ def test_schema(dpsan, tmp_path):
     assert totals["output_sha256"] == hashlib.sha256(out).hexdigest()
     assert totals["words"] == len(words)
     assert totals["epsilon_sum"] == sum(row["epsilon"] or 0 for row in words)
-    for action in ("drawn", "unknown", "masked", "kept", "passed"):
+    for action in ("drawn", "unknown", "number", "masked", "kept", "passed"):
         assert totals[action] == sum(row["action"] == action for row in words)
 
 
@@ -101,7 +106,7 @@ def test_rows_match_the_output_words(dpsan, tmp_path):
             at = row["end"]
         gaps.append(line[at:])
     assert gaps == [
-        *["", " ", "'s ", ", ", " ", " ", ", ", " ", " ", ":", ".\r"],
+        *["", " ", "'s ", ", ", " ", " ", ", ", " ", " ", ".\r"],
         "",
         *["", " ", " ", "?"],
         "",

@@ -12,7 +12,7 @@ import pytest
 
 WORDS = "here 0 9\nthere 9 0\n"
 TEXT = "here there, HERE\n"
-REWRITE = ["rewrite", "-q", "-e", "1000", "-m", "laplace", "--force"]
+REWRITE = ["rewrite", "-q", "-e", "1000", "-m", "laplace", "--case", "vocabulary", "--force"]
 
 
 @pytest.fixture
@@ -45,10 +45,14 @@ WRITES = {
     ("rewrite", "output"): ["-o"],
     ("rewrite", "output_dir"): None,  # names of its own: below
     ("rewrite", "audit"): ["-a"],
+    ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
+    ("verify", "certificate"): ["--certificate"],
     ("report", "html"): ["--html"],
     ("evaluate", "html"): ["--html"],
     ("explain", "plot"): ["--plot"],
     ("study", "plot"): ["--plot"],
+    ("index", "export"): ["--export"],
+    ("train", "output"): ["-o"],
 }
 READS = {
     ("rewrite", "files"): [],
@@ -60,6 +64,7 @@ READS = {
     ("evaluate", "audit"): ["--audit"],
     ("evaluate", "public"): ["--public"],
     ("evaluate", "spans"): ["--spans"],
+    ("evaluate", "candidates"): ["--candidates"],
     ("evaluate", "test_original"): ["--labels", "x", "--test-sanitized", "in.txt"],
     ("evaluate", "test_sanitized"): ["--labels", "x", "--test-original", "in.txt"],
     ("evaluate", "embeddings"): ["-E"],
@@ -73,6 +78,10 @@ READS = {
     ("bench", "synthetic_words"): ["--synthetic", "9,2", "--synthetic-words"],
     ("bench", "text"): ["--text"],
     ("index", "files"): [],
+    ("train", "texts"): ["-o", "own.npz"],
+    ("train", "synonyms"): ["in.txt", "-o", "own.npz", "--synonyms"],
+    ("train", "antonyms"): ["in.txt", "-o", "own.npz", "--antonyms"],
+    ("train", "similarity"): ["in.txt", "-o", "own.npz", "--similarity"],
 }
 MORE = {
     "rewrite": ["-q", "-e", "1000", "-m", "laplace", "--force"],
@@ -80,11 +89,12 @@ MORE = {
     "evaluate": ["-q", "--force"],
     "explain": ["-q", "-e", "8", "-m", "laplace", "here", "--force"],
     "study": ["-q", "neighbours", "--force"],
-    "verify": ["-q", "-e", "8", "-m", "laplace"],
+    "verify": ["-q", "-e", "8", "-m", "laplace", "--force"],
     "calibrate": ["-q", "-m", "laplace", "--unchanged", "0.5"],
     "bench": ["-q", "-m", "laplace"],
     "mechanisms": [],
-    "index": ["-q"],
+    "index": ["-q", "--force"],
+    "train": ["-q", "--force"],
 }
 
 
@@ -330,3 +340,13 @@ def test_what_is_no_file_may_have_two_uses(folder, dpsan):
     done = dpsan(*REWRITE, "-E", "two.txt", "in.txt", "in.txt", cwd=folder)
     assert done.stdout.decode() == 2 * TEXT.lower()
     assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("given", ["-o", "-a", "--bad-records"])
+def test_a_dash_is_no_name_of_an_output(folder, dpsan, given):
+    """Elsewhere it stands for standard output; a file of that name would come as a surprise."""
+    (folder / "b.jsonl").write_text('{"t": "one"}\n')
+    done = dpsan("rewrite", "-e", "8", "-k", "t", "b.jsonl", given, "-", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"- names no file" in done.stderr
+    assert not (folder / "-").exists()

@@ -24,7 +24,7 @@ WORDS = ["the", "maria", "john", "paris", "don't", "well-known", "it", "not", "m
 def small(**options):
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 4)).astype(np.float32)
     embeddings = Embeddings(WORDS, vectors, "small", "small")
-    options.setdefault("parameters", {"k": 3, "outputs": "all"})
+    options.setdefault("parameters", {"mass": 0.3})
     return Sanitizer(epsilon=2.0, embeddings=embeddings, **options)
 
 
@@ -43,10 +43,10 @@ def test_structure_is_kept(text):
     for record in result.records:
         rebuilt += [text[at : record.start], record.output]
         at = record.end
-        assert record.output in WORDS
+        assert record.output.lower() in WORDS
         assert record.action in (Action.DRAWN, Action.UNKNOWN)
     rebuilt.append(text[at:])
-    assert write_gaps(rebuilt) == result.invisible
+    assert write_gaps(rebuilt)[1] == result.invisible
     assert "".join(rebuilt) == result.lines[0]
     assert len(out) > 0 or not INVISIBLE.sub("", text)
     gaps = [
@@ -78,7 +78,7 @@ def test_compounds(sanitizer):
     assert actions("don’t") == [("don’t", "drawn")]
     assert actions("mayn't") == [("mayn't", "unknown")]  # "n't" is not in the vocabulary
     assert actions("xq-John's") == [("xq", "unknown"), ("John", "drawn")]
-    assert actions("5.7") == [("5", "drawn"), ("7", "unknown")]
+    assert actions("5.7") == [("5.7", "unknown")]
     assert actions("cafe\u0301") == [("cafe\u0301", "drawn")]
 
 
@@ -164,7 +164,7 @@ def test_case_of_the_input():
     out = small(case="input").rewrite(["THE Maria john"])[0].split()
     assert out[0] == out[0].upper()
     assert out[1][0] == out[1][0].upper()
-    lower = small().rewrite(["THE Maria"])[0]
+    lower = small(case="vocabulary").rewrite(["THE Maria"])[0]
     assert lower == lower.lower()
 
 
@@ -182,9 +182,9 @@ def test_a_thousand_copies_are_independent(sanitizer):
 
 def test_words_of_one_line_are_independent(sanitizer):
     """One seed for all words would give every copy of a word the same output."""
-    out = sanitizer.rewrite(["maria " * 1000])[0].split()
+    out = sanitizer.rewrite(["maria " * 1000])[0].lower().split()
     counts = collections.Counter(out)
-    assert len(counts) == len(WORDS)
+    assert len(counts) > len(WORDS) / 2  # a word may be no output at all
     assert max(counts.values()) < 500
 
 
@@ -287,7 +287,7 @@ def test_issue_13_repr_is_short_and_tells_no_secret():
     sanitizer = small(keep=["Maria"], seed="open sesame")
     told = repr(sanitizer)
     assert len(told) < 200
-    assert "knn-response" in told
+    assert "optimal-response" in told
     assert "epsilon=2" in told
     assert not re.search("(?i)maria|sesame", told + repr(sanitizer.spec))
     assert repr(sanitizer.embeddings) == "<11 words of 4 dimensions from 'small'>"

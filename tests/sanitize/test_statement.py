@@ -7,22 +7,23 @@ import pytest
 from support import ROOT, make_embeddings
 
 from dpsan.mechanisms import MECHANISMS
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement, weakness
 
 
 def pure(epsilon, **more):
-    return Guarantee(Status.PROVED, epsilon, **more)
+    return Guarantee(Status.PROVED, epsilon, arithmetic=Arithmetic.INTEGERS, **more)
 
 
 def totals(guarantee, drawn=(3,), **counts):
     out = Accountant(guarantee, 2.0)
     counts = {action: counts.get(str(action), 0) for action in Action}
     counts[Action.DRAWN] += sum(drawn) - counts[Action.UNKNOWN]
-    out.add(Sanitized([], list(drawn), counts))
+    out.add([Sanitized([], list(drawn), counts)])
     run = Accountant(guarantee, 2.0)
     run.merge(out)
     return run
@@ -31,9 +32,25 @@ def totals(guarantee, drawn=(3,), **counts):
 def test_one_line_by_default():
     (line,) = Statement(totals(pure(2), (12, 3), unknown=2), "krr", 0.14).lines()
     assert line == (
-        "15 words drawn (2 unknown) by krr, PROVED: LDP epsilon 2 per word, 30 for the whole text; "
-        "14 % are expected to stay the same (not protected: these counts, and what -v lists)"
+        "15 words drawn (2 unknown) by krr, PROVED on integers: LDP epsilon 2 per word, "
+        "30 for the whole text; 14 % are expected to stay the same (not protected: these counts, "
+        "and what -v lists)"
     )
+
+
+@pytest.mark.parametrize("unit", Unit)
+def test_one_draw_for_each_distinct_word(unit):
+    run = totals(pure(2), (2, 2), unknown=1)
+    run.counts[Action.DRAWN] += 6
+    first, second, *more = Statement(run, "krr", 0.14, consistent=unit).lines(verbose=True)
+    assert first.startswith(
+        "4 draws for 10 words (1 unknown) by krr, PROVED on integers: LDP epsilon 2 per "
+        "distinct word, 8 for"
+    )
+    assert second.endswith("which words are equal (and so how often each occurs) is not protected")
+    assert ("the run" in second) == (unit is Unit.RUN)
+    assert "not protected: which words are equal" in more[-1]
+    assert "per distinct word: LDP epsilon 2" in more
 
 
 def test_nothing_drawn_nothing_said():

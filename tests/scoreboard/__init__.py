@@ -6,6 +6,7 @@ from typing import Final
 
 from scoreboard import (
     closed,
+    cost,
     damage,
     deaths,
     faults,
@@ -42,6 +43,7 @@ ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
     "moving": moving.moving_files,
     "suites": suites.public_suites,
     "verify": guarantees.audited_pairs,
+    "cost": cost.cost,
 }
 
 MUTANTS: Final[list[Mutant]] = [
@@ -61,4 +63,5 @@ MUTANTS: Final[list[Mutant]] = [
     *streams.MUTANTS,
     *seeds.MUTANTS,
     *secret_words.MUTANTS,
+    *cost.MUTANTS,
 ]

@@ -10,7 +10,7 @@ from typing import Final
 
 from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
 
-_RUN: Final = "rewrite -e 1000 -m laplace -E two.txt"
+_RUN: Final = "rewrite -e 1000 -m laplace -E two.txt --case vocabulary"
 _BODY: Final = b"here there, here\n" * 50
 _COMMANDS: Final = {
     # What it is: (command, whether it reads stdin, whether it writes stdout, status otherwise)

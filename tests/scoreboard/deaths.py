@@ -59,7 +59,7 @@ def _feed(child: subprocess.Popen[bytes]) -> None:
 def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[str]:
     child = subprocess.Popen(
         # So large an epsilon changes no word: every line of the output is known.
-        [*DPSAN, *"rewrite -q -e 100000 -m laplace -E e.txt -j2".split()],
+        [*DPSAN, *"rewrite -q -e 100000 -m laplace -E e.txt -j2 --case vocabulary".split()],
         cwd=folder,
         env=env,
         stdin=subprocess.PIPE,

@@ -115,7 +115,7 @@ def _open(path: Path) -> bool:
 
 
 def _entries(own: Path, row: Row | None = None) -> dict[str, bytes]:
-    """Every array and list of every entry that a load would hand out."""
+    """Every array of every entry that a load would hand out."""
     from dpsan.embeddings.cache.store import Store
 
     out: dict[str, bytes] = {}
@@ -127,8 +127,6 @@ def _entries(own: Path, row: Row | None = None) -> dict[str, bytes]:
         if entry is not None:
             for name, array in entry.arrays.items():
                 out[f"{info.name} {name}"] = np.asarray(array).tobytes()
-            for name, strings in entry.strings.items():
-                out[f"{info.name} {name}"] = "\n".join(strings).encode()
     return out
 
 

@@ -254,10 +254,10 @@ MUTANTS: Final = [
     Mutant("records", name, *change)
     for name, change in {
         "the last line without newline is dropped": (
-            "formats/text.py", 'yield line + 1, b"".join(parts), b""', "pass",
+            "formats/text.py", 'yield line + 1, _taken(held), b""', "pass",
         ),
         "what a read ends in the middle of is lost": (
-            "formats/text.py", "parts.append(pieces[-1])", "parts.append(pieces[-1][:0])",
+            "formats/text.py", "held.write(pieces[-1])", "held.write(pieces[-1][:0])",
         ),
         "CRLF becomes LF": (
             "formats/text.py",
@@ -266,8 +266,8 @@ MUTANTS: Final = [
         ),
         "a form feed ends a line": (
             "formats/text.py",
-            "pieces = data.split(separator)",
-            'pieces = data.replace(b"\\x0c", separator).split(separator)',
+            "= data.split(separator)",
+            '= data.replace(b"\\x0c", separator).split(separator)',
         ),
         "the byte order mark is lost": ("formats/text.py", "return self.mark", 'return b""'),
         "the last UTF-16 line is dropped": (
@@ -300,11 +300,13 @@ MUTANTS: Final = [
             "cells = [_value(each) for each in self.row.cells]",
         ),
         "the style of a JSON string is lost": (
-            "formats/jsonl.py", "encode_basestring_ascii if like.isascii() else encode_basestring",
+            "formats/json_strings.py",
+            "encode_basestring_ascii if self.ascii else encode_basestring",
             "encode_basestring",
         ),
         "escaped slashes of JSON are lost": (
-            "formats/jsonl.py", r'''.replace(b"/", rb"\/") if rb"\/" in like else out''', "",
+            "formats/json_strings.py",
+            r'''out.replace(b"/", rb"\/") if self.slashes else out''', "out",
         ),
         "a null string becomes empty": (
             "formats/parquet.py", "next(texts) if valid else None for",

@@ -80,6 +80,7 @@ def _at_random(row: Row, size: Size, folder: Path) -> None:
         (folder / f"in{number}.txt").write_bytes(_LINE * _LINES)
     names = [f"in{number}.txt" for number in range(4)]
     command = [*DPSAN, *"rewrite -q -e 1000 -m laplace -E two.txt -a audit -O out".split(), *names]
+    command += ["--case", "vocabulary"]
     generator = random.Random(5)
     after = {}
     for jobs in ("1", "2"):

@@ -195,20 +195,20 @@ MUTANTS: Final = [
     Mutant("suites", name, *change)
     for name, change in {
         "JSON numbers may begin with 0": (
-            "formats/jsonl.py", "(?:0|[1-9][0-9]*+)", "(?:[0-9]++)",
+            "formats/json_scan.py", "(?:0|[1-9][0-9]*+)", "(?:[0-9]++)",
         ),
         "control characters in JSON strings": (
-            "formats/jsonl.py", r'''_STRING: Final = rb'"[^"\\\x00-\x1f]*+''',
+            "formats/json_scan.py", r'''_STRING: Final = rb'"[^"\\\x00-\x1f]*+''',
             r'''_STRING: Final = rb'"[^"\\]*+''',
         ),
         "text behind a JSON record": (
-            "formats/jsonl.py", "if _END.match(raw, at) is None:", "if False:",
+            "formats/json_scan.py", "if _END.match(raw, at) is None:", "if False:",
         ),
         "brackets of JSON that do not match": (
-            "formats/jsonl.py", "if after[1] != _CLOSING[open_[-1]]:", "if False:",
+            "formats/json_scan.py", "if after[1] != _CLOSING[open_[-1]]:", "if False:",
         ),
         "escapes of JSON are not decoded": (
-            "formats/jsonl.py", 'if "\\\\" not in text:', "if True:",
+            "formats/json_strings.py", 'if "\\\\" not in text:', "if True:",
         ),
         "rows of any length": ("formats/csv.py", "if len(row.cells) != width:", "if False:"),
         "an open quote at the end": ("formats/csv.py", "        if self._open:\n            raise",

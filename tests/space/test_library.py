@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.embeddings import load
+from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.cache.faiss_file import INDEX
 from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.files import Later
 from dpsan.errors import EmbeddingError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -53,42 +55,45 @@ def test_a_file_that_changes_while_it_is_opened(tmp_path, monkeypatch):
     """What was loaded is not stored under the digest of what was hashed."""
     path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
     path.write_text("a 1 2\nb 2 1\n")
-    opening = library.Opening(path, None, store)
-    opening._hashing.result()
+    digest = file_digest(path)
     path.write_text("a 1 2\nb 2 3\n")
+    monkeypatch.setattr(library, "file_digest", lambda path, vocab_size: digest)
     with pytest.raises(EmbeddingError, match=r"v\.txt: changed while it was read"):
-        opening()
+        library.open_space(path, None, store)
     assert store.entries() == []
 
 
-def test_words_and_vectors_are_read_when_they_are_used(opened):
+def test_words_and_vectors_are_read_when_they_are_used(opened, monkeypatch):
     """And then once, and by threads where that is asked for."""
+    read = reads(monkeypatch)
     embeddings, space = library.open_space(opened[0], None, opened[1])
     assert (embeddings.n, embeddings.d, space.n, space.d) == (300, 7, 300, 7)
-    assert embeddings._parts._begun == {}
+    assert "words" not in read
+    assert INDEX not in read
     embeddings.begin(vectors=False)
-    assert list(embeddings._parts._begun) == ["words"]
+    embeddings.begin(vectors=False)
     assert embeddings.key_to_index == {f"w{i}": i for i in range(300)}
     assert embeddings.index_to_key == list(embeddings.key_to_index)
+    assert (read.count("words"), read.count(INDEX)) == (1, 0)
     assert space.vectors is embeddings.vectors is space.index.vectors
+    assert (read.count("words"), read.count(INDEX)) == (1, 1)
     assert not space.vectors.flags.writeable
     again = pickle.loads(pickle.dumps(embeddings))
     assert (again.index_to_key, again.digest) == (embeddings.index_to_key, embeddings.digest)
     assert again.vectors.tobytes() == embeddings.vectors.tobytes()
 
 
-@pytest.mark.parametrize("part", ["words", "vectors"])
+@pytest.mark.parametrize("part", ["words", INDEX])
 def test_a_part_found_damaged_late_is_built_again(opened, part):
     """The file's small things were good when it was opened."""
     told = []
     store = Store(opened[1].root, told.append)
     embeddings, space = library.open_space(opened[0], None, store)
-    (entry,) = (opened[1].root / "v1").glob("index-*/")
-    largest = {"words": 1, "vectors": 0}[part]
-    sizes = sorted(entry.glob("*.raw"), key=lambda file: -file.stat().st_size)
-    data = bytearray(sizes[largest].read_bytes())
+    (entry,) = (opened[1].root / "v2").glob("index-*/")
+    file = entry / {"words": "1.raw", INDEX: INDEX}[part]
+    data = bytearray(file.read_bytes())
     data[-1] ^= 1
-    sizes[largest].write_bytes(data)
+    file.write_bytes(data)
     if part == "words":
         assert embeddings.index_to_key[299] == "w299"
     else:
@@ -100,31 +105,44 @@ def test_a_part_found_damaged_late_is_built_again(opened, part):
 def test_a_forked_child_reads_for_itself():
     """Threads do not survive a fork: whoever waits for one would get nothing."""
     free = threading.Event()
-    later = library._Later(lambda: free.wait() and 5)
+    later = Later(lambda: free.wait() and 5)
     child = os.fork()
     if child == 0:  # here is no such thread
         free.set()
         os._exit(0 if later.result() == 5 else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert later._thread.is_alive()
     free.set()
     assert later.result() == 5
 
 
-def test_which_mechanisms_read_vectors(opened):
+def reads(monkeypatch):
+    """The names of what is read from the cache, as it is read."""
+    names, load = [], Store.load
+
+    def counted(self, kind, key, only=None):
+        names.extend(only or ())
+        return load(self, kind, key, only)
+
+    monkeypatch.setattr(Store, "load", counted)
+    return names
+
+
+def test_which_mechanisms_read_vectors(opened, monkeypatch):
     """``reads_vectors`` is what draws do when all tables are in the cache."""
     path, store = opened
+    read = reads(monkeypatch)
     for name, kind in MECHANISMS.items():
         needed = {each: a.example for each, a in kind.parameters().items() if a.required}
         epsilon = {"tgumbel-paper": 99.0, "gaussian-classical": 1.0}.get(name, 4.0)
         for _ in range(2):  # the first fills the cache
+            read.clear()
             sanitizer = Sanitizer(
                 name, epsilon=epsilon, embeddings=path, parameters=needed,
                 allow_unproved=True, cache=store,
             )  # fmt: skip
-            sanitizer.embeddings.begin = lambda **_: None
+            monkeypatch.setattr(type(sanitizer.embeddings), "begin", lambda _, **__: None)
             sanitizer.rewrite(["w1 w2 w200 unknown"] * 4)
-        assert ("vectors" in sanitizer.embeddings._parts._begun) == kind.reads_vectors, name
+        assert (INDEX in read) == kind.reads_vectors, name
 
 
 def test_what_is_stored_is_what_is_computed(tmp_path, monkeypatch):
@@ -177,18 +195,25 @@ def test_tables_of_embeddings_in_memory_are_of_their_vectors(tmp_path):
 
 def test_an_error_is_told_once_and_tried_again():
     """Kept, it would hold the frames of its callers, and their texts."""
-    fails = [MemoryError(), MemoryError()]
+
+    class FullError(MemoryError):
+        """One that a weak reference can be made to."""
+
+    held = []
 
     def read():
-        if fails:
-            raise fails.pop()
+        if len(held) < 2:
+            error = FullError()
+            held.append(weakref.ref(error))
+            raise error
         return 5
 
-    later = library._Later(read)
+    later = Later(read)
     for _ in range(2):
-        with pytest.raises(MemoryError):
+        with pytest.raises(FullError):
             later.result()
-        assert later._error is None
+        gc.collect()
+        assert held[-1]() is None
     assert later.result() == 5
     assert later.result() == 5
 

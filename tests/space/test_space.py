@@ -126,42 +126,25 @@ def test_rank(space):
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 1e3, 1e6])
-def test_nearest_and_ranked_agree_with_search(scale):
+def test_nearest_agrees_with_search(scale):
     generator = np.random.default_rng(5)
     vectors = np.concatenate([generator.normal(size=(300, 8))] * 2).astype(np.float32)
     vectors[450:] += np.float32(1e-7)  # duplicates and near duplicates: float32 cannot decide
     index = FlatIndex(vectors)
     points = generator.normal(size=(400, 8)) * scale
     assert (index.nearest(points) == index.search(points, 1)[0][:, 0]).all()
-    asked = np.arange(400).repeat(3)
-    ranks = np.tile([1, 4, 9], 400)
-    exact = index.search(points, 10)[0]
-    rows = index.ranked(points, 10, asked, ranks)
-    assert (rows[asked, ranks] == exact[asked, ranks]).all()
-    assert ((rows == exact) | (rows == -1)).all()
 
 
-def test_ranked_is_sure_where_rows_are_apart_and_only_there():
-    vectors = np.array([[0.0], [1.0], [3.0], [3.0], [7.0]], dtype=np.float32)
-    index, points, none = FlatIndex(vectors), np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
-    assert index.ranked(points, 5, none, none).tolist() == [[0, 1, -1, -1, 4]]
-    assert index.ranked(points, 3, none, none).tolist() == [[0, 1, -1]]
-    settled = index.ranked(points, 5, np.array([0, 0]), np.array([1, 2]))
-    assert settled.tolist() == [[0, 1, 2, 3, 4]]
-
-
-def test_ranked_puts_the_word_itself_first():
-    """Equal vectors: the order of neighbors, for every k and whichever rank is asked for."""
+def test_neighbors_put_the_word_itself_first():
+    """Among equal vectors, for every k."""
     vectors = np.repeat(np.random.default_rng(3).normal(size=(10, 2)), 3, axis=0)[::-1]
     words = [str(row) for row in range(len(vectors))]
     space = MetricSpace(Embeddings(words, vectors.astype(np.float32), "", "made-up"))
-    ids = np.arange(space.n)
+    rows = ((vectors[:, None] - vectors) ** 2).sum(axis=2)
+    np.fill_diagonal(rows, -1.0)
+    order = np.argsort(rows, axis=1, kind="stable")
     for k in (1, 2, 3, 7, space.n):
-        expected = space.neighbors(ids, k)
-        for rank in range(k):
-            rows = space.ranked(ids, k, ids, np.full(space.n, rank))
-            assert (rows[:, rank] == expected[:, rank]).all()
-            assert ((rows == expected) | (rows == -1)).all()
+        assert (space.neighbors(np.arange(space.n), k) == order[:, :k]).all()
 
 
 def test_vectors_are_held_where_they_are():

@@ -56,7 +56,7 @@ def test_lossless_on_nasty_lines(name, line):
 
 @given(line=st.text(alphabet=string.printable))
 def test_both_engines_agree_on_ascii(line):
-    assert _ASCII.split(line) == _UNICODE.split(line)
+    assert _ASCII.split(line) == regex.split(_UNICODE, line, flags=regex.V1)
 
 
 @given(line=st.text())
@@ -95,14 +95,13 @@ def test_words_keep_apostrophes_hyphens_and_marks():
 
 def test_numbers_dates_and_addresses():
     assert words("$1,000.50 at 10:30 on 2023-03-05") == [
-        "1,000.50",
+        "$1,000.50",
         "at",
-        "10",
-        "30",
+        "10:30",
         "on",
         "2023-03-05",
     ]
-    assert words("maria.gonzalez@example.com") == ["maria", "gonzalez", "example", "com"]
+    assert words("maria.gonzalez@example.com") == ["maria.gonzalez@example.com"]
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -111,7 +110,8 @@ def test_what_is_written_between_words(name, line):
     """Nothing invisible, no two words glued together, and nothing else changes."""
     pieces = TOKENIZERS[name].split(line)
     written = pieces.copy()
-    dropped = write_gaps(written)
+    gaps, dropped = write_gaps(written)
+    assert gaps.replace("s", "S") == INVISIBLE.sub("", "".join(pieces[::2])).replace("s", "S")
     assert written[1::2] == pieces[1::2]
     assert dropped == sum(len(INVISIBLE.findall(gap)) for gap in pieces[::2])
     assert not INVISIBLE.search("".join(written[::2]))
@@ -191,6 +191,10 @@ def test_subwords():
     assert subwords("Maria's") == ["", "Maria", "'s"]
     assert subwords("long-awaited") == ["", "long", "-", "awaited", ""]
     assert subwords("mayn't") == ["", "may", "", "n't", ""]
-    assert subwords("192.168.1.1") == ["", "192", ".", "168", ".", "1", ".", "1", ""]
+    assert subwords("192.168.1.1") is None
+    assert subwords("5bn") == ["", "5", "", "bn", ""]
+    assert subwords("00am") == ["", "00", "", "am", ""]
+    assert subwords("AB12") is None
+    assert subwords("1a2b") is None
     assert subwords("hello,") == ["", "hello", ","]
     assert subwords("plain") is None

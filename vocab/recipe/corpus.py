@@ -22,9 +22,18 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
+from dpsan.embeddings.training.compounds import LookupSpelling, in_pieces
+from dpsan.text.tokens import TOKENIZERS
 
-__all__ = ["SOURCES", "Counts", "Source", "count_source", "in_pieces", "write_training_text"]
+__all__ = [
+    "SOURCES",
+    "Counts",
+    "Source",
+    "batches_of",
+    "count_source",
+    "in_pieces",
+    "write_training_text",
+]
 
 _BATCH_CHARACTERS: Final = 400_000
 # gensim cuts a sentence at 10,000 words; paragraphs are far shorter, this is a fuse.
@@ -90,8 +99,9 @@ def _lines(path: Path) -> Iterator[str]:
             yield line.strip()
 
 
-def _batches(lines: Iterable[str], documents: int) -> Iterator[list[list[str]]]:
-    """Documents as lists of lines, in batches for one task; at most `documents` of them."""
+def batches_of(source: Source, corpus: Path, documents: int = 0) -> Iterator[list[list[str]]]:
+    """Documents as lists of lines, in batches for one task; 0 of them stands for all."""
+    lines = _lines(corpus / source.path)
     batch: list[list[str]] = []
     document: list[str] = []
     size = seen = 0
@@ -112,15 +122,7 @@ def _batches(lines: Iterable[str], documents: int) -> Iterator[list[list[str]]]:
         yield batch
 
 
-_spelling: dict[str, str] = {}  # one per worker process; the corpus repeats few spellings often
-
-
-def _lookup_spelling(token: str) -> str:
-    spelling = _spelling.get(token)
-    if spelling is None:
-        *_, spelling = lookup_keys(token)
-        _spelling[token] = spelling
-    return spelling
+_lookup_spelling = LookupSpelling()  # one per worker process
 
 
 def _tokenise(batch: list[list[str]]) -> tuple[str, Counts]:
@@ -130,7 +132,7 @@ def _tokenise(batch: list[list[str]]) -> tuple[str, Counts]:
     for document in batch:
         seen: set[str] = set()
         for line in document:
-            words = [_lookup_spelling(token) for token in split(line)[1::2]]
+            words = [_lookup_spelling[token] for token in split(line)[1::2]]
             if words:
                 counts.tokens.update(words)
                 seen.update(words)
@@ -145,7 +147,7 @@ def count_source(
 ) -> Counts:
     """Pass 1: write a source's tokens (line by line, blank between documents) and count them."""
     counts = Counts()
-    batches = _batches(_lines(corpus / source.path), documents)
+    batches = batches_of(source, corpus, documents)
     with tokens.open("w", encoding="utf-8") as out, multiprocessing.Pool(processes) as pool:
         for text, part in pool.imap(_tokenise, batches, chunksize=1):
             out.write(text)
@@ -153,17 +155,6 @@ def count_source(
             counts.documents.update(part.documents)
             counts.total_documents += part.total_documents
     return counts
-
-
-def in_pieces(token: str, kept: frozenset[str]) -> list[str]:
-    """The words a token trains as: itself if kept or indivisible, else its pieces, likewise."""
-    if token in kept:
-        return [token]
-    pieces = subwords(token)
-    if pieces is None:
-        return [token]
-    words = (piece for piece in pieces[1::2] if piece)
-    return [word for piece in words for word in in_pieces(piece, kept)]
 
 
 def _rewrite(text: str, pieces: dict[str, str]) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """The files of a vocabulary: words.tsv, vectors.npy, manifest.json.
 
+A row of words.tsv is a word, its count and its usual spelling, empty where that is the word itself.
+
 Knows the format only.  No pickle; the manifest carries a SHA-256 of each file.
 """
 
@@ -16,42 +18,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["distinct_half_precision", "read_package", "write_package"]
+from dpsan.embeddings.training.half_precision import distinct_half_precision
+
+__all__ = ["distinct_half_precision", "read_package", "write_package", "write_spellings"]
 
 _FORMAT: Final = 1
-
-
-def distinct_half_precision(
-    vectors: NDArray[np.float32], rng: np.random.Generator
-) -> NDArray[np.float16]:
-    """Rows rounded to float16; rows that coincide are moved apart by the smallest steps.
-
-    Mechanisms on distances need words at positive distance from each other.
-    """
-    out = vectors.astype("<f2")
-    while True:
-        _, first = np.unique(out, axis=0, return_index=True)
-        again = np.setdiff1d(np.arange(len(out)), first)
-        if not len(again):
-            break
-        noise = rng.normal(0.0, 1e-3, (len(again), vectors.shape[1]))
-        out[again] = (vectors[again] + noise).astype("<f2")
-    if not np.isfinite(out).all() or not out.any(axis=1).all():
-        raise ValueError("a vector is zero or not finite")
-    return out
 
 
 def write_package(
     folder: Path,
     words: Sequence[str],
     counts: Sequence[int],
+    spellings: Sequence[str],
     vectors: NDArray[np.float16],
     about: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Write the three files; `about` adds settings, seed and sources.  Returns the manifest."""
     folder.mkdir(parents=True, exist_ok=True)
-    table = "".join(f"{word}\t{count}\n" for word, count in zip(words, counts, strict=True))
-    (folder / "words.tsv").write_bytes(table.encode("utf-8"))
+    _write_words(folder, words, counts, spellings)
     np.save(folder / "vectors.npy", np.ascontiguousarray(vectors, dtype="<f2"), allow_pickle=False)
     manifest = {
         "format": _FORMAT,
@@ -69,9 +53,33 @@ def write_package(
         },
         "licence": "CC BY-SA 4.0",
     }
+    _write_manifest(folder, manifest)
+    return manifest
+
+
+def write_spellings(folder: Path, spellings: Sequence[str]) -> None:
+    """Give the words of a vocabulary their usual spellings; all else stays as it is."""
+    words, counts, _ = read_package(folder)
+    _write_words(folder, words, counts, spellings)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    digest = hashlib.sha256((folder / "words.tsv").read_bytes()).hexdigest()
+    manifest["sha256"]["words.tsv"] = digest
+    _write_manifest(folder, manifest)
+
+
+def _write_words(
+    folder: Path, words: Sequence[str], counts: Sequence[int], spellings: Sequence[str]
+) -> None:
+    rows = (
+        f"{word}\t{count}\t{'' if spelling == word else spelling}\n"
+        for word, count, spelling in zip(words, counts, spellings, strict=True)
+    )
+    (folder / "words.tsv").write_bytes("".join(rows).encode("utf-8"))
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     (folder / "manifest.json").write_text(text, encoding="utf-8")
-    return manifest
 
 
 def read_package(folder: Path) -> tuple[list[str], list[int], NDArray[np.float32]]:
@@ -84,4 +92,4 @@ def read_package(folder: Path) -> tuple[list[str], list[int], NDArray[np.float32
         line.split("\t") for line in (folder / "words.tsv").read_text(encoding="utf-8").splitlines()
     ]
     vectors = np.load(folder / "vectors.npy", allow_pickle=False).astype(np.float32)
-    return [word for word, _ in rows], [int(count) for _, count in rows], vectors
+    return [row[0] for row in rows], [int(row[1]) for row in rows], vectors

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.training.judging import judged_similarity, nearest
 from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
 
 __all__ = [
@@ -34,43 +35,19 @@ SIMILARITY: Final = {
     "SimLex-999": "EN-SIMLEX-999.txt",
     "Rare Words": "EN-RW-STANFORD.txt",
 }
-_CHUNK: Final = 1_000
 _UNKNOWN: Final = -1
 
 Vectors = NDArray[np.float32]
-
-
-def nearest(vectors: Vectors, k: int) -> NDArray[np.int64]:
-    """The k nearest words of every word by Euclidean distance, itself left out, nearest first."""
-    lengths = np.einsum("ij,ij->i", vectors, vectors)
-    out = np.empty((len(vectors), k), dtype=np.int64)
-    for start in range(0, len(vectors), _CHUNK):
-        # |v|² - 2uv orders like the distance |u - v|
-        rows = lengths - 2 * (vectors[start : start + _CHUNK] @ vectors.T)
-        rows[np.arange(len(rows)), np.arange(start, start + len(rows))] = np.inf
-        part = np.argpartition(rows, k, axis=1)[:, :k]
-        order = np.argsort(np.take_along_axis(rows, part, axis=1), axis=1)
-        out[start : start + _CHUNK] = np.take_along_axis(part, order, axis=1)
-    return out
 
 
 def similarity(
     ids: Mapping[str, int], vectors: Vectors, folder: Path
 ) -> dict[str, dict[str, float]]:
     """Spearman correlation and share of known pairs, for each similarity set."""
-    from scipy.stats import spearmanr
-
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     out = {}
     for name, file in SIMILARITY.items():
-        rows = [line.lower().split() for line in (folder / file).read_text().splitlines()]
-        known = [(ids[a], ids[b], float(s)) for a, b, s in rows if a in ids and b in ids]
-        first, second, scores = (np.array(column) for column in zip(*known, strict=True))
-        cosines = np.einsum("ij,ij->i", unit[first], unit[second])
-        out[name] = {
-            "spearman": round(float(spearmanr(cosines, scores).statistic), 4),
-            "coverage": round(len(known) / len(rows), 4),
-        }
+        spearman, coverage, _ = judged_similarity(ids, vectors, folder / file)
+        out[name] = {"spearman": round(spearman, 4), "coverage": round(coverage, 4)}
     return out
 
 

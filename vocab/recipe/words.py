@@ -12,9 +12,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from recipe.corpus import Counts, Source, in_pieces
+from dpsan.embeddings.training.compounds import in_pieces, pieces_of_compounds
+from dpsan.embeddings.training.word_choice import handicap, most_used
+from recipe.corpus import Counts, Source
 
-__all__ = ["choose_words", "mixed_counts", "must_have", "pieces_of_compounds", "usage"]
+__all__ = [
+    "choose_words",
+    "mixed_counts",
+    "must_have",
+    "occurrences",
+    "pieces_of_compounds",
+    "read_list",
+    "usage",
+]
 
 
 def _set(words: str) -> frozenset[str]:
@@ -48,7 +58,7 @@ _SHORT: Final = _set(
     "pa so to uh um up us we ya ye yo tv uk us eu un pc cd dj iq id ip ai os dc la ny nj tx fl va "
     "ca pm bc ce dr mr ms mt st jr sr ft lb oz kg mg km cm mm mb gb hz ed co vs er et al de le el "
     "du da di en un des ii iv vi ix xi xv xx xl th nd rd st ll ve re pr hr hq gp mp bp hp gm bo "
-    "jo al li wu xu yu ng lu ma jo cv ph ac rv wi ex op ol ps im ur"
+    "jo al li wu bn tn xu yu ng lu ma jo cv ph ac rv wi ex op ol ps im ur"
 )
 _ROMAN: Final = _set("ii iii xx xxx ll")
 _NUMBER_WORDS: Final = (  # and the clitics that Penn Treebank tokens end in
@@ -66,11 +76,18 @@ def _ordinal(number: int) -> str:
     return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def must_have(kinds: Path) -> list[str]:
-    """Words that personal data is made of: names, places, dates, numbers.
+def read_list(path: Path) -> list[str]:
+    """The words of a hand-written list; a line that begins with # is a remark."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [word for line in lines if not line.startswith("#") for word in line.split()]
+
+
+def must_have(lists: Iterable[Path]) -> list[str]:
+    """Numbers, and the words of hand-written lists: names, places, dates, everyday words.
 
     They belong in even where other words are more frequent: a name that the vocabulary lacks is
-    replaced by a word of any kind, one that it has by another name.
+    replaced by a word of any kind, one that it has by another name; and encyclopedias hardly use
+    the words in which people say what they think.
     """
     words = _NUMBER_WORDS.split()
     words += [str(number) for number in range(101)]
@@ -79,8 +96,8 @@ def must_have(kinds: Path) -> list[str]:
     words += [f"{number},000" for number in (*range(1, 21), *range(20, 101, 10), 200, 500)]
     words += [str(year) for year in range(1900, 2031)]
     words += [_ordinal(number) for number in range(1, 32)]
-    for listed in sorted(kinds.glob("*.txt")):
-        words += listed.read_text(encoding="utf-8").split()
+    for listed in sorted(lists):
+        words += read_list(listed)
     return list(dict.fromkeys(words))
 
 
@@ -92,17 +109,6 @@ def _admissible(word: str) -> bool:
     if _WORD.fullmatch(word):  # no "aaa" nor "zz", but "ii"
         return len(word) == 1 or len(set(word)) > 1 or word in _ROMAN
     return any(rule.fullmatch(word) for rule in (_INTEGER, _SEPARATED, _WITH_DIGITS))
-
-
-def _handicap(word: str) -> float:
-    """By how much a word must be more used than a plain word to be preferred to it.
-
-    A compound that is left out is still read by its parts; 317 says little that 300 does not.
-    """
-    if word.isdigit():
-        plain = len(word) < 3 or word.endswith("00") or 1700 <= int(word) <= 2030
-        return 1.0 if plain else 2.0
-    return 2.0 if "-" in word else 1.0
 
 
 def usage(counts: Mapping[str, Counts], sources: Iterable[Source]) -> dict[str, float]:
@@ -119,52 +125,38 @@ def usage(counts: Mapping[str, Counts], sources: Iterable[Source]) -> dict[str, 
     return mixed
 
 
-def pieces_of_compounds(tokens: Iterable[str], kept: frozenset[str]) -> dict[str, str]:
-    """The splits to make in the training text: token -> its pieces, separated by spaces."""
-    pieces: dict[str, str] = {}
-    for token in tokens:
-        words = in_pieces(token, kept)
-        if words != [token]:
-            pieces[token] = " ".join(words)
-    return pieces
-
-
 def choose_words(
     counts: Mapping[str, Counts],
     sources: Iterable[Source],
     size: int,
     least: int,
-    kinds: Path,
+    lists: Iterable[Path],
     least_must_have: int = 15,
 ) -> frozenset[str]:
-    """The `size` most widely used admissible words with `least` occurrences, and the must-haves.
-
-    Whether a compound is a word of its own, and how often its parts occur, depend on each other;
-    one round settles it: a compound counts whole if it is used more than the last simple word,
-    otherwise its pieces get its usage (documents that have both are then counted twice, which
-    only favours the pieces).
-    """
+    """The `size` most widely used admissible words with `least` occurrences, and the must-haves."""
     width = usage(counts, sources)
     total: Counter[str] = Counter()
     for source in sources:
         total.update(counts[source.name].tokens)
-    frequent = {
-        w: u / _handicap(w) for w, u in width.items() if total[w] >= least and _admissible(w)
-    }
-    bar = sorted(frequent.values(), reverse=True)[: size + 1][-1]
-    whole = frozenset(w for w, u in frequent.items() if u >= bar)
-    for token, used in list(width.items()):
-        words = in_pieces(token, whole)
-        if words != [token]:
-            for word in words:
-                width[word] = width.get(word, 0.0) + used
-                total[word] += total[token]
-    wanted = {w for w in must_have(kinds) if total[w] >= least_must_have}
-    ranked = sorted(
-        (w for w in width if total[w] >= least and w not in wanted and _admissible(w)),
-        key=lambda w: (-width[w] / _handicap(w), w),
+    return most_used(
+        width,
+        total,
+        size,
+        least,
+        rules=(_admissible, handicap),
+        wanted=must_have(lists),
+        least_wanted=least_must_have,
     )
-    return frozenset(wanted.union(ranked[: size - len(wanted)]))
+
+
+def occurrences(counts: Mapping[str, Counts], words: frozenset[str]) -> Counter[str]:
+    """Occurrences of words in the training text, compounds counted for their pieces."""
+    found: Counter[str] = Counter()
+    for part in counts.values():
+        for token, number in part.tokens.items():
+            for word in in_pieces(token, words):
+                found[word] += number
+    return found
 
 
 def mixed_counts(

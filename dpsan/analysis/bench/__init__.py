@@ -70,7 +70,7 @@ def bench(
     Args:
         kinds: the mechanisms; each is built at the task's epsilon, or where its theorem is defined.
         task: what is the same for all.
-        progress: told the number of mechanisms finished since the last call.
+        progress: called with the number of mechanisms finished since the last call.
 
     Raises:
         EmbeddingError: the embedding file cannot be used.

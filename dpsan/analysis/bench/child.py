@@ -87,7 +87,7 @@ def measure(task: Task, pipe: Connection) -> None:
     except DpsanError as error:
         pipe.send(error)
     except KeyboardInterrupt:
-        pass  # the parent tells
+        pass  # the parent says so
     finally:
         pipe.close()
 

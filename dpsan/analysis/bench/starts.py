@@ -19,7 +19,7 @@ from dpsan.sanitize.request import RunSpec
 __all__ = ["Starts", "starts"]
 
 _STARTS: Final = 5
-"""Runs of which the median is told."""
+"""Runs of which the median is taken."""
 _BARE: Final = """
 import hashlib, sys
 import faiss, numpy
@@ -91,7 +91,7 @@ def _until_a_line(command: list[str], environment: dict[str, str], line: bytes) 
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
-        assert process.stdin is not None  # noqa: S101 - told to the type checker
+        assert process.stdin is not None  # noqa: S101 - for the type checker
         assert process.stdout is not None  # noqa: S101
         with contextlib.suppress(BrokenPipeError):  # it ended early
             process.stdin.write(line)

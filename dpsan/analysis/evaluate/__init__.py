@@ -14,15 +14,22 @@ from typing import Any, Final
 
 from dpsan import __version__
 from dpsan.analysis.evaluate import accuracy, similarity, spans
-from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled
+from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import Attack, attacks
+from dpsan.analysis.evaluate.authors import Authors, attribution
+from dpsan.analysis.evaluate.candidates import read_candidates
+from dpsan.analysis.evaluate.language import count
+from dpsan.analysis.evaluate.linkage import Linkage, linkage
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
+from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import ExtraMissingError, InputError
+from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
+from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Evaluation", "Question", "check", "evaluate"]
@@ -39,10 +46,16 @@ class Question:
         sanitized: file of their sanitized versions.
         mechanism: between the two, None if it is not known: then there are no attacks.
         tokenizer: name of the tokenizer that was used.
-        public: files of public text, for the attack that reads context.
+        public: files of public text, for readability and the attack that reads context.
         spans: file of spans of personal data.
         labels: column of the labels.
         test: original and sanitized test records; without them every fifth record is one.
+        again: files of further runs on the same texts: readers who know the mechanism get all.
+        copies: versions of each record in each sanitized file, one behind the other.
+        candidates: file of texts that a reader holds for possible originals.
+        first_words: linkage also by the first so many words.
+        authors: column of the authors.
+        seed: of draws that are made for readers.
     """
 
     original: Path
@@ -54,6 +67,14 @@ class Question:
     spans: Path | None = None
     labels: str | None = None
     test: tuple[Path, Path] | None = None
+    again: Sequence[Path] = ()
+    copies: int = 1
+    candidates: Path | None = None
+    first_words: Sequence[int] = ()
+    authors: str | None = None
+    seed: str = "1"
+    by_value: bool = False
+    """Whether numbers were drawn by value, which no attack here knows."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +92,26 @@ class Evaluation:
     rouge: dict[str, float] | None
     bleu: dict[str, Any] | None
     lengths: dict[str, dict[str, Any]]
+    readability: Readability | None
+    """None without public text."""
     attacks: tuple[Attack, ...]
-    public_words: int
     impossible: int
     """Output words that the mechanism cannot have given."""
     span_recovery: dict[str, dict[str, spans.Recovery]] | None
     """By attack, then by type."""
     spans_left_out: int
     accuracy: Accuracy | None
+    linkage: Linkage | None
+    """None without candidates."""
+    authors: Authors | None
+    """None unless asked for."""
     notes: tuple[str, ...]
 
     @property
     def best(self) -> Attack:
-        """The attack that was right most often."""
-        return max(self.attacks, key=lambda each: each.shares[WordClass.ALL].value or 0.0)
+        """The attack that was right most often, of those who know no word of the text."""
+        readers = [each for each in self.attacks if each.key != "informed"]
+        return max(readers, key=lambda each: each.shares[WordClass.ALL].value or 0.0)
 
     def as_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -110,8 +137,8 @@ class Evaluation:
             "rouge1": self.rouge,
             "bleu": self.bleu,
             "length": self.lengths,
+            "readability": None if self.readability is None else self.readability.as_json(),
             "attacks": [each.as_json() for each in self.attacks],
-            "public_words": self.public_words,
             "impossible_outputs": self.impossible,
             "spans": None
             if self.span_recovery is None
@@ -124,6 +151,8 @@ class Evaluation:
                 },
             },
             "accuracy": None if self.accuracy is None else self.accuracy.as_json(),
+            "linkage": None if self.linkage is None else self.linkage.as_json(),
+            "authors": None if self.authors is None else self.authors.as_json(),
             "notes": list(self.notes),
         }
 
@@ -154,8 +183,9 @@ def check(question: Question, *, scores: bool = True) -> None:
     for library, name in _SCORERS.items() if scores else ():
         if find_spec(library) is None:
             raise ExtraMissingError(f"{name} (see --no-scores)", "evaluate")
-    if question.labels is not None and find_spec("sklearn") is None:
-        raise ExtraMissingError("--labels", "evaluate")
+    for option, asked in (("--labels", question.labels), ("--authors", question.authors)):
+        if asked is not None and find_spec("sklearn") is None:
+            raise ExtraMissingError(option, "evaluate")
     for path in question.public:
         if path.is_file() or not path.exists():  # a pipe can be read only once
             next(_lines([path]), None)
@@ -163,8 +193,8 @@ def check(question: Question, *, scores: bool = True) -> None:
 
 _READ: Final = 0.2
 """Share of the work, about, that reading is."""
-_LEARNT: Final = 0.6
-"""Share that reading is with learning from public text."""
+_LEARNT, _READABLE = 0.55, 0.6
+"""Shares that reading is with learning from public text, and with readability too."""
 _CHARACTERS: Final = 500_000
 
 
@@ -188,29 +218,40 @@ def evaluate(
     Raises:
         InputError: a file cannot be read, or does not fit the others.
         ExtraMissingError: a library is not installed.
-        UsageError: labels that cannot be learnt.
+        UsageError: labels or authors that cannot be learnt.
     """
     vocabulary = Vocabulary(embeddings, question.tokenizer)
-    pairs = read_pairs(question.original, question.sanitized, question.inputs, vocabulary)
+    versions = (question.sanitized, *question.again)
+    pairs = read_pairs(question.original, versions, question.inputs, vocabulary, question.copies)
     progress(_READ)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         found = spans.read_spans(question.spans, question.inputs.max_records)
         table = spans.locate(question.spans, found, pairs)
+    held = None
+    if question.candidates is not None:
+        held = read_candidates(question.candidates, question.inputs, vocabulary, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
-    read = _LEARNT if question.public else _READ
-    public = _public_lines(question.public, lambda share: progress(_READ + (read - _READ) * share))
+    read, model, symbols, readable = _READ, None, None, None
+    if question.public:
+        learning = part_of(progress, _READ, _LEARNT)
+        counts = count(_public_lines(question.public, learning), vocabulary)
+        judging, read = part_of(progress, _LEARNT, _READABLE), _READABLE
+        readable = readability(pairs.original, pairs.sanitized, vocabulary, counts, judging)
+        model, symbols = counts.model(vocabulary.frequencies), counts.symbols
+    share = 0.95 if question.candidates is None else (0.95 + read) / 2
     result = attacks(
-        pairs,
-        vocabulary,
-        space,
-        question.mechanism,
-        public if question.public else None,
-        lambda share: progress(read + (0.95 - read) * share),
+        pairs, vocabulary, space, question.mechanism, model, symbols, part_of(progress, read, share)
     )
+    linked = None
+    if held is not None:
+        emissions = None if question.mechanism is None else Emissions(question.mechanism, space)
+        linking, first = part_of(progress, share, 0.95), question.first_words
+        linked = linkage(held, vocabulary, space, emissions, first, question.seed, linking)
     recovery = None
     if table is not None:
         recovery = {each.key: spans.recovered(table, each.right) for each in result.attacks}
+    wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
     rouge = bleu = None
     if scores:
         rouge = similarity.rouge(pairs.original, pairs.sanitized)
@@ -233,14 +274,30 @@ def evaluate(
         rouge=rouge,
         bleu=bleu,
         lengths=similarity.lengths(pairs, vocabulary.split),
+        readability=readable,
         attacks=result.attacks,
-        public_words=result.public_words,
         impossible=result.impossible,
         span_recovery=recovery,
         spans_left_out=0 if table is None else table.left_out,
         accuracy=judged,
+        linkage=linked,
+        authors=wrote,
         notes=_notes(question, pairs, result.impossible),
     )
+
+
+def _authors(
+    question: Question, pairs: Pairs, space: MetricSpace, embeddings: Embeddings
+) -> Authors:
+    if question.mechanism is None or question.authors is None:
+        raise UsageError("--authors needs a mechanism: its reader sanitizes texts himself")
+    names = read_labels(question.original, question.authors, question.inputs, "--authors")
+    if len(names) != len(pairs.original):
+        raise InputError(
+            question.original, f"{len(names)} authors of {len(pairs.original)} texts", "one --field"
+        )
+    sampler = question.mechanism.prepare(space)
+    return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
 
 
 def _lines(paths: Sequence[Path]) -> Iterator[str]:
@@ -269,7 +326,7 @@ def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
     original, sanitized = question.test
     clean = [" ".join(each.strings) for each in records(original, question.inputs)]
     other = [" ".join(each.strings) for each in records(sanitized, question.inputs)]
-    labels = accuracy.read_labels(original, column, question.inputs)
+    labels = read_labels(original, column, question.inputs)
     if not len(clean) == len(other) == len(labels):
         raise InputError(
             sanitized, f"{len(other)} records where {original} has {len(clean)}", "in order"
@@ -278,7 +335,7 @@ def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
 
 
 def _labelled(path: Path, column: str, inputs: Inputs, pairs: Pairs) -> Labelled:
-    labels = accuracy.read_labels(path, column, inputs)
+    labels = read_labels(path, column, inputs)
     if len(labels) != pairs.records:
         raise InputError(path, f"{len(labels)} labels for {pairs.records} records")
     each = len(pairs.original) // max(pairs.records, 1)
@@ -300,8 +357,19 @@ def _notes(question: Question, pairs: Pairs, impossible: int) -> tuple[str, ...]
         )
     if question.mechanism is None:
         notes.append("no attack but reading: the mechanism is not given (--epsilon or --audit)")
-    elif not question.public:
-        notes.append("no attack that reads context: it needs public text (--public)")
+    if pairs.more:
+        notes.append(
+            f"{len(pairs.more) + 1} noisings: what was kept is judged by the first one; attackers "
+            "who know the mechanism read all of them"
+        )
+    if not question.public:
+        also = "" if question.mechanism is None else " and no attack that reads context"
+        notes.append(f"no readability{also}: it needs public text (--public)")
+    if question.by_value:
+        notes.append(
+            "numbers were drawn by value, which the attacks do not know: what they read back of "
+            "numbers is less than others would"
+        )
     if impossible:
         notes.append(
             f"{impossible} words cannot be outputs of this mechanism: is it the one that was used?"

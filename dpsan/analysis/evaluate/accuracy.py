@@ -4,18 +4,21 @@ Knows texts and labels.  Must not know mechanisms.
 
 TF-IDF of words and word pairs and logistic regression (scikit-learn), without any tuning: what
 counts is the difference between the four pairs train/test x clean/sanitized.  Trained on clean and
-tested on sanitized texts is the adversarial accuracy of [TGumbel] §4.
+tested on sanitized texts is an upper bound of the adversarial accuracy of [TGumbel] §6.3 and §6.4,
+whose attackers search among many rewrites: see ``dpsan study robustness``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.errors import ExtraMissingError, InputError, UsageError
@@ -23,7 +26,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import format_name
 from dpsan.outcomes.intervals import Share
 
-__all__ = ["Accuracy", "Labelled", "judge", "read_labels", "split"]
+__all__ = ["Accuracy", "Classifier", "Labelled", "judge", "read_labels", "split"]
 
 _EVERY: Final = 5
 """Every fifth record is a test record where no test files are given."""
@@ -45,6 +48,8 @@ class Accuracy:
 
     pairs: dict[tuple[str, str], Share]
     """(version trained on, version tested on) -> share."""
+    f1: dict[tuple[str, str], float]
+    """Likewise: F1 of each class, its mean weighted by how many test texts the class has."""
     majority: Share
     """Success of always saying the most frequent label of the training texts."""
     classes: int
@@ -54,7 +59,10 @@ class Accuracy:
     def as_json(self) -> dict[str, Any]:
         """As JSON values."""
         return {
-            **{f"{a}_{b}": share.as_json() for (a, b), share in self.pairs.items()},
+            **{
+                f"{a}_{b}": {**share.as_json(), "weighted_f1": self.f1[a, b]}
+                for (a, b), share in self.pairs.items()
+            },
             "majority": self.majority.as_json(),
             "classes": self.classes,
             "train": self.train,
@@ -62,12 +70,14 @@ class Accuracy:
         }
 
 
-def read_labels(path: Path, column: str, inputs: Inputs) -> list[str]:
+def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels") -> list[str]:
     """The label of each record.
 
     Args:
         path: the original.
         column: name or number of a column, or a key of JSON lines.
+        inputs: how the file is read.
+        option: which asked for it.
 
     Raises:
         UsageError: the format has no fields.
@@ -76,7 +86,7 @@ def read_labels(path: Path, column: str, inputs: Inputs) -> list[str]:
     name = format_name(inputs.format, str(path))
     options = inputs.options
     if name == "text":
-        raise UsageError("--labels needs CSV, TSV, JSONL or Parquet", "see --format and --field")
+        raise UsageError(f"{option} needs CSV, TSV, JSONL or Parquet", "see --format and --field")
     if name == "parquet":
         return _parquet(path, column, inputs)
     if name == "jsonl":  # labels may be numbers, which are no text
@@ -90,9 +100,9 @@ def read_labels(path: Path, column: str, inputs: Inputs) -> list[str]:
                 value = orjson.loads(row.strings[0])
                 label = value[column]
             except (orjson.JSONDecodeError, KeyError, TypeError):
-                raise InputError(path, f"no label '{column}'", "see --labels", line=row.line) from (
-                    None
-                )
+                raise InputError(
+                    path, f"no label '{column}'", f"see {option}", line=row.line
+                ) from (None)
             if isinstance(label, (list, dict)) or label is None:
                 raise InputError(path, "a label must be a string or a number", line=row.line)
             out.append(str(label))
@@ -133,6 +143,46 @@ def split(texts: Labelled) -> tuple[Labelled, Labelled]:
     return part(False), part(True)
 
 
+class Classifier:
+    """TF-IDF of words and word pairs and logistic regression.
+
+    Args:
+        texts: to learn from.
+        labels: theirs.
+
+    Raises:
+        ExtraMissingError: scikit-learn is not installed.
+        UsageError: fewer than two labels, or no words, to learn from.
+    """
+
+    def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
+        try:
+            from sklearn.feature_extraction.text import TfidfVectorizer
+            from sklearn.linear_model import LogisticRegression
+        except ImportError:
+            raise ExtraMissingError("a classifier", "evaluate") from None
+        if len(set(labels)) < 2:
+            raise UsageError("a classifier needs two labels among the training records")
+        self._vectors = TfidfVectorizer(
+            ngram_range=(1, 2), min_df=2 if len(labels) >= 200 else 1, sublinear_tf=True
+        )
+        self._model = LogisticRegression(max_iter=1000, random_state=0)
+        try:
+            features = self._vectors.fit_transform(texts)
+        except ValueError:  # no word at all
+            raise UsageError("the training records have no words") from None
+        self._model.fit(features, labels)
+        self.labels: list[str] = self._model.classes_.tolist()
+
+    def shares(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probability of every label, (texts, labels)."""
+        return np.asarray(self._model.predict_proba(self._vectors.transform(texts)))
+
+    def labels_of(self, texts: Sequence[str]) -> NDArray[Any]:
+        """The likeliest label of each text."""
+        return np.asarray(self._model.predict(self._vectors.transform(texts)))
+
+
 def judge(train: Labelled, test: Labelled) -> Accuracy:
     """Train and test on all four pairs; deterministic.
 
@@ -141,32 +191,27 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
         UsageError: fewer than two labels to learn, or nothing to test.
     """
     try:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-        from sklearn.linear_model import LogisticRegression
+        from sklearn.metrics import f1_score
     except ImportError:
         raise ExtraMissingError("--labels", "evaluate") from None
     if len(set(train.labels)) < 2 or not test.labels:
         raise UsageError(
             "--labels needs two labels among the training records and some test records"
         )
-    pairs = {}
+    pairs, scores = {}, {}
     truth = np.array(test.labels, dtype=object)
     for trained in VERSIONS:
-        vectors = TfidfVectorizer(
-            ngram_range=(1, 2), min_df=2 if len(train.labels) >= 200 else 1, sublinear_tf=True
-        )
-        model = LogisticRegression(max_iter=1000, random_state=0)
-        try:
-            features = vectors.fit_transform(getattr(train, trained))
-        except ValueError:  # no word at all
-            raise UsageError("--labels: the training records have no words") from None
-        model.fit(features, train.labels)
+        model = Classifier(getattr(train, trained), train.labels)
         for tested in VERSIONS:
-            found = model.predict(vectors.transform(getattr(test, tested)))
+            found = model.labels_of(getattr(test, tested))
             pairs[trained, tested] = Share(int((found == truth).sum()), len(truth))
+            scores[trained, tested] = float(
+                f1_score(test.labels, found.tolist(), average="weighted", zero_division=0)
+            )
     most = Counter(train.labels).most_common(1)[0][0]
     return Accuracy(
         pairs,
+        scores,
         Share(int((truth == most).sum()), len(truth)),
         len(set(train.labels)),
         len(train.labels),

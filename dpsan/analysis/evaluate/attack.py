@@ -1,31 +1,35 @@
 """The attacks on a sanitized text, from reading it to reading it with a model of the language.
 
-Knows aligned words, the mechanism and a public text.  Must not know files.
+Knows aligned words, the mechanism and a model of public text.  Must not know files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.context import BEST, decode
-from dpsan.analysis.evaluate.language import learn
+from dpsan.analysis.evaluate.context import BEST, Reading, chunks, decode, informed
+from dpsan.analysis.evaluate.fourgrams import FourGrams, among_known, likeliest_lines
+from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.likeliest import Likeliest
+from dpsan.outcomes.observations import Observations
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["Attack", "Attacks", "attacks"]
 
+_MOST: Final = 20
+"""Noisings up to which impossible outputs can be told from unlikely ones."""
 _IMPOSSIBLE: Final = -600.0
-"""ln of a likelihood that only an output outside the law's support can have."""
+"""ln of a likelihood that only an output outside the distribution's support can have."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Attack:
     """One way of reading, and how often it is right."""
 
     key: str
-    """``verbatim``, ``one-word`` or ``context``."""
+    """``verbatim``, ``one-word``, ``context`` or ``informed``."""
     name: str
     right: NDArray[np.bool_] = field(repr=False)
     """Whether each word was read right but for case, (m,)."""
@@ -53,7 +57,6 @@ class Attacks:
     """All attacks that could be made."""
 
     attacks: tuple[Attack, ...]
-    public_words: int = 0
     impossible: int = 0
 
 
@@ -62,7 +65,8 @@ def attacks(
     vocabulary: Vocabulary,
     space: MetricSpace,
     mechanism: Mechanism | None,
-    public: Iterable[str] | None,
+    model: Bigrams | None,
+    symbols: NDArray[np.int32] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Attacks:
     """Attack the output words.
@@ -76,50 +80,73 @@ def attacks(
         vocabulary: public words and frequencies.
         space: of the same words.
         mechanism: resolved; None makes ``verbatim`` the only attack.
-        public: lines of public text; None leaves out ``context``.
+        model: of public text; None leaves out ``context`` and ``informed``.
+        symbols: beginning of that text, for readers who know 4-grams too.
         progress: called with the share done.
     """
     verbatim = _attack(pairs, "verbatim", "the output itself", pairs.same)
     if mechanism is None:
         return Attacks((verbatim,))
-    model = None if public is None else learn(public, vocabulary)
-    progress(0.2)
     # A reader may hold either prior: which one fits the text better is not known beforehand.
     own = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
     priors = {} if model is None else {"public text": model.log_unigram[: space.n]}
     priors[own] = np.log(vocabulary.frequencies)
     emissions = Emissions(mechanism, space)
-    seen = np.unique(pairs.outputs[pairs.outputs >= 0])
-    if not len(seen):
-        return Attacks((verbatim,), 0 if model is None else model.words)
+    seen = Observations.combined(pairs.noisings)
+    if not seen.outputs.shape[1]:
+        return Attacks((verbatim,))
     found = emissions.candidates(
-        seen,
+        seen.outputs,
         list(priors.values()),
         1 if model is None else BEST,
-        lambda share: progress(0.2 + 0.3 * share),
+        lambda share: progress(0.4 * share),
     )
-    readable = pairs.outputs >= 0
-    places = np.searchsorted(seen, pairs.outputs[readable])
     readers = []
     for name, each in zip(priors, found, strict=True):
-        guesses = np.full(len(pairs.outputs), -1, dtype=np.int64)
-        guesses[readable] = each.guesses()[places]
+        guesses = np.where(seen.of >= 0, each.guesses()[seen.of], -1)
         right = _right(pairs, vocabulary, guesses)
         readers.append(_attack(pairs, "one-word", f"{emissions.name}; prior: {name}", right))
     made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
     if model is not None:
-        guesses = decode(
-            pairs.text,
-            pairs.outputs,
-            emissions,
-            found[0],
-            model,
-            lambda share: progress(0.5 + 0.5 * share),
-        )
-        name = "bigrams of public text, all outputs of the line: a lower bound"
-        made.append(_attack(pairs, "context", name, _right(pairs, vocabulary, guesses)))
-    impossible = _impossible(pairs, found[0], next(iter(priors.values())))
-    return Attacks(tuple(made), 0 if model is None else model.words, impossible)
+        reading = (seen, emissions, found[0], model)
+        told = lambda share: progress(0.4 + 0.4 * share)  # noqa: E731
+        longer = None if symbols is None else FourGrams(model, symbols)
+        beside = "all outputs of the line: a lower bound"
+        read = decode(pairs.text, *reading, told)
+        made.append(_stronger(pairs, vocabulary, "context", beside, read, longer))
+        progress(0.85)
+        beside = "all other words of the line known"
+        read = informed(pairs.text, pairs.inputs, *reading)
+        made.append(_stronger(pairs, vocabulary, "informed", beside, read, longer))
+    impossible = _impossible(seen, found[0], next(iter(priors.values())))
+    return Attacks(tuple(made), impossible)
+
+
+def _stronger(
+    pairs: Pairs,
+    vocabulary: Vocabulary,
+    key: str,
+    beside: str,
+    read: Reading,
+    longer: FourGrams | None,
+) -> Attack:
+    """The reader by bigrams, or the one by 4-grams: whoever is right more often."""
+    readers = [("bigrams", read.guesses)]
+    if longer is not None:
+        again = np.empty_like(read.guesses)
+        for start, end in chunks(pairs.text):
+            part = slice(start, end)
+            line, given = pairs.text[part], (read.states[part], read.emitted[part], longer)
+            if key == "informed":
+                again[part] = among_known(line, pairs.inputs[part], *given)
+            else:
+                again[part] = likeliest_lines(line, *given)
+        readers.append(("4-grams", again))
+    made = [
+        _attack(pairs, key, f"{name} of public text, {beside}", _right(pairs, vocabulary, guesses))
+        for name, guesses in readers
+    ]
+    return max(made, key=lambda each: int(each.right.sum()))
 
 
 def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -130,10 +157,11 @@ def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: NDArray[np.int64]) -> 
     return np.where(pairs.outputs == OTHER, pairs.same, right)
 
 
-def _impossible(pairs: Pairs, candidates: Likeliest, log_prior: NDArray[np.float64]) -> int:
+def _impossible(seen: Observations, candidates: Likeliest, log_prior: NDArray[np.float64]) -> int:
     likelihood = candidates.scores[:, 0] - log_prior[candidates.inputs[:, 0]]
-    never = candidates.outputs[likelihood < _IMPOSSIBLE]
-    return int(np.isin(pairs.outputs, never).sum())
+    if len(seen.outputs) > _MOST:  # as small as that by themselves
+        return 0
+    return int((likelihood[seen.of[seen.of >= 0]] < _IMPOSSIBLE).sum())
 
 
 def _attack(pairs: Pairs, key: str, name: str, right: NDArray[np.bool_]) -> Attack:

@@ -2,7 +2,7 @@
 
 Knows row numbers, likelihoods and a bigram model.  Must not know texts.
 
-The hidden words follow the bigram model, each output follows the mechanism's law.  The guess for a
+The hidden words follow the bigram model, each output that of the mechanism.  The guess for a
 word is the likeliest input given all outputs of its line (forward-backward: no other rule makes
 more words right under this model).  At each place only some inputs are considered: those that
 explain the output best, and those that public text often has beside the likeliest words to the
@@ -11,7 +11,8 @@ left and right; ⊥ is a state that is never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.likeliest import Likeliest
+from dpsan.outcomes.observations import Observations
 
-__all__ = ["decode"]
+__all__ = ["Reading", "chunks", "decode", "informed"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -31,6 +33,10 @@ BEST: Final = 50
 """Inputs that explain an output best."""
 BESIDE: Final = 25
 """Inputs from the public text, for each side."""
+KNOWN: Final = 100
+"""The same where the words beside are known."""
+_KEPT: Final = 12
+"""Inputs that are kept of each place for readers who know longer stretches."""
 _WORDS: Final = 20_000
 """Words whose candidates are held at once."""
 _LINE: Final = 256
@@ -38,40 +44,101 @@ _LINE: Final = 256
 _LOW: Final = -1e30
 
 
+@dataclass
+class Reading:
+    """The likeliest inputs at each place, best first, (m, c)."""
+
+    states: Ids
+    """-1 where there is no other; ⊥ is never among them."""
+    emitted: Floats
+    """Ln P(what is seen|state) of those."""
+
+    @classmethod
+    def empty(cls, m: int) -> Reading:
+        """Of m places where nothing is read yet."""
+        return cls(np.full((m, _KEPT), -1, dtype=np.int64), np.zeros((m, _KEPT)))
+
+    @property
+    def guesses(self) -> Ids:
+        """The likeliest, -1 where there is none, (m,)."""
+        return self.states[:, 0]
+
+    def take(self, start: int, states: Ids, emitted: Floats, chances: Floats) -> None:
+        """The places from ``start`` on: all inputs considered, (t, s), and how likely each is."""
+        order = np.argsort(-chances, axis=1, kind="stable")[:, :_KEPT]
+        part = slice(start, start + len(states)), slice(0, order.shape[1])
+        chosen = np.take_along_axis(states, order, axis=1)
+        likely = np.isfinite(np.take_along_axis(chances, order, axis=1))
+        self.states[part] = np.where(likely, chosen, -1)
+        self.emitted[part] = np.take_along_axis(emitted, order, axis=1)
+
+
 def decode(
     text: Ids,
-    outputs: Ids,
+    seen: Observations,
     emissions: Emissions,
     candidates: Likeliest,
     model: Bigrams,
     progress: Callable[[float], None] | None = None,
-) -> Ids:
-    """The guess for each word, shape (m,).
+) -> Reading:
+    """The guess for each of m words.
 
     Args:
         text: number of the line of each word, ascending, (m,).
-        outputs: rows; negative where the output tells nothing, (m,).
-        emissions: the law.
-        candidates: of all outputs that occur, at least :data:`BEST` each (or all words).
+        seen: what is seen of the m words.
+        emissions: the distribution.
+        candidates: of all observations, at least :data:`BEST` each (or all words).
         model: the language.
+        progress: called with the share done.
     """
-    guesses = np.full(len(outputs), -1, dtype=np.int64)
+    read = Reading.empty(len(text))
     after, before = model.neighbours(BESIDE)
-    for start, end in _chunks(text):
-        part = outputs[start:end]
-        states = _states(text[start:end], part, candidates, after, before, model.n)
-        scores = _emitted(states, part, emissions)
+    for start, end in chunks(text):
+        part = seen.of[start:end]
+        likely = np.where(part >= 0, candidates.inputs[:, 0][part], model.n)
+        left, right = _beside(text[start:end], likely, model.n + 1)
+        beside = [after[left], before[right]]
+        states = _states(part, candidates, beside, model.n)
+        scores = _emitted(states, part, seen, emissions)
         bounds = [0, *(np.flatnonzero(np.diff(text[start:end])) + 1), len(part)]
         for first, last in pairwise(bounds):
             for a in range(first, last, _LINE):
                 b = min(a + _LINE, last)
-                guesses[start + a : start + b] = _posterior(states[a:b], scores[a:b], model)
+                chances = _posterior(states[a:b], scores[a:b], model)
+                read.take(start + a, states[a:b], scores[a:b], chances)
         if progress:
-            progress(end / len(outputs))
-    return guesses
+            progress(end / len(text))
+    return read
 
 
-def _chunks(text: Ids) -> Iterator[tuple[int, int]]:
+def informed(
+    text: Ids,
+    inputs: Ids,
+    seen: Observations,
+    emissions: Emissions,
+    candidates: Likeliest,
+    model: Bigrams,
+) -> Reading:
+    """The guesses of a reader who knows all other words of the line.
+
+    Nobody who has to read those words too makes more words right, under this model: that is what
+    all context together can tell.  Arguments as for :func:`decode`, and the true words (m,).
+    """
+    read = Reading.empty(len(text))
+    after, before = model.neighbours(KNOWN)
+    for start, end in chunks(text):
+        part = seen.of[start:end]
+        left, right = _beside(text[start:end], inputs[start:end], model.n + 1)
+        states = _states(part, candidates, [after[left], before[right]], model.n)
+        ids = np.maximum(states, 0)
+        scores = _emitted(states, part, seen, emissions)
+        joint = scores + model.log(left[:, None], ids) + model.log(ids, right[:, None])
+        joint[(states < 0) | (states == model.n)] = -np.inf
+        read.take(start, states, scores, joint)
+    return read
+
+
+def chunks(text: Ids) -> Iterator[tuple[int, int]]:
     """Stretches of whole lines, about :data:`_WORDS` words each."""
     starts = np.append(np.flatnonzero(np.diff(text, prepend=-1)), len(text))
     at = 0
@@ -84,53 +151,47 @@ def _chunks(text: Ids) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def _states(
-    text: Ids,
-    outputs: Ids,
-    candidates: Likeliest,
-    after: NDArray[np.int32],
-    before: NDArray[np.int32],
-    n: int,
-) -> Ids:
-    """The inputs considered at each place, ascending, ⊥ always; -1 fills up.  Shape (m, s)."""
-    seen = outputs >= 0
-    rows = np.searchsorted(candidates.outputs, np.where(seen, outputs, 0))
-    rows = np.minimum(rows, len(candidates.outputs) - 1)
-    best = candidates.inputs[rows][:, :BEST].astype(np.int64)
-    best[~seen] = -1
-    likely = np.where(seen, best[:, 0], n)
+def _beside(text: Ids, words: Ids, end: int) -> tuple[Ids, Ids]:
+    """The words to the left and right of each word of its line, ``end`` beyond it, (m,) each."""
     first = np.diff(text, prepend=-1) != 0
     last = np.append(first[1:], True)
-    left = np.where(first, n + 1, np.roll(likely, 1))
-    right = np.where(last, n + 1, np.roll(likely, -1))
-    unknown = np.full((len(outputs), 1), n)
-    states = np.concatenate([best, after[left], before[right], unknown], axis=1)
-    states[~seen, :-1] = -1  # nothing is known of the word: it is left open
+    return np.where(first, end, np.roll(words, 1)), np.where(last, end, np.roll(words, -1))
+
+
+def _states(seen: Ids, candidates: Likeliest, beside: Sequence[NDArray[np.int32]], n: int) -> Ids:
+    """The inputs considered at each place, ascending, ⊥ always; -1 fills up.  Shape (m, s)."""
+    told = seen >= 0
+    best = candidates.inputs[seen][:, :BEST].astype(np.int64)
+    best[~told] = -1
+    unknown = np.full((len(seen), 1), n)
+    states = np.concatenate([best, *beside, unknown], axis=1).astype(np.int64)
+    states[~told, :-1] = -1  # nothing is known of the word: it is left open
     states.sort(axis=1)
     states[:, 1:][states[:, 1:] == states[:, :-1]] = -1
     states.sort(axis=1)
     return states
 
 
-def _emitted(states: Ids, outputs: Ids, emissions: Emissions) -> Floats:
-    """Ln P(output|state), (m, s)."""
+def _emitted(states: Ids, seen: Ids, every: Observations, emissions: Emissions) -> Floats:
+    """Ln P(what is seen|state), (m, s)."""
     out = np.full(states.shape, _LOW)
     real = states >= 0
-    repeated = np.broadcast_to(outputs[:, None], states.shape)
+    repeated = np.broadcast_to(seen[:, None], states.shape)
     readable = real & (repeated >= 0)
+    size = every.outputs.shape[1]
     keys, places = np.unique(
-        states[readable] * (emissions.space.n + 1) + repeated[readable], return_inverse=True
+        states[readable] * (size + 1) + repeated[readable], return_inverse=True
     )
-    inputs, seen = np.divmod(keys, emissions.space.n + 1)
-    out[readable] = emissions.pairs(inputs, seen)[places]
+    inputs, numbers = np.divmod(keys, size + 1)
+    out[readable] = emissions.seen(inputs, every.outputs[:, numbers])[places]
     out[real & (repeated < 0)] = 0.0
     return out
 
 
-def _posterior(states: Ids, scores: Floats, model: Bigrams) -> Ids:
-    """The likeliest input at each place of one line, (t,); -1 where only ⊥ is open."""
+def _posterior(states: Ids, scores: Floats, model: Bigrams) -> Floats:
+    """How likely each input is at each place of one line, (t, s); minus infinity for ⊥."""
     end = model.n + 1
-    used = (states >= 0).any(axis=0)
+    width, used = states.shape[1], (states >= 0).any(axis=0)
     states, scores = states[:, used], scores[:, used]
     ids = np.maximum(states, 0)
     m, s = states.shape
@@ -149,7 +210,7 @@ def _posterior(states: Ids, scores: Floats, model: Bigrams) -> Ids:
         if at:
             behind = steps[at - 1] @ (emitted[at] * behind)
             behind /= behind.max()
-    posterior[(states < 0) | (states == model.n)] = -1.0
-    chosen = np.argmax(posterior, axis=1)
-    rows = np.arange(m)
-    return np.where(posterior[rows, chosen] >= 0, states[rows, chosen], -1)
+    posterior[(states < 0) | (states == model.n)] = -np.inf
+    out = np.full((m, width), -np.inf)
+    out[:, used] = posterior
+    return out

@@ -13,7 +13,7 @@ for every unknown word, and n + 1 for the end of a line.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 
-__all__ = ["Bigrams", "learn"]
+__all__ = ["DISCOUNT", "STORED", "Bigrams", "Counts", "count"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_DISCOUNT: Final = 0.75
+DISCOUNT: Final = 0.75
+STORED: Final = 1 << 22
+"""Symbols that are kept for longer stretches: 4 million words, about."""
 _CHUNK: Final = 1 << 20
 """Symbols counted at once."""
 
@@ -36,8 +38,6 @@ class Bigrams:
     """The model; n + 2 symbols."""
 
     n: int
-    words: int
-    """Words that it was trained on."""
     log_unigram: Floats
     """ln p(v), (n + 2,)."""
     log_backoff: Floats
@@ -85,8 +85,76 @@ def _best(
     return out
 
 
-def learn(lines: Iterable[str], vocabulary: Vocabulary) -> Bigrams:
-    """Count a public text and make the model.
+@dataclass
+class Counts:
+    """How often symbols and pairs of symbols stand in a public text; n + 2 symbols."""
+
+    n: int
+    words: int
+    """Words of the text."""
+    unigrams: Ids
+    """Of each symbol, (n + 2,)."""
+    keys: Ids
+    """``w·(n + 2) + v`` of every bigram seen, ascending, (b,)."""
+    bigrams: Ids
+    """Counts of those, (b,)."""
+    symbols: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    """The beginning of the text, at most :data:`STORED` symbols."""
+
+    def folded(self, fold: Ids) -> Counts:
+        """The counts of words that are the same but for letter case in one.
+
+        Args:
+            fold: the row that stands for each row, shape (n,).
+        """
+        if (fold == np.arange(self.n)).all():
+            return self
+        size = self.n + 2
+        symbols = np.concatenate([fold, [self.n, self.n + 1]])
+        first, second = np.divmod(self.keys, size)
+        keys, places = np.unique(symbols[first] * size + symbols[second], return_inverse=True)
+        return Counts(
+            self.n,
+            self.words,
+            _sums(symbols, self.unigrams, size),
+            keys,
+            _sums(places, self.bigrams, len(keys)),
+        )
+
+    def model(self, frequencies: Floats) -> Bigrams:
+        """The model.
+
+        Args:
+            frequencies: the vocabulary's own, shape (n,).
+        """
+        n, size = self.n, self.n + 2
+        spread = np.zeros(size)
+        spread[:n] = frequencies
+        mass = float(n)
+        unigram = (self.unigrams + mass * spread) / (self.unigrams.sum() + mass)
+        first = self.keys // size
+        total = np.bincount(first, weights=self.bigrams, minlength=size)
+        types = np.bincount(first, minlength=size)
+        seen = total > 0
+        backoff = np.ones(size)
+        backoff[seen] = DISCOUNT * types[seen] / total[seen]
+        probability = (self.bigrams - DISCOUNT) / total[first]
+        probability += backoff[first] * unigram[self.keys % size]
+        return Bigrams(
+            n,
+            np.log(np.maximum(unigram, 1e-12)),
+            np.log(backoff),
+            self.keys,
+            np.log(probability).astype(np.float32),
+        )
+
+
+def _sums(places: Ids, weights: Ids, size: int) -> Ids:
+    return np.bincount(places, weights=weights, minlength=size).astype(np.int64)
+
+
+def count(lines: Iterable[str], vocabulary: Vocabulary) -> Counts:
+    """Count a public text.
 
     Args:
         lines: the text.
@@ -98,7 +166,7 @@ def learn(lines: Iterable[str], vocabulary: Vocabulary) -> Bigrams:
     unigrams = np.zeros(size, dtype=np.int64)
     held: list[int] = [n + 1]
     split = vocabulary.inputs
-    words = 0
+    words, stored = 0, [np.array([n + 1], dtype=np.int32)]
 
     def take() -> None:
         nonlocal keys, counts
@@ -107,7 +175,9 @@ def learn(lines: Iterable[str], vocabulary: Vocabulary) -> Bigrams:
         pairs = np.concatenate([symbols[:-1] * size + symbols[1:], keys])
         weights = np.concatenate([np.ones(len(symbols) - 1, dtype=np.int64), counts])
         keys, places = np.unique(pairs, return_inverse=True)
-        counts = np.bincount(places, weights=weights, minlength=len(keys)).astype(np.int64)
+        counts = _sums(places, weights, len(keys))
+        if len(stored) * _CHUNK <= STORED:
+            stored.append(symbols[1:].astype(np.int32))
         del held[:-1]
 
     for line in lines:
@@ -119,22 +189,4 @@ def learn(lines: Iterable[str], vocabulary: Vocabulary) -> Bigrams:
             if len(held) > _CHUNK:
                 take()
     take()
-    spread = np.zeros(size)
-    spread[:n] = vocabulary.frequencies
-    mass = float(n)
-    unigram = (unigrams + mass * spread) / (unigrams.sum() + mass)
-    first = keys // size
-    total = np.bincount(first, weights=counts, minlength=size)
-    types = np.bincount(first, minlength=size)
-    seen = total > 0
-    backoff = np.ones(size)
-    backoff[seen] = _DISCOUNT * types[seen] / total[seen]
-    probability = (counts - _DISCOUNT) / total[first] + backoff[first] * unigram[keys % size]
-    return Bigrams(
-        n,
-        words,
-        np.log(np.maximum(unigram, 1e-12)),
-        np.log(backoff),
-        keys,
-        np.log(probability).astype(np.float32),
-    )
+    return Counts(n, words, unigrams, keys, counts, np.concatenate(stored)[:STORED])

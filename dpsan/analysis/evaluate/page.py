@@ -1,148 +1,166 @@
-"""The page of an evaluation: figures and charts, no word of the texts.
+"""What an evaluation says: sections for the terminal and for the page, no word of the texts.
 
-Knows HTML parts and the figures.  Must not know texts.
+Knows figures and their names.  Must not know texts.
 """
 
 from __future__ import annotations
 
-import html
-
 from dpsan.analysis.evaluate import Evaluation
 from dpsan.analysis.evaluate.accuracy import VERSIONS
+from dpsan.analysis.evaluate.readability import Readability
 from dpsan.analysis.evaluate.vocabulary import WordClass
-from dpsan.analysis.report.html import bars, cards, document, figure, table
+from dpsan.analysis.report.html import cards, document, table, warnings
+from dpsan.analysis.report.sections import Cell, Section, written
 from dpsan.outcomes.intervals import Share
-from dpsan.text.numerals import number
+from dpsan.text.numerals import counted, number
 
-__all__ = ["page"]
+__all__ = ["about", "page", "sections"]
 
-_COLOURS = {"verbatim": "--c", "one-word": "--a", "context": "--b"}
-_SHOWN = (WordClass.ALL, WordClass.NAME, WordClass.NUMBER)
+Rows = list[tuple[Cell, ...]]
+
+
+def about(found: Evaluation) -> str:
+    """What was judged, in two sentences."""
+    mechanism = found.question.mechanism
+    run = ""
+    if mechanism is not None:
+        values = [f"{name} {getattr(mechanism, name)}" for name in mechanism.parameters()]
+        epsilon = f"epsilon {number(mechanism.epsilon)}"
+        run = ", ".join([f"{mechanism.name}: {epsilon}", *values]) + ".\n"
+    return (
+        f"{run}{counted(found.records, 'record')}, {counted(found.words, 'word')}; "
+        "compared without letter case, 95 % intervals."
+    )
+
+
+def sections(found: Evaluation) -> list[Section]:
+    """All figures, in the order in which they are read."""
+    unchanged: Rows = [(str(kind), each.total, each) for kind, each in found.unchanged.items()]
+    out = [
+        Section(("kept", "words", "unchanged"), unchanged),
+        Section(("similarity", "value", "what it is"), _scores(found)),
+    ]
+    if found.readability is not None:
+        out.append(_readability(found.readability))
+    readers = [each for each in found.attacks[1:] if each.key != "informed"]
+    informed = [each for each in found.attacks if each.key == "informed"]
+    for attacks in filter(None, (readers, informed)):  # apart: three do not fit a terminal
+        notes = [f"{each.key}: {each.name}" for each in attacks]
+        rows: Rows = [
+            (str(kind), share.total, *(each.shares[kind] for each in attacks))
+            for kind, share in found.unchanged.items()
+        ]
+        title = "others known" if attacks is informed else "read back"
+        out.append(Section((title, "words", *(each.key for each in attacks)), rows, notes))
+    return [*out, *_linkage(found), *_authors(found), *_spans(found), *_accuracy(found)]
+
+
+def _scores(found: Evaluation) -> Rows:
+    mean, words = found.cosine
+    rows: Rows = [("cosine", mean, f"mean over {number(words)} words")]
+    if found.rouge is not None:
+        texts = f"mean over {number(found.texts)} texts"
+        rows.append(("ROUGE-1 F1", found.rouge["f1"], texts))
+        rows.append(("ROUGE-1 recall", found.rouge["recall"], texts))
+    if found.bleu is not None:
+        rows.append(("BLEU", found.bleu["score"], "0 to 100"))
+    for name, each in found.lengths.items():
+        rows.append((f"{name} kept", each["kept"], "number, sanitized over original"))
+    return rows
+
+
+def _readability(readable: Readability) -> Section:
+    rows: Rows = [
+        (name, None if value is None else round(value), None if times is None else round(times, 2))
+        for name, value, times in readable.rows
+    ]
+    notes = [f"bigrams of {number(readable.public_words)} words of public text"]
+    if readable.verdict is not None:
+        notes.append(readable.verdict)
+    return Section(("readability", "perplexity", "times the original's"), rows, notes)
+
+
+def _spans(found: Evaluation) -> list[Section]:
+    if found.span_recovery is None:
+        return []
+    out = []
+    for name in dict.fromkeys(("verbatim", found.best.key)):
+        title = f"spans, {'as written' if name == 'verbatim' else name}"
+        rows: Rows = [
+            (
+                kind[:40],
+                each.total,
+                *(Share(part, each.total) for part in (each.fully, each.partly, each.none)),
+            )
+            for kind, each in found.span_recovery[name].items()
+        ]
+        left = f"left out: {found.spans_left_out} spans without words or not aligned"
+        notes = [left] if found.spans_left_out else []
+        columns = (title, "spans", "fully", "partly", "not")
+        out.append(Section(columns, rows, notes, intervals=False))
+    return out
+
+
+def _linkage(found: Evaluation) -> list[Section]:
+    if found.linkage is None:
+        return []
+    rows: Rows = [
+        (
+            each.reader,
+            "all" if each.words is None else f"first {each.words}",
+            each.candidates,
+            each.first.total,
+            each.first,
+            f"{each.rank.value:g} ({each.rank.low:g}-{each.rank.high:g})",
+        )
+        for each in found.linkage.rows
+    ]
+    columns = ("original found by", "words", "among", "texts", "first", "rank")
+    return [Section(columns, rows, found.linkage.notes)]
+
+
+def _authors(found: Evaluation) -> list[Section]:
+    authors = found.authors
+    if authors is None:
+        return []
+    rows: Rows = [(name, share.total, share) for name, share in authors.shares.items()]
+    notes = [
+        f"{authors.authors} authors, learnt from {number(authors.known)} other texts; "
+        f"a guess at random is right in {100 * authors.chance:.2f} %"
+    ]
+    if authors.left_out:
+        notes.append(f"left out: {number(authors.left_out)} texts whose author has no other one")
+    return [Section(("author found", "texts", "share"), rows, notes)]
+
+
+def _accuracy(found: Evaluation) -> list[Section]:
+    accuracy = found.accuracy
+    if accuracy is None:
+        return []
+    rows: Rows = [(f"on {a}", *(accuracy.pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
+    notes = [
+        f"{accuracy.classes} classes, {accuracy.train} training and {accuracy.test} test records",
+        f"always the most frequent label: {written(accuracy.majority)}",
+    ]
+    columns = ("accuracy, trained", *(f"tested on {each}" for each in VERSIONS))
+    weighted: Rows = [(f"on {a}", *(accuracy.f1[a, b] for b in VERSIONS)) for a in VERSIONS]
+    return [
+        Section(columns, rows, notes),
+        Section(("weighted F1, trained", *columns[1:]), weighted),
+    ]
 
 
 def page(found: Evaluation) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    mechanism = found.question.mechanism
-    run = "" if mechanism is None else f"{mechanism.name}, epsilon {number(mechanism.epsilon)}; "
-    about = (
-        f"{run}{number(found.records)} records, {number(found.words)} words. "
-        "Words are compared without letter case. Intervals: 95 %, as if words were independent."
-    )
-    body = (
-        "".join(f'<p class="warn">{html.escape(each)}</p>' for each in found.notes)
-        + cards(_cards(found))
-        + '<div class="charts">'
-        + figure("Words unchanged, by class", "Words unchanged", bars(_unchanged(found)))
-        + figure("Words read back, by attack", "Words read back", bars(_attacks(found)))
-        + _span_figures(found)
-        + _accuracy_figure(found)
-        + "</div>"
-        + _tables(found)
-    )
-    return document("dpsan evaluate", about, f"<section>{body}</section>")
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
-
-
-def _interval(share: Share) -> str:
-    if not share.total:
-        return ""
-    low, high = share.interval
-    return f"{100 * low:.1f} to {100 * high:.1f} %"
-
-
-def _cards(found: Evaluation) -> list[tuple[str, str]]:
-    out = [("words unchanged", _percent(found.unchanged[WordClass.ALL].value))]
-    out += [
-        (f"words read back, {each.key}", _percent(each.shares[WordClass.ALL].value))
-        for each in found.attacks[1:]
+    shares = [("words unchanged", found.unchanged[WordClass.ALL])]
+    shares += [
+        (f"words read back, {each.key}", each.shares[WordClass.ALL]) for each in found.attacks[1:]
     ]
-    if found.cosine[0] is not None:
-        out.append(("mean cosine of word and output", f"{found.cosine[0]:.3f}"))
-    if found.rouge is not None:
-        out.append(("ROUGE-1 F1", f"{found.rouge['f1']:.3f}"))
-    if found.bleu is not None and found.bleu["score"] is not None:
-        out.append(("BLEU", f"{found.bleu['score']:.1f}"))
-    return out
-
-
-def _unchanged(found: Evaluation) -> list[tuple[str, str, list[tuple[float, str]]]]:
-    return [
-        (f"{kind} ({number(share.total)})", _percent(share.value), [(share.value or 0.0, "--c")])
-        for kind, share in found.unchanged.items()
-    ]
-
-
-def _attacks(found: Evaluation) -> list[tuple[str, str, list[tuple[float, str]]]]:
-    return [
-        (
-            f"{kind}: {each.key}",
-            f"{_percent(share.value)} ({_interval(share)})" if share.total else "none",
-            [(share.value or 0.0, _COLOURS[each.key])],
-        )
-        for kind in _SHOWN
-        for each in found.attacks
-        for share in (each.shares[kind],)
-    ]
-
-
-def _span_figures(found: Evaluation) -> str:
-    if found.span_recovery is None:
-        return ""
-    out = ""
-    for name in dict.fromkeys(("verbatim", found.best.key)):
-        kinds = found.span_recovery[name]
-        rows = []
-        for kind, each in kinds.items():
-            total = max(each.total, 1)
-            fully, partly = each.fully / total, each.partly / total
-            rows.append(
-                (
-                    f"{kind} ({each.total})",
-                    f"{_percent(fully)} fully, {_percent(partly)} partly",
-                    [(fully, "--d"), (partly, "--b")],
-                )
-            )
-        title = f"Spans read back, {html.escape(name)}"
-        out += figure(title, f"Spans read back by {name}", bars(rows))
-    return out
-
-
-def _accuracy_figure(found: Evaluation) -> str:
-    if found.accuracy is None:
-        return ""
-    rows = [
-        (
-            f"trained on {a}, tested on {b}",
-            f"{_percent(share.value)} ({_interval(share)})",
-            [(share.value or 0.0, "--ok")],
-        )
-        for a in VERSIONS
-        for b in VERSIONS
-        for share in (found.accuracy.pairs[a, b],)
-    ]
-    share = found.accuracy.majority
-    rows.append(("most frequent label", _percent(share.value), [(share.value or 0.0, "--soft")]))
-    return figure("Accuracy of a classifier", "Accuracy of a classifier", bars(rows))
-
-
-def _tables(found: Evaluation) -> str:
-    rows = [
-        [
-            str(kind),
-            number(found.unchanged[kind].total),
-            *(
-                cell
-                for each in found.attacks
-                for cell in (_percent(each.shares[kind].value), _interval(each.shares[kind]))
-            ),
-        ]
-        for kind in WordClass
-    ]
-    heads = ["class", "words"]
-    for each in found.attacks:
-        heads += [each.key, "95 %"]
-    names = [[each.key, each.name] for each in found.attacks]
-    return table(heads, rows) + table(["attack", "what it does"], names)
+    figures = [(name, written(share, intervals=False)) for name, share in shares]
+    figures += [(str(name), written(value)) for name, value, _ in _scores(found)]
+    if found.readability is not None:
+        name, _, times = found.readability.rows[1]
+        if times is not None:
+            figures.append((f"perplexity, {name} to original", f"{times:.2f}"))
+    body = warnings(found.notes) + cards(figures) + "".join(map(table, sections(found)))
+    return document("dpsan evaluate", about(found), f"<section>{body}</section>")

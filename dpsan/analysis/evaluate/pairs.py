@@ -7,21 +7,22 @@ figures that need strings; no message contains any of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.align import aligned
-from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass, folded
+from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
-from dpsan.text.tokens import write_gaps
+from dpsan.text.tokens import folded, write_gaps
 
 __all__ = ["Inputs", "Pairs", "read_pairs", "records"]
 
@@ -62,6 +63,13 @@ class Pairs:
     """Whether the two are the same word but for case, (m,)."""
     classes: NDArray[np.int64] = field(repr=False)
     """Sum of ``1 << position in WordClass``, (m,)."""
+    more: tuple[NDArray[np.int64], ...] = field(default=(), repr=False)
+    """Outputs of further independent noisings of the same words, (m,) each."""
+
+    @property
+    def noisings(self) -> tuple[NDArray[np.int64], ...]:
+        """The outputs of all noisings, (m,) each."""
+        return self.outputs, *self.more
 
     def of(self, kind: WordClass) -> NDArray[np.bool_]:
         """Which words are of a class, (m,)."""
@@ -95,43 +103,61 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
 
 def read_pairs(
     original: Path,
-    sanitized: Path,
+    sanitized: Sequence[Path],
     inputs: Inputs,
     vocabulary: Vocabulary,
-    progress: Callable[[int], None] | None = None,
+    copies: int = 1,
 ) -> Pairs:
-    """Read and align two files.
+    """Read and align an original and its sanitized versions.
+
+    Args:
+        original: the texts.
+        sanitized: files of different runs on it, at least one.
+        inputs: how all are read.
+        vocabulary: of the words.
+        copies: versions of each record in each of these files, one behind the other.
 
     Raises:
         InputError: a file cannot be read, or they have not the same number of records.
     """
     reading = _Reading(vocabulary)
-    first, second = records(original, inputs), records(sanitized, inputs)
-    while True:
-        one, other = next(first, None), next(second, None)
-        if one is None or other is None:
-            break
-        if len(one.texts) != len(other.texts):
-            raise InputError(
-                sanitized,
-                f"{len(other.texts)} texts where the original has {len(one.texts)}",
-                "the same records and --field in both",
-                line=other.line,
-            )
+    first = records(original, inputs)
+    most = None if inputs.max_records is None else copies * inputs.max_records
+    others = [records(path, replace(inputs, max_records=most)) for path in sanitized]
+    for one in first:
         reading.records += 1
-        for text, version in zip(one.strings, other.strings, strict=True):
-            reading.add(text, version, one.line)
-        if progress:
-            progress(1)
-    counts = [reading.records + (each is not None) + sum(1 for _ in rest)
-              for each, rest in ((one, first), (other, second))]  # fmt: skip
-    if counts[0] != counts[1]:
-        raise InputError(
-            sanitized,
-            f"{counts[1]} records where {original} has {counts[0]}",
-            "one sanitized version of every record, in order; not --copies",
-        )
+        versions = []
+        for path, source in zip(sanitized, others, strict=True):
+            found = list(islice(source, copies))
+            if len(found) < copies:
+                held = reading.records + sum(1 for _ in first)
+                raise _unequal(
+                    path, copies * (reading.records - 1) + len(found), original, held, copies
+                )
+            versions += [(path, each) for each in found]
+        for path, other in versions:
+            if len(one.texts) != len(other.texts):
+                raise InputError(
+                    path,
+                    f"{len(other.texts)} texts where the original has {len(one.texts)}",
+                    "the same records and --field in both",
+                    line=other.line,
+                )
+        for texts in zip(one.strings, *(other.strings for _, other in versions), strict=True):
+            reading.add(texts[0], texts[1:], one.line)
+    for path, source in zip(sanitized, others, strict=True):
+        if rest := sum(1 for _ in source):
+            raise _unequal(path, copies * reading.records + rest, original, reading.records, copies)
     return reading.pairs()
+
+
+def _unequal(path: Path, found: int, original: Path, held: int, copies: int) -> InputError:
+    times = "" if copies == 1 else f", {copies} copies of each"
+    return InputError(
+        path,
+        f"{found} records where {original} has {held}{times}",
+        "the sanitized versions of every record, in order; see --copies",
+    )
 
 
 class _Reading:
@@ -143,31 +169,34 @@ class _Reading:
         self._unaligned = 0
         self._texts: tuple[list[str], list[str], list[int]] = ([], [], [])
         self._parts: list[NDArray[np.int64]] = []
+        self._versions = 1
         self._codes: dict[str, int] = {}
 
-    def add(self, original: str, sanitized: str, line: int) -> None:
-        """The next text in both versions."""
+    def add(self, original: str, versions: Sequence[str], line: int) -> None:
+        """The next text, and its sanitized versions."""
         number = len(self._texts[0])
-        originals, versions, lines = self._texts
+        self._versions = len(versions)
+        originals, sanitized, lines = self._texts
         originals.append(original)
-        versions.append(sanitized)
+        sanitized.append(versions[0])
         lines.append(line)
         pieces, codes = self._vocabulary.inputs(original)
         gaps, words = pieces[::2], pieces[1::2]
-        found = self._align(pieces, sanitized)
+        found = self._align(pieces, versions)
         if found is None:  # not made by dpsan: compounds may have been one word
             pieces = self._vocabulary.split(original)
             gaps, words = pieces[::2], pieces[1::2]
             row = self._vocabulary.row
             n = self._vocabulary.n
             codes = [n if (known := row(word)) is None else known for word in words]
-            found = self._align(pieces, sanitized)
+            found = self._align(pieces, versions)
         if found is None:
             self._unaligned += 1
             return
         if not words:
             return
         ends = np.cumsum([len(piece) for piece in pieces])
+        first, *more = found
         self._parts.append(
             np.array(
                 [
@@ -175,15 +204,17 @@ class _Reading:
                     ends[0:-1:2],
                     ends[1::2],
                     codes,
-                    [self._code(word) for word in found],
-                    [a == b or folded(a) == folded(b) for a, b in zip(words, found, strict=True)],
+                    [self._code(word) for word in first],
+                    [a == b or folded(a) == folded(b) for a, b in zip(words, first, strict=True)],
                     self._vocabulary.classes(gaps, words, codes),
+                    *([self._code(word) for word in each] for each in more),
                 ],
                 dtype=np.int64,
             )
         )
 
-    def _align(self, pieces: list[str], line: str) -> list[str] | None:
+    def _align(self, pieces: list[str], versions: Sequence[str]) -> list[list[str]] | None:
+        """The output words of every version, or None if one of them cannot be aligned."""
         pieces = pieces.copy()
         write_gaps(pieces)
         gaps, words = pieces[::2], pieces[1::2]
@@ -192,7 +223,13 @@ class _Reading:
         def possible(at: int, word: str) -> bool:
             return word == words[at] or self._code(word) != OTHER
 
-        return aligned(gaps, line, self._vocabulary.split, possible, longest)
+        out = []
+        for line in versions:
+            found = aligned(gaps, line, self._vocabulary.split, possible, longest)
+            if found is None:
+                return None
+            out.append(found)
+        return out
 
     def _code(self, word: str) -> int:
         code = self._codes.get(word)
@@ -204,7 +241,7 @@ class _Reading:
 
     def pairs(self) -> Pairs:
         """All of it."""
-        empty = np.zeros((7, 0), dtype=np.int64)
+        empty = np.zeros((6 + self._versions, 0), dtype=np.int64)
         table = np.concatenate([empty, *self._parts], axis=1)
         original, sanitized, lines = self._texts
         return Pairs(
@@ -219,4 +256,5 @@ class _Reading:
             outputs=table[4],
             same=table[5].astype(np.bool_),
             classes=table[6],
+            more=tuple(table[7:]),
         )

@@ -1,4 +1,4 @@
-"""The mechanism of a run, as the header of its audit tells it.
+"""The mechanism of a run, as the header of its audit has it.
 
 Knows audit headers.  Must not know texts: only the first row is read.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import UsageError
 from dpsan.run.audit import read_header
 
@@ -28,6 +29,24 @@ class Setting:
     source: str
     """Name of their file."""
     copies: int
+    public: dict[str, Any] | None = None
+    """Public words of the run, as the header has them."""
+    by_value: bool = False
+    """Whether numbers were drawn by value."""
+
+    @property
+    def public_name(self) -> str | None:
+        """The list of public words, if it is one that comes with dpsan."""
+        name = None if self.public is None else str(self.public["list"])
+        return name if name in BUNDLED else None
+
+    def check_public(self, words: PublicWords | None) -> None:
+        """Raise UsageError if these public words are not those of the run."""
+        if (None if self.public is None else self.public["sha256"]) != (words and words.sha256):
+            raise UsageError(
+                "the audit was made with other public words",
+                "give --public-list, as rewrite had it",
+            )
 
     def check(self, digest: str) -> None:
         """Raise UsageError if these embeddings are not those of the run."""
@@ -53,4 +72,6 @@ def read_setting(path: Path) -> Setting:
         digest=row["embeddings"]["digest"],
         source=row["embeddings"]["source"],
         copies=row["copies"],
+        public=row["public"],
+        by_value=row["numbers"] == "value",
     )

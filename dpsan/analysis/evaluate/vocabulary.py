@@ -16,9 +16,9 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
-from dpsan.text.tokens import TOKENIZERS, Kind, lookup_keys
+from dpsan.text.tokens import TOKENIZERS, Kind, folded, lookup_keys
 
-__all__ = ["MASKED", "OTHER", "Vocabulary", "WordClass", "folded"]
+__all__ = ["MASKED", "OTHER", "Vocabulary", "WordClass"]
 
 MASKED: Final = -1
 OTHER: Final = -2
@@ -43,13 +43,6 @@ class WordClass(StrEnum):
     UNKNOWN = "unknown"
     STOP = "stop word"
     """The 100 most frequent words of the vocabulary, but for numbers."""
-
-
-def folded(word: str) -> str:
-    """A word without letter case, in the spelling that comparisons use."""
-    for key in lookup_keys(word):
-        last = key
-    return last
 
 
 class Vocabulary:

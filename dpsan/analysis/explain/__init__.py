@@ -16,6 +16,7 @@ import numpy as np
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.optimum import Optimum
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate
@@ -54,7 +55,7 @@ def explain(
         posterior: also ask which inputs the most likely outputs point to.
         progress: called with the share of the work done since the last call.
     """
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     space, mechanism = sanitizer.space, sanitizer.mechanism
     sampler = mechanism.prepare(space)
     ids = list(dict.fromkeys(word.id for word in words))
@@ -66,10 +67,10 @@ def explain(
     key = randomness.seeded_key(f"dpsan explain {seed}")
     figures: dict[int, Figures] = {}
     for each in ids:
-        figures[each] = _figures(sanitizer, sampler, each, top, draws, key, known, share, tell)
+        figures[each] = _figures(sanitizer, sampler, each, top, draws, key, known, share, report)
     observer: Observer | None = None
     if whole:
-        observer = Observer.build(mechanism, sampler, space, lambda done: tell(0.95 * done))
+        observer = Observer.build(mechanism, sampler, space, lambda done: report(0.95 * done))
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
         outputs = [output.id for output in figures[each].outputs]
@@ -84,10 +85,11 @@ def explain(
                 size,
                 key,
                 known,
-                lambda done, part=part: tell(part * done),  # type: ignore[misc]
+                lambda done, part=part: report(part * done),  # type: ignore[misc]
             )
+    optimum = mechanism.optimum(space, quick=True)
     return [
-        _explanation(sanitizer, word, figures[word.id], pointed.get(word.id), observer)
+        _explanation(sanitizer, word, figures[word.id], pointed.get(word.id), observer, optimum)
         for word in words
     ]
 
@@ -118,6 +120,7 @@ def _explanation(
     figures: Figures,
     posteriors: Posteriors | None,
     observer: Observer | None,
+    optimum: Optimum | None,
 ) -> Explanation:
     keys, space = sanitizer.embeddings.index_to_key, sanitizer.space
 
@@ -140,7 +143,9 @@ def _explanation(
         input=None if word.id == space.n else keys[word.id],
         mechanism=sanitizer.mechanism,
         guarantee=guarantee,
+        public=word.id in sanitizer.public,
         epsilon_ldp=None if math.isinf(guarantee.epsilon_ldp) else guarantee.epsilon_ldp,
+        optimum=optimum,
         exact=figures.exact,
         draws=figures.draws,
         unchanged=figures.unchanged,

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import UsageError, unknown_name
-from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms import MECHANISMS, check_public
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -53,16 +54,21 @@ class Candidate:
     parameters: Mapping[str, Any]
 
 
-def candidates(names: Sequence[str], values: Mapping[str, str]) -> list[Candidate]:
+def candidates(
+    names: Sequence[str], values: Mapping[str, str], *, public: bool = False
+) -> list[Candidate]:
     """The mechanisms to compare; each takes the parameters that it has.
 
     Raises:
-        UsageError: an unknown name, or a parameter that none of them has.
+        UsageError: an unknown name, a parameter that none of them has, or ``public`` words that one
+            of them has not.
     """
     out: dict[str, Candidate] = {}
     for name in names:
         if name not in MECHANISMS:
             raise unknown_name("mechanism", name, MECHANISMS)
+        if public:
+            check_public(MECHANISMS[name])
         own = MECHANISMS[name].parameters()
         out[name] = Candidate(name, {key: each for key, each in values.items() if key in own})
     known = dict.fromkeys(key for name in out for key in MECHANISMS[name].parameters())
@@ -95,6 +101,7 @@ def prepare(
     vocabulary: Vocabulary,
     epsilon: float | None,
     at: At | None,
+    public: PublicWords | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Sanitizer:
     """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
@@ -104,6 +111,7 @@ def prepare(
         vocabulary: where.
         epsilon: its privacy parameter; None with ``at``.
         at: find the epsilon, on the private side.
+        public: words that need no protection.
         progress: called with what is tried to find it.
 
     Raises:
@@ -115,10 +123,13 @@ def prepare(
         parameters=dict(candidate.parameters),
         embeddings=vocabulary.path,
         vocab_size=vocabulary.size,
+        public=public,
         allow_unproved=True,
     )
     if at is not None:
-        draft = Draft(spec.kind(), spec.parameters, vocabulary.embeddings.key_to_index)
+        rows = vocabulary.embeddings.key_to_index
+        free = () if public is None else public.rows(rows)
+        draft = Draft(spec.kind(), spec.parameters, rows, free)
         found = calibrate(draft, vocabulary.space, at.target, at.value, progress)
         if at.target is Target.EPSILON_LDP:  # stored with the vocabulary, and found there
             spec = replace(spec, epsilon_ldp=at.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.optimum import Optimum
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import Guarantee
 
@@ -43,10 +44,14 @@ class Explanation:
     """The word of the vocabulary that it is to the mechanism; None for ⊥."""
     mechanism: Mechanism
     guarantee: Guarantee
+    public: bool
+    """It is a public word: nothing is promised for it."""
     epsilon_ldp: float | None
     """Certified LDP epsilon; None where no finite value holds."""
+    optimum: Optimum | None
+    """Mean cosine over all words, and the most that this epsilon allows, where it is known."""
     exact: bool
-    """From the law itself, not from draws."""
+    """From the distribution itself, not from draws."""
     draws: int
     """0 if exact."""
     unchanged: Estimate

@@ -37,7 +37,7 @@ def check(path: Path, words: int, *, force: bool) -> None:
     kind_of(path)
     if words > MOST_WORDS:
         raise UsageError(f"--plot takes at most {MOST_WORDS} words (got {words})")
-    # Created and thrown away: tells whether it can be written.
+    # Created and removed again, to see whether it can be written.
     AtomicFile(path, force=force).discard()
 
 
@@ -89,10 +89,11 @@ def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("probability of the output (orange: the word itself)", fontsize=8)
     ldp = "none" if each.epsilon_ldp is None else f"{each.epsilon_ldp:.4g}"
-    how = "exact law" if each.exact else f"{each.draws:,} draws, 99 % intervals"
+    name = "NOT PROTECTED; other words" if each.public else each.guarantee.loss_name
+    how = "exact distribution" if each.exact else f"{each.draws:,} draws, 99 % intervals"
     axes.set_title(
         f"{_short(each.word)} → {each.mechanism.name}\n"
-        f"epsilon {each.mechanism.epsilon:.4g} {each.mechanism.unit_label()}, LDP epsilon {ldp}\n"
+        f"epsilon {each.mechanism.epsilon:.4g} {each.mechanism.unit_label()}, {name} {ldp}\n"
         f"unchanged {each.unchanged.value:.3f}; {how}",
         fontsize=8,
         loc="left",

@@ -2,7 +2,8 @@
 
 Knows audit rows.  Must not know texts or mechanisms.  Nothing in a report is a function of the
 input that guesses could be tested against: no word, no digest of an input, no position in one; and
-the counts that depend on private words are named as not protected.  An audit is read once, row by
+the counts that depend on private words are named as not protected.  How many draws were of public
+words is never told: all sums count every draw, and are upper bounds.  An audit is read once, row by
 row; what is kept is bounded: counters by number of charges of a record (there are at most some
 square root of the words in the audit), and a fixed number of stretches of records.
 """
@@ -15,8 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsan.run.audit import damaged, read_rows
+from dpsan.run.audit.schema import DRAWN
+from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import Action
-from dpsan.sanitize.statement import COUNTS
+from dpsan.sanitize.statement import COUNTS, EQUAL
 
 __all__ = ["ACTIONS", "QUANTILES", "FileReport", "Report", "read_audit"]
 
@@ -60,8 +64,12 @@ class FileReport:
     name: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     draws: int = 0
+    public: int = 0
+    """Draws of public words: to check the sums, never shown."""
     charges: int = 0
     """How many times the loss is paid: once a draw, or once a text."""
+    largest: int = 0
+    """Most charges of one of its records, in one copy."""
     records: int | None = None
     """None if the input failed or the run ended before it did."""
     output_sha256: str | None = None
@@ -79,6 +87,8 @@ class Report:
     """How many records have so many charges in one copy; those without words are in no audit."""
     timeline: Timeline = field(default_factory=Timeline)
     complete: bool = False
+    distinct: int | None = None
+    """Draws of a finished run whose equal words have the same draw; else each file has its own."""
 
     @property
     def epsilon(self) -> float:
@@ -98,12 +108,15 @@ class Report:
     @property
     def draws(self) -> int:
         """Outputs drawn, over all files."""
-        return sum(each.draws for each in self.files.values())
+        return self._together(sum(each.draws for each in self.files.values()))
 
     @property
     def charges(self) -> int:
         """Charges over all files."""
-        return sum(each.charges for each in self.files.values())
+        return self._together(sum(each.charges for each in self.files.values()))
+
+    def _together(self, draws: int) -> int:
+        return draws if self.distinct is None else self.distinct
 
     def quantile(self, share: float) -> float:
         """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
@@ -126,10 +139,15 @@ class Report:
             "delta": min(1.0, charges * guarantee["delta"]),
         }
 
+    def _left_out(self) -> list[str]:
+        """What the guarantee leaves out, as the header says it."""
+        told: list[str] = self.header["not_protected"]
+        return told[:1] if self.header["public"] is not None else []
+
     def as_json(self) -> dict[str, Any]:
         """All of it as JSON values."""
         header = self.header
-        guarantee = header["guarantee"]
+        guarantee, unit = header["guarantee"], header["consistent"]
         return {
             "audit": self.path,
             "complete": self.complete,
@@ -137,16 +155,20 @@ class Report:
             "dpsan": header["dpsan"],
             "mechanism": header["mechanism"],
             "status": guarantee["status"],
+            "arithmetic": guarantee["arithmetic"],
             "epsilon": self.epsilon,
             "epsilon_unit": header["epsilon_unit"],
-            "per": "line" if guarantee["per_line"] else "word",
+            "per": "line" if guarantee["per_line"] else "distinct word" if unit else "word",
             "epsilon_ldp": guarantee["epsilon_ldp"],
             "delta": guarantee["delta"],
+            "public_words": guarantee["public_words"],
             "expected_unchanged": header["expected_unchanged"],
             "weak": header["weak"],
+            "linked": header["linked"],
             "embeddings": header["embeddings"],
             "unknown": header["unknown"],
             "copies": self.copies,
+            "consistent": unit,
             "seeded": header["seeded"],
             "private": header["private"],
             "words": sum(self.counts.values()),
@@ -157,7 +179,12 @@ class Report:
             "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
             "records_with_words": sum(self.per_record.values()),
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
-            "not_protected": [COUNTS],
+            "not_protected": [
+                *self._left_out(),
+                COUNTS,
+                *([EQUAL] if unit else []),
+                *([FORMS] if header["numbers"] == NumberPolicy.VALUE else []),
+            ],
             "files": [
                 {
                     "file": number,
@@ -197,6 +224,7 @@ class _Adding:
     def __init__(self, report: Report) -> None:
         self.report = report
         self._per_line = report.header["guarantee"]["per_line"]
+        self._unit = report.header["consistent"]
         self._record: tuple[int, int, int] | None = None
         self._charges = 0
         self._text = 0
@@ -210,14 +238,30 @@ class _Adding:
         self.end_record()
         report = self.report
         if row["type"] == "totals":
-            finished = [each for each in report.files.values() if each.records is not None]
-            counts: Counter[str] = sum((each.counts for each in finished), Counter())
+            every = [*report.files.values()]
+            finished = [each for each in every if each.records is not None]
             report.complete = row["complete"]
-            return _same(counts, sum(each.draws for each in finished), row)
+            low, high = _sums(finished), _sums(every)
+            if self._unit == Unit.RUN:
+                low["draws"] = max((each.draws for each in finished), default=0)
+                low["public"] = max((each.public for each in finished), default=0)
+                report.distinct = row["draws"] if finished == every else None
+            # What was written of an input that was not finished counts, in no row but this.
+            return all(
+                low[name] <= row[name] <= high[name] for name in (*ACTIONS, "draws", "public")
+            )
         each = report.files.setdefault(row["file"], FileReport())
         each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
         each.output_sha256 = row["output_sha256"]
-        return _same(each.counts, each.draws, row)
+        if self._unit in (Unit.FILE, Unit.RUN):
+            # At least those of its largest record, at most one for the first word of each record.
+            if not report.copies * each.largest <= row["draws"] <= each.draws:
+                return False
+            if row["public"] > each.public:
+                return False
+            each.public = row["public"]
+            each.draws = each.charges = row["draws"]
+        return all(_sums([each])[name] == row[name] for name in (*ACTIONS, "draws", "public"))
 
     def _word(self, row: dict[str, Any]) -> None:
         file = row["file"]
@@ -229,9 +273,10 @@ class _Adding:
         if each is None:
             each = self.report.files[file] = FileReport()
         each.counts[row["action"]] += 1
-        if row["epsilon"] is None:
+        if row["action"] not in DRAWN or (self._unit and row["epsilon"] == 0):
             return
         each.draws += 1
+        each.public += row["epsilon"] is None
         if not self._per_line or row["text"] != self._text:
             each.charges += 1
             self._charges += 1
@@ -242,9 +287,13 @@ class _Adding:
         if self._record is not None and self._record[1] == 1:  # the other copies have as many
             self.report.per_record[self._charges] += 1
             self.report.timeline.add(self._charges)
+            each = self.report.files[self._record[0]]
+            each.largest = max(each.largest, self._charges)
         self._record, self._charges, self._text = None, 0, 0
 
 
-def _same(counts: Counter[str], draws: int, row: dict[str, Any]) -> bool:
-    told = {action: row[action] for action in ACTIONS}
-    return told == {action: counts[action] for action in ACTIONS} and row["draws"] == draws
+def _sums(files: list[FileReport]) -> Counter[str]:
+    """Words of files by action, draws, and those of public words."""
+    counts = sum((each.counts for each in files), Counter())
+    draws, public = (sum(getattr(each, name) for each in files) for name in ("draws", "public"))
+    return counts + Counter(draws=draws, public=public)

@@ -1,4 +1,4 @@
-"""The parts of every page: style, numbers, cards, bars, tables; no script, nothing loaded.
+"""The parts of every page: style, cards, tables with bars, charts; no script, nothing loaded.
 
 Knows HTML and SVG.  Must not know what is reported.
 """
@@ -9,7 +9,10 @@ import html
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["bars", "cards", "document", "figure", "table"]
+from dpsan.analysis.report.sections import Cell, Section
+from dpsan.outcomes.intervals import Share
+
+__all__ = ["cards", "document", "figure", "table", "warnings"]
 
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--line:#d7dde5;--paper:#fff;
@@ -35,6 +38,8 @@ svg.broad{display:none}@media(min-width:48rem){svg.broad{display:block}svg.narro
 .scroll{overflow-x:auto;margin:.8rem 0}table{border-collapse:collapse;width:100%;font-size:.88rem}
 th,td{text-align:right;padding:.3rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap;
 font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:600}
+td.share{min-width:10rem;
+background:linear-gradient(var(--a),var(--a)) no-repeat 0 100%/var(--share) 4px}
 th:first-child,td:first-child{text-align:left;white-space:normal;min-width:9rem}
 code{font:.82em ui-monospace,monospace}details{margin:.6rem 0}
 """
@@ -58,56 +63,57 @@ def document(title: str, about: str, body: str) -> str:
 
 
 def figure(title: str, label: str, *charts: tuple[str, int, int, str], wide: bool = False) -> str:
-    """A figure of one chart, or of a narrow and a broad one: (class, width, height, inner)."""
+    """A figure of one chart, or of a narrow and a broad one.
+
+    Args:
+        title: plain text.
+        label: what it shows, for readers who do not see it.
+        charts: (class, width, height, inner SVG) of each.
+        wide: takes a whole row of the page.
+    """
     drawn = "".join(
         f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{html.escape(label)}">{inner}</svg>'
         for kind, width, height, inner in charts
     )
-    return f'<figure class="{"wide" if wide else ""}"><h3>{title}</h3>{drawn}</figure>'
+    shown = html.escape(title)
+    return f'<figure class="{"wide" if wide else ""}"><h3>{shown}</h3>{drawn}</figure>'
 
 
 def cards(values: Sequence[tuple[str, str]]) -> str:
-    """(name, value as HTML) pairs in boxes."""
+    """(name, value) pairs of plain text in boxes."""
     return (
         '<div class="cards">'
-        + "".join(f'<div class="card"><b>{b}</b><span>{a}</span></div>' for a, b in values)
+        + "".join(
+            f'<div class="card"><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>'
+            for name, value in values
+        )
         + "</div>"
     )
 
 
-def bars(rows: Sequence[tuple[str, str, Sequence[tuple[float, str]]]]) -> tuple[str, int, int, str]:
-    """A chart of horizontal bars for :func:`figure`: (label, value, parts of 0 ... 1 with colour).
-
-    Args:
-        rows: labels and values are plain text; a colour is the name of a CSS variable.
-    """
-    out = []
-    for at, (label, value, parts) in enumerate(rows):
-        y = 14 + at * 40
-        out.append(
-            f'<text x="8" y="{y}">{html.escape(label)}</text>'
-            f'<text x="452" y="{y}" text-anchor="end">{html.escape(value)}</text>'
-            f'<rect x="8" y="{y + 6}" width="444" height="12" rx="3" fill="var(--line)"/>'
-        )
-        x = 8.0
-        for share, colour in parts:
-            width = max(444 * share, 2 if share else 0)  # the rarest can be seen
-            out.append(
-                f'<rect x="{x:.1f}" y="{y + 6}" width="{width:.1f}" height="12" rx="3" '
-                f'fill="var({colour})"/>'
-            )
-            x += width
-    return "", 460, 40 * len(rows), "".join(out)
+def warnings(texts: Sequence[str]) -> str:
+    """Paragraphs of plain text that must not be overlooked."""
+    return "".join(f'<p class="warn">{html.escape(each)}</p>' for each in texts)
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that scrolls sideways; all cells are plain text."""
+def table(section: Section) -> str:
+    """A section as a table that scrolls sideways, with a bar under each share."""
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(map(_cell, row, texts)) + "</tr>"
+        for row, texts in zip(section.rows, section.texts(), strict=True)
     )
     return (
         '<div class="scroll"><table><tr>'
-        + "".join(f"<th>{html.escape(head)}</th>" for head in heads)
+        + "".join(f"<th>{html.escape(head)}</th>" for head in section.columns)
         + f"</tr>{body}</table></div>"
+        + "".join(f'<p class="soft">{html.escape(each)}</p>' for each in section.notes)
     )
+
+
+def _cell(cell: Cell, text: str) -> str:
+    if not isinstance(cell, Share) or cell.value is None:
+        return f"<td>{html.escape(text)}</td>"
+    # The rarest can be seen too.
+    width = max(100 * cell.value, 1) if cell.hits else 0
+    return f'<td class="share" style="--share:{width:.1f}%">{html.escape(text)}</td>'

@@ -1,6 +1,7 @@
-"""The page of a report: one self-contained HTML file with inline charts, no script.
+"""What a report says: for the terminal, and as one HTML page with inline charts, no script.
 
-Knows HTML and SVG.  Must not know audits: only what :mod:`dpsan.analysis.report` has added up.
+Knows names of figures, HTML and SVG.  Must not know audits: only what :mod:`dpsan.analysis.report`
+has added up.
 """
 
 from __future__ import annotations
@@ -10,25 +11,82 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsan.analysis.report import ACTIONS, QUANTILES, Report
-from dpsan.analysis.report.html import bars, cards, document, figure, table
+from dpsan.analysis.report.html import cards, document, figure, table, warnings
+from dpsan.analysis.report.sections import Section
+from dpsan.outcomes.intervals import Share
 from dpsan.text.numerals import counted, number, percent
 
-__all__ = ["page"]
+__all__ = ["complaints", "figures", "files", "page"]
 
-_COLOURS: Final = {
-    "drawn": "--a",
-    "unknown": "--b",
-    "masked": "--b",
-    "kept": "--c",
-    "passed": "--d",
-}
 _MEANING: Final = {
-    "drawn": "drawn",
     "unknown": "unknown, drawn as one input",
     "masked": "unknown, masked",
     "kept": "kept (not protected)",
     "passed": "passed (NOT PRIVATE)",
 }
+
+
+def complaints(report: Report) -> list[str]:
+    """What must not be overlooked."""
+    guarantee, weak = report.header["guarantee"], report.header["weak"]
+    status, public = guarantee["status"], guarantee["public_words"]
+    found = {
+        "not finished: some inputs are missing or incomplete": not report.complete,
+        "NOT PRIVATE: the random numbers come from a public seed": report.header["seeded"],
+        "NOT PRIVATE: unknown words were passed through": report.counts["passed"],
+        "the words of a keep-list were written unchanged": report.counts["kept"],
+        f"{number(public or 0)} public words are not protected": public,
+        f"WEAK: {weak}": weak,
+        f"the mechanism's guarantee is {status}": status != "PROVED",
+    }
+    return [text for text, holds in found.items() if holds]
+
+
+def _grade(sums: dict[str, Any]) -> str:
+    """The status, and in which numbers it is proved."""
+    status = str(sums["status"])
+    return f"{status} {sums['arithmetic']}" if status == "PROVED" else status
+
+
+def figures(report: Report) -> list[tuple[str, str]]:
+    """The figures of a run, by name."""
+    sums = report.as_json()
+    each, loss = sums["per"], "LDP epsilon"
+    if sums["public_words"]:
+        each, loss = f"protected {each}", "high-low LDP epsilon"
+    unit = f" ({sums['epsilon_unit']})" if sums["epsilon_unit"] else ""
+    records = sums["epsilon_per_record"]
+    copies, whole = [], ""
+    if report.copies > 1:
+        copies, whole = [("copies of every record", number(report.copies))], ", all copies"
+    return [
+        ("mechanism", f"{sums['mechanism']} ({_grade(sums)})"),
+        *copies,
+        (f"epsilon per {each}{unit}", number(sums["epsilon"])),
+        (f"{loss} per {each}", _cost(sums["epsilon_ldp"], sums["delta"])),
+        ("expected to stay the same", percent(sums["expected_unchanged"])),
+        *([("whole texts", sums["linked"])] if sums["linked"] else []),
+        ("epsilon, all draws", number(sums["epsilon_sum"])),
+        (f"{loss}, largest record{whole}", _cost(**sums["largest_record"])),
+        (f"{loss}, largest file{whole}", _cost(**sums["largest_file"])),
+        ("epsilon per record, 5/50/95 %/largest", " / ".join(map(number, records.values()))),
+    ]
+
+
+def files(report: Report) -> list[Section]:
+    """The inputs of a run, and the digests of their outputs."""
+    rows, digests = [], []
+    for each in report.as_json()["files"]:
+        name = each["name"] or f"input {each['file']}"
+        records = each["records"] if each["finished"] else "not finished"
+        counts = [each[action] for action in ("words", *ACTIONS)]
+        rows.append((name, records, *counts, each["epsilon_sum"]))
+        if each["finished"]:
+            digests.append((each["output_sha256"], name))
+    return [
+        Section(("file", "records", "words", *ACTIONS, "epsilon"), rows),
+        Section(("SHA-256 of the output", "file"), digests),
+    ]
 
 
 def page(reports: list[Report]) -> str:
@@ -37,77 +95,42 @@ def page(reports: list[Report]) -> str:
         "dpsan report",
         "What was done to the words of a text, without any of its words. "
         "Line counts and file names are shown.",
-        "".join(_section(each) for each in reports),
+        "".join(map(_section, reports)),
     )
 
 
 def _section(report: Report) -> str:
-    told = report.as_json()
-    status = str(told["status"])
-    proved = status == "PROVED"
-    unit = html.escape(str(told["epsilon_unit"] or ""))
-    warnings = []
-    if not report.complete:
-        warnings.append("The run did not finish: some inputs are missing or incomplete.")
-    if told["seeded"]:
-        warnings.append("NOT PRIVATE: the random numbers come from a public seed.")
-    if report.counts["passed"]:
-        warnings.append("NOT PRIVATE: unknown words were passed through.")
-    if report.counts["kept"]:
-        warnings.append("The words of a keep-list were written unchanged.")
-    if told["weak"]:
-        warnings.append(f"WEAK: {html.escape(told['weak'])}.")
-    if not proved:
-        warnings.append(f"The mechanism's guarantee is {html.escape(status)}.")
-    each = told["per"]
-    figures = [
-        ("words", number(told["words"])),
-        ("mechanism", html.escape(told["mechanism"])),
-        (f"epsilon per {each}{f' ({unit})' if unit else ''}", number(told["epsilon"])),
-        (f"LDP epsilon per {each}", _cost(told["epsilon_ldp"], told["delta"])),
-        ("expected to stay the same", percent(told["expected_unchanged"])),
-        ("LDP epsilon, largest record", _cost(**told["largest_record"])),
-        ("LDP epsilon, largest file", _cost(**told["largest_file"])),
-        ("epsilon, all draws", number(told["epsilon_sum"])),
-        ("epsilon per record, median", number(told["epsilon_per_record"]["p50"])),
-        ("epsilon per record, largest", number(told["epsilon_per_record"]["max"])),
-    ]
-    if report.copies > 1:
-        figures.insert(1, ("copies of every record", number(report.copies)))
+    header, total = report.header, sum(report.counts.values())
+    inputs, digests = files(report)
+    actions = Section(
+        ("words", "number", "share"),
+        [
+            (
+                _MEANING.get(action, action),
+                report.counts[action],
+                Share(report.counts[action], total),
+            )
+            for action in ACTIONS
+        ],
+        intervals=False,
+    )
+    made = f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}"
+    hidden = "; ".join(report.as_json()["not_protected"])
     return (
         f"<section><h2>{html.escape(Path(report.path).name)}</h2>"
-        f'<p><span class="{"ok" if proved else "warn"}">{html.escape(status)}</span> '
-        f'<span class="soft">{html.escape(str(told["created"] or ""))}, dpsan '
-        f"{html.escape(str(told['dpsan'] or ''))}</span></p>"
-        + "".join(f'<p class="warn">{each}</p>' for each in warnings)
-        + cards(figures)
-        + '<div class="charts">'
-        + _actions(report)
-        + _histogram(report)
-        + _line_chart(report)
-        + "</div>"
-        + _files(told)
-        + f'<p class="soft">Not protected: {html.escape("; ".join(told["not_protected"]))}.</p>'
-        + "</section>"
+        f'<p class="soft">{html.escape(made)}</p>'
+        + warnings(complaints(report))
+        + cards([("words", number(total)), *figures(report)])
+        + table(actions)
+        + f'<div class="charts">{_histogram(report)}{_line_chart(report)}</div>'
+        + table(inputs)
+        + f"<details><summary>{digests.columns[0]}</summary>{table(digests)}</details>"
+        + f'<p class="soft">Not protected: {html.escape(hidden)}.</p></section>'
     )
 
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:
     return number(epsilon_ldp) + (f" (delta {number(delta)})" if delta else "")
-
-
-def _actions(report: Report) -> str:
-    counts, total = report.counts, max(sum(report.counts.values()), 1)
-    rows = [
-        (
-            _MEANING[action],
-            f"{number(counts[action])} ({100 * counts[action] / total:.1f} %)",
-            [(counts[action] / total, _COLOURS[action])],
-        )
-        for action in ACTIONS
-    ]
-    label = ", ".join(f"{counts[action]} {action}" for action in ACTIONS)
-    return figure("Words by action", label, bars(rows))
 
 
 def _histogram(report: Report) -> str:
@@ -183,24 +206,3 @@ def _short(value: float) -> str:
         if value >= limit:
             return f"{value / (1e3 if unit == 'k' else limit):.3g}{unit}"
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-
-
-def _files(told: dict[str, Any]) -> str:
-    heads = ("file", "records", "words", *ACTIONS, "epsilon")
-    rows = [
-        (
-            each["name"] or f"input {each['file']}",
-            number(each["records"]) if each["finished"] else "not finished",
-            number(each["words"]),
-            *(number(each[action]) for action in ACTIONS),
-            number(each["epsilon_sum"]),
-        )
-        for each in told["files"]
-    ]
-    hashes = "".join(
-        f"<p>{html.escape(each['name'] or str(each['file']))}<br><span class=soft>"
-        f"<code>{html.escape(str(each['output_sha256']))}</code></span></p>"
-        for each in told["files"]
-        if each["finished"]
-    )
-    return table(heads, rows) + f"<details><summary>SHA-256 of outputs</summary>{hashes}</details>"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
     from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["STUDIES", "Study", "find", "study"]
+__all__ = ["FILES", "STUDIES", "Study", "find", "study"]
 
 
 @dataclass(frozen=True)
@@ -38,28 +38,39 @@ class Study:
 
 _ALL: Final = frozenset({"mechanisms", "epsilons", "words", "draws"})
 _DIMENSIONS: Final = "dimensions, separated by commas"
+_TEXTS: Final = {
+    "train": "file of training texts with labels: CSV, TSV or JSON lines",
+    "test": "file of test texts, of the same form; default: every fifth of train",
+    "text": "column or key of the text",
+    "label": "column or key of the label",
+    "header": "yes, or no: columns have numbers, the first is 1",
+    "records": "how many records of each file are taken, the first",
+}
+"""Parameters of studies that read labelled public texts."""
+FILES: Final = ("train", "test")
+"""Those that name files."""
 
 STUDIES: Final[dict[str, Study]] = {
     "neighbours": Study(
         "dpsan.analysis.study.neighbours",
         "why noise skips near words: distances and gaps between neighbours",
-        "[Curse] Table 2",
+        "[Curse] Table 2, Figure 6",
         "required",
-        frozenset({"words"}),
+        frozenset({"words", "epsilons"}),
         {},
     ),
     "proportions": Study(
         "dpsan.analysis.study.proportions",
         "original, close and distant outputs against epsilon",
-        "[Curse] Figures 2, 8, 9",
+        "[Curse] §2, Figures 1, 2, 8, 9",
         "required",
         _ALL,
-        {},
+        {"d": "principal components that are kept of the words, such as 1"},
     ),
     "dot-product": Study(
         "dpsan.analysis.study.dot_product",
-        "noise and a fixed direction: density, moments, tail bounds",
-        "[Curse] Figures 4, 6 and §5",
+        "length of noise, and noise along a fixed direction: density, moments, tail bounds",
+        "[Curse] Figure 4, Theorems 7, 8, Corollary 10",
         "optional",
         frozenset({"epsilons", "draws"}),
         {"d": _DIMENSIONS},
@@ -75,14 +86,14 @@ STUDIES: Final[dict[str, Study]] = {
     "theorems": Study(
         "dpsan.analysis.study.theorems",
         "claimed against true guarantee of refuted mechanisms",
-        "[TrLap] Theorem 3, [TLDP] Algorithms 1 and 2, [TGumbel] Algorithm 2",
+        "[TrLap] Theorem 3, [TLDP] Theorem 3, Algorithms 1, 2, [TGumbel] Algorithm 2, Appendix C",
         "optional",
         frozenset({"mechanisms", "epsilons", "words"}),
         {"d": _DIMENSIONS},
     ),
     "variance": Study(
         "dpsan.analysis.study.variance",
-        "noise of point mechanisms at the same true guarantee",
+        "noise of mechanisms at the same true guarantee",
         "[TrLap] Theorem 4, [TLDP] Table V",
         "optional",
         frozenset({"mechanisms", "epsilons"}),
@@ -92,6 +103,28 @@ STUDIES: Final[dict[str, Study]] = {
             "clip": "radius that vectors are clipped to, a length",
         },
     ),
+    "utility": Study(
+        "dpsan.analysis.study.utility",
+        "words kept, ROUGE and accuracy on labelled texts, by method",
+        "[TrLap] Tables 1-3, Figures 2, 3, 5",
+        "required",
+        frozenset({"mechanisms", "epsilons"}),
+        _TEXTS,
+    ),
+    "robustness": Study(
+        "dpsan.analysis.study.robustness",
+        "accuracy under attack of classifiers trained on rewrites",
+        "[TGumbel] Tables 2, 3",
+        "required",
+        frozenset({"mechanisms", "epsilons"}),
+        {
+            **_TEXTS,
+            "copies": "rewrites of each training text",
+            "attacked": "how many test texts are attacked, the first",
+            "near": "nearest words that an attacker may put in a word's place",
+            "changed": "share of the words that an attacker may replace",
+        },
+    ),
     "frontier": Study(
         "dpsan.analysis.study.frontier",
         "utility and attack success at equal certified LDP epsilon",
@@ -99,6 +132,26 @@ STUDIES: Final[dict[str, Study]] = {
         "required",
         _ALL,
         {},
+    ),
+    "equal": Study(
+        "dpsan.analysis.study.indistinguishable",
+        "mechanisms where two words are told apart equally well, and at equal certified epsilon",
+        "[TeDA]",
+        "required",
+        frozenset({"mechanisms", "epsilons", "words"}),
+        {
+            "target": "mean divergence of the two outputs, between 0 and 1",
+            "distance": "between the two words, a length",
+            "loss": "nats of the hockey-stick divergence; 0: total variation",
+        },
+    ),
+    "linkage": Study(
+        "dpsan.analysis.study.linkage",
+        "whole texts linked to their originals, by words and epsilon",
+        "this project",
+        "required",
+        _ALL,
+        {"candidates": "how many texts the reader holds"},
     ),
 }
 

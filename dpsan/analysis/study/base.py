@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpsan.embeddings.base import Embeddings
     from dpsan.outcomes.calibrate import Draft
     from dpsan.outcomes.draws import Progress
 
@@ -32,6 +33,8 @@ class Asked:
     """Public key of all draws: studies look at public data only, and are repeatable."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The study's own parameters."""
+    embeddings: Embeddings | None = None
+    """The words of the vocabulary, for studies that read texts."""
     progress: Progress | None = None
     """Called with the share that is done."""
 

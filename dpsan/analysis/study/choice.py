@@ -6,20 +6,25 @@ Knows the registry and the shares of unchanged words.  Must not know what is mea
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from dpsan.analysis.study.base import Asked
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import Mechanism, Sampler
 from dpsan.outcomes.calibrate import Draft, Target
 from dpsan.outcomes.calibrate.outputs import Outputs
 from dpsan.outcomes.calibrate.target import per_nat
+from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["defined", "label", "parameters", "telling_epsilons"]
+__all__ = ["Sweep", "about", "defined", "label", "parameters", "sweeps", "telling_epsilons"]
 
 _NATS: Final = tuple(float(each) for each in range(1, 17))
 _FEW: Final = 400
@@ -40,6 +45,51 @@ def parameters(mechanism: Mechanism, space: MetricSpace) -> str:
     """All parameters but epsilon, as they can be typed, with what ``auto`` stands for."""
     resolved = mechanism.resolved(space)
     return " ".join(f"{name}={getattr(resolved, name)}" for name in mechanism.parameters())
+
+
+def about(draft: Draft, mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
+    """The columns that name a mechanism, its parameters and epsilon."""
+    return {
+        "mechanism": label(draft),
+        "parameters": parameters(mechanism, space),
+        "epsilon": mechanism.epsilon,
+        "epsilon_unit": mechanism.epsilon_unit,
+    }
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One mechanism at the epsilons of a study."""
+
+    draft: Draft
+    mechanisms: list[Mechanism]
+    samplers: list[Sampler]
+    exact: bool
+    """Whether the distribution of the outputs is known."""
+    notes: list[str]
+    progress: Progress
+
+    def step(self, at: int) -> Progress:
+        """Progress of the work at one epsilon."""
+        return part_of(self.progress, at / len(self.samplers), (at + 1) / len(self.samplers))
+
+
+def sweeps(
+    asked: Asked, space: MetricSpace, drafts: Sequence[Draft], count: int = 12
+) -> Iterator[Sweep]:
+    """Each mechanism at the epsilons asked for, or at ``count`` of :func:`telling_epsilons`.
+
+    Raises:
+        UsageError: a mechanism that is not defined at any of them.
+    """
+    for at, draft in enumerate(drafts):
+        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+        grid = asked.epsilons or telling_epsilons(draft, space, count)
+        progress(0.05)
+        mechanisms, notes = defined(draft, space, grid)
+        samplers = [each.prepare(space) for each in mechanisms]
+        exact = has_distribution(samplers[0])
+        yield Sweep(draft, mechanisms, samplers, exact, notes, part_of(progress, 0.05, 1.0))
 
 
 def defined(
@@ -69,7 +119,8 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
     """Epsilons over which the outputs go from nearly all changed to nearly all unchanged.
 
     1 ... 16 nats for tables in nats.  Else ``count`` values, evenly spaced on logarithms, from 1 %
-    to 95 % of unchanged words, or to where that share rises no more.  Found with few words and
+    to 95 % of unchanged words, or to where that share rises no more; from where it first rises if
+    it is above 1 % wherever the mechanism is defined.  Found with few words and
     public draws; each value is rounded to 3 digits.
 
     Raises:
@@ -92,12 +143,16 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
             continue
         found.append((math.log(epsilon), share))
         last = [each for _, each in found[-3:]]
-        if share >= _TOP or (share > 2 * _BOTTOM and len(last) == 3 and last[2] - last[0] < _STALL):
+        risen = share > max(2 * _BOTTOM, found[0][1] + _BOTTOM)
+        if share >= _TOP or (risen and len(last) == 3 and last[2] - last[0] < _STALL):
             break
     if not found:
         return (mechanism.epsilon,)
     top = min(_TOP, found[-1][1] * 0.98)
-    low, high = _reached(found, min(_BOTTOM, top / 2)), _reached(found, top)
+    bottom, first = min(_BOTTOM, top / 2), found[0][1]
+    if bottom < first < top:  # flat from its least epsilon on: begin where it rises
+        bottom = first + _BOTTOM * (top - first)
+    low, high = _reached(found, bottom), _reached(found, top)
     if high - low < math.log(2):
         low = high - math.log(2)
     grid = np.exp(np.linspace(low, high, count)).tolist()

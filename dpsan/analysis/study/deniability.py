@@ -1,8 +1,8 @@
 """``deniability``: how often a word stays (N_w) and how many words can stand for it (S_w).
 
 N_w is the probability that the output is the word itself, S_w the number of distinct outputs in
-1,000 draws.  A mechanism is deniable where N_w is small and S_w large.  Where the law is known,
-N_w is exact and S_w is its expectation, sum over u of 1 - (1 - P(u|w))^1000.
+1,000 draws.  A mechanism is deniable where N_w is small and S_w large.  Where the distribution is
+known, N_w is exact and S_w is its expectation, sum over u of 1 - (1 - P(u|w))^1000.
 
 Knows mechanisms and words as numbers.  Must not know command lines or how a panel is drawn.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Asked, Panel, Result
-from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
+from dpsan.analysis.study.choice import about, label, sweeps
 from dpsan.analysis.study.sample import (
     at_least,
     line,
@@ -28,14 +28,13 @@ from dpsan.analysis.study.sample import (
     spread,
 )
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.draws import Progress, draw
-from dpsan.outcomes.shares import from_laws, part_of
+from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -46,7 +45,7 @@ DRAWS: Final = 1000
 _KINDS: Final = (Laplace, Exponential, KnnResponse)
 _WORDS: Final = 1000
 _DRAWN_WORDS: Final = 50
-"""Words of a mechanism without a law: each costs 1,000 draws for each epsilon."""
+"""Words of a mechanism without a distribution: each costs 1,000 draws for each epsilon."""
 _STEPS: Final = 8
 _QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 
@@ -60,8 +59,10 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         space: the vocabulary.
         asked: of it are used
             mechanisms: any.
-            epsilons: in the unit of each mechanism; default: a telling grid for each.
-            words: how many random words; 0: all; default 1,000 where the law is known, else 50.
+            epsilons: in the unit of each mechanism; default: a grid for each, from nearly all
+                words changed to nearly all unchanged.
+            words: how many random words; 0: all; default 1,000 where the distribution is
+                known, else 50.
             draws: that S_w counts distinct outputs in; default 1,000.
             seed: of the choice of words and of the draws.
 
@@ -76,36 +77,24 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     drafts = list(asked.mechanisms) or [Draft(kind) for kind in _KINDS]
     rows: list[Mapping[str, Any]] = []
     notes: list[str] = []
-    for at, draft in enumerate(drafts):
-        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
-        grid = asked.epsilons or telling_epsilons(draft, space, _STEPS)
-        progress(0.05)
-        found, skipped = defined(draft, space, grid)
-        notes += skipped
-        samplers = [each.prepare(space) for each in found]
-        rest = part_of(progress, 0.05, 1.0)
-        exact = has_distribution(samplers[0])
-        many = (_WORDS if exact else _DRAWN_WORDS) if asked.words is None else asked.words
+    for each in sweeps(asked, space, drafts, _STEPS):
+        notes += each.notes
+        many = (_WORDS if each.exact else _DRAWN_WORDS) if asked.words is None else asked.words
         ids = random_words(space.n, many, key)
-        if exact:
+        if each.exact:
             pairs = [
                 (out.unchanged, out.distinct)
-                for out in from_laws(space, ids, samplers, draws=count, progress=rest)
+                for out in from_laws(space, ids, each.samplers, draws=count, progress=each.progress)
             ]
         else:
+            own = randomness.derive_key(key, "outputs")
             pairs = [
-                _drawn(
-                    sampler,
-                    ids,
-                    count,
-                    randomness.derive_key(key, "outputs"),
-                    part_of(rest, step / len(samplers), (step + 1) / len(samplers)),
-                )
-                for step, sampler in enumerate(samplers)
+                _drawn(sampler, ids, count, own, each.step(at))
+                for at, sampler in enumerate(each.samplers)
             ]
         rows += [
-            _row(draft, each, space, *pair, exact, count)
-            for each, pair in zip(found, pairs, strict=True)
+            {**about(each.draft, mechanism, space), **_row(space, *pair, each.exact, count)}
+            for mechanism, pair in zip(each.mechanisms, pairs, strict=True)
         ]
     return Result(
         name="deniability",
@@ -123,7 +112,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         panels=_panels(drafts, rows, count),
         caption=f"N_w: probability that a word stays; S_w: distinct outputs in {count:,} draws; "
         f"means over random words of {space.n:,} ({space.d} dimensions), bands: 95 % limits of "
-        "the mean. Known laws: N_w exact for each word, S_w its expectation.",
+        "the mean. Known distributions: N_w exact for each word, S_w its expectation.",
         notes=tuple(notes),
     )
 
@@ -139,13 +128,7 @@ def _drawn(
 
 
 def _row(
-    draft: Draft,
-    mechanism: Mechanism,
-    space: MetricSpace,
-    unchanged: Floats,
-    distinct: Floats,
-    exact: bool,
-    draws: int,
+    space: MetricSpace, unchanged: Floats, distinct: Floats, exact: bool, draws: int
 ) -> Mapping[str, Any]:
     # Draws have a spread of their own, which is left over when all words are taken.
     population = space.n if exact else math.inf
@@ -163,10 +146,6 @@ def _row(
         for end, share in _QUANTILES.items()
     }
     return {
-        "mechanism": label(draft),
-        "parameters": parameters(mechanism, space),
-        "epsilon": mechanism.epsilon,
-        "epsilon_unit": mechanism.epsilon_unit,
         **means,
         **quantiles,
         "words": len(unchanged),

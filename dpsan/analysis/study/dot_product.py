@@ -1,4 +1,4 @@
-"""``dot-product``: the noise of multivariate Laplace mechanisms along one fixed direction.
+"""``dot-product``: multivariate Laplace noise, its length and along one fixed direction.
 
 With z = r·u, r ~ Gamma(d, 1/epsilon) and u uniform on the unit sphere, and a unit vector e:
 
@@ -6,12 +6,15 @@ With z = r·u, r ~ Gamma(d, 1/epsilon) and u uniform on the unit sphere, and a u
   Var t = 1/d.
 * P(t >= s) = I(1 - s²; (d-1)/2, 1/2)/2 for s >= 0, a regularised incomplete beta function, and
   **P(t >= s) <= exp(-d s²/2)** for every d: E t^(2k) = (2k-1)!!/(d(d+2)...(d+2k-2)) is at most
-  (2k-1)!!/d^k, the moment of a normal law of variance 1/d, odd moments are 0, so E e^(lt) <=
-  e^(l²/(2d)), and Chernoff's bound with l = d·s gives the statement.
+  (2k-1)!!/d^k, the moment of a normal distribution of variance 1/d, odd moments are 0, so E e^(lt)
+  <= e^(l²/(2d)), and Chernoff's bound with l = d·s gives the statement.
 * <z, e> has the characteristic function (1 + w²/epsilon²)^(-(d+1)/2): it is a normal number of
   variance 2g/epsilon² with g ~ Gamma((d+1)/2), its variance is E[r²]/d = (d+1)/epsilon², and
   Chernoff's bound is e^(-l s)·(1 - l²)^(-(d+1)/2) at s/epsilon, least at
   l = (sqrt(v² + s²) - v)/s with v = (d+1)/2.
+
+These two bounds stand for those of [Curse] Theorems 7 and 8 and Corollary 10: they are of the same
+kind, hold for every d, and are proved here.  The density of the length r is [Curse] Figure 4.
 
 Knows distributions.  Must not know words.
 """
@@ -48,7 +51,7 @@ _DIMENSIONS: Final = (50, 100, 300)
 _DRAWS: Final = 20_000
 _BATCH: Final = 4096
 _Z: Final = 2.5758293035489
-"""Two-sided 99 % of the normal law."""
+"""Two-sided 99 % of the normal distribution."""
 _NODES: Final = 256
 _SIGMAS: Final = (1, 2, 3, 4)
 _BARS: Final = 40
@@ -74,7 +77,7 @@ def angular_bound(s: Floats, d: int) -> Floats:
 
 
 def _variances(d: int) -> tuple[Floats, Floats]:
-    """Nodes and weights of the law of 2g, g ~ Gamma((d+1)/2)."""
+    """Nodes and weights of the distribution of 2g, g ~ Gamma((d+1)/2)."""
     from scipy.special import gammaincinv  # heavy import
 
     x, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -82,7 +85,7 @@ def _variances(d: int) -> tuple[Floats, Floats]:
 
 
 def noisy_density(x: Floats, d: int) -> Floats:
-    """Density of epsilon·<z, e>, as a mixture of normal laws (quadrature)."""
+    """Density of epsilon·<z, e>, as a mixture of normal distributions (quadrature)."""
     variances, weights = _variances(d)
     each = np.exp(-(x[:, None] ** 2) / (2 * variances)) / np.sqrt(2 * math.pi * variances)
     return np.asarray(each @ weights)
@@ -124,20 +127,21 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     if count < 2:
         raise UsageError(f"--draws must be >= 2 (got {count})")
     rows: list[dict[str, Any]] = []
-    series: tuple[list[Series], ...] = ([], [], [], [])
+    series: tuple[list[Series], ...] = ([], [], [], [], [])
     for place, d in enumerate(dims):
 
         def progress(share: float, place: int = place) -> None:
             if asked.progress:
                 asked.progress((place + share) / len(dims))
 
-        t, x = _draw(d, count, asked.seed, progress)
-        rows += _rows(d, t, x, asked.epsilons or (1.0,))
+        t, x, r = _draw(d, count, asked.seed, progress)
+        rows += _rows(d, t, x, r, asked.epsilons or (1.0,))
         _curves(d, t, x, series)
+        series[4].extend(_lengths(d, r))
     closed = {row["d"]: row for row in rows if row["quantity"] == "Var <u, e>"}
     return Result(
         name="dot-product",
-        source="[Curse] Figures 4, 6 and §5",
+        source="[Curse] Figure 4, Theorems 7, 8, Corollary 10",
         columns=("d", "quantity", "closed_form", "monte_carlo", "low", "high", "bound"),
         rows=tuple(rows),
         summary={
@@ -158,25 +162,26 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         "d, exp(-d s²/2) for u and Chernoff's for z.",
         notes=(
             "low and high are 99 % confidence limits of the Monte Carlo value",
-            "bound is exp(-d s²/2) for u and the least exp(-l s)·E exp(l·x) for z; see the "
-            "proof in dpsan/analysis/study/dot_product.py",
+            "bound is exp(-d s²/2) for u and the least exp(-l s)·E exp(l·x) for z; they stand for "
+            "[Curse] Theorems 7, 8 and Corollary 10: proof in dpsan/analysis/study/dot_product.py",
         ),
     )
 
 
 def _draw(
     d: int, count: int, seed: str, progress: Callable[[float], None]
-) -> tuple[Floats, Floats]:
-    """T = <u, e> and epsilon·<z, e> of ``count`` noise vectors, e the main diagonal."""
+) -> tuple[Floats, Floats, Floats]:
+    """T = <u, e>, epsilon·<z, e>, epsilon·|z| of ``count`` draws, e the main diagonal."""
     key = randomness.seeded_key(f"dpsan study dot-product {seed} {d}")
-    angles, products = [], []
+    angles, products, lengths = [], [], []
     for part in randomness.streams_for(key, [0], [count]).chunks(_BATCH):
         z = multivariate_laplace(part, d, 1.0)
         x = z.sum(axis=1) / math.sqrt(d)
-        angles.append(x / np.linalg.norm(z, axis=1))
+        lengths.append(np.linalg.norm(z, axis=1))
+        angles.append(x / lengths[-1])
         products.append(x)
         progress(sum(map(len, products)) / count)
-    return np.concatenate(angles), np.concatenate(products)
+    return np.concatenate(angles), np.concatenate(products), np.concatenate(lengths)
 
 
 def _mean(values: Floats) -> dict[str, float]:
@@ -184,7 +189,9 @@ def _mean(values: Floats) -> dict[str, float]:
     return {"monte_carlo": middle, "low": middle - half, "high": middle + half}
 
 
-def _rows(d: int, t: Floats, x: Floats, epsilons: Sequence[float]) -> list[dict[str, Any]]:
+def _rows(
+    d: int, t: Floats, x: Floats, r: Floats, epsilons: Sequence[float]
+) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [
         {"quantity": "E <u, e>", "closed_form": 0.0, **_mean(t)},
         {"quantity": "Var <u, e>", "closed_form": 1 / d, **_mean(t**2)},
@@ -199,6 +206,7 @@ def _rows(d: int, t: Floats, x: Floats, epsilons: Sequence[float]) -> list[dict[
                 **_mean((x / epsilon) ** 2),
             }
         )
+        out.append({"quantity": f"E |z|{at}", "closed_form": d / epsilon, **_mean(r / epsilon)})
     for name, drawn, unit, tail, bound in (
         ("<u, e>", t, 1 / math.sqrt(d), angular_tail, angular_bound),
         ("<z, e>", x, math.sqrt(d + 1), noisy_tail, noisy_bound),
@@ -255,6 +263,22 @@ def _curves(d: int, t: Floats, x: Floats, series: tuple[list[Series], ...]) -> N
         series[place].append(_line(f"{label}, bound", grid, bound(grid, d), "dashed"))
 
 
+def _lengths(d: int, r: Floats) -> tuple[Series, Series]:
+    """Density of epsilon·|z|, a Gamma(d) number, and of the draws ([Curse] Figure 4)."""
+    from scipy.special import gammaln  # heavy import
+
+    low, high = max(0.0, d - 5 * math.sqrt(d)), d + 5 * math.sqrt(d)
+    grid = np.linspace(max(low, 1e-9), high, 201)
+    density = np.exp((d - 1) * np.log(grid) - grid - gammaln(d))
+    counts, edges = np.histogram(r, bins=_BARS, range=(low, high))
+    width, middle = edges[1] - edges[0], (edges[1:] + edges[:-1]) / 2
+    points = tuple((counts / len(r) / width).tolist())
+    return (
+        _line(f"d = {d}", grid, density),
+        Series(f"d = {d}, Monte Carlo", tuple(middle.tolist()), points, style="points"),
+    )
+
+
 def _line(label: str, x: Floats, y: Floats, style: str = "line") -> Series:
     return Series(label, tuple(x.tolist()), tuple(y.tolist()), style=style)
 
@@ -276,4 +300,5 @@ def _panels(series: tuple[list[Series], ...]) -> tuple[Panel, ...]:
             tuple(series[3]),
             log_y=True,
         ),
+        Panel("Length of the noise: density", "epsilon·|z|", "density", tuple(series[4])),
     )

@@ -4,7 +4,8 @@ Knows certificates.  Must not know outputs.
 
 A certificate looks at every pair of inputs and takes seconds; the worst pair is mostly the same at
 nearby epsilons.  So the epsilon is first found for the worst pair of the last one, from two rows of
-the law, and then certified, mostly once.  What is returned is certified, whatever the guess was.
+the distribution, and then certified, mostly once.  What is returned is certified, whatever the
+guess was.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _guess(draft: Draft, space: MetricSpace, wanted: float, last: Equal | None) 
     def loss(epsilon: float) -> float:
         law = draft.at(epsilon).prepare(space).probabilities(pair)
         if law is None or not law.all():
-            raise UsageError("no law")
+            raise UsageError("no distribution")
         return float(np.abs(np.log(law[0] / law[1])).max())
 
     start = near.epsilon * wanted / certificate.epsilon_ldp

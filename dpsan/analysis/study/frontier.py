@@ -2,7 +2,9 @@
 
 Close share (rank 1 ... 100), share of unchanged words, mean cosine of output and true word, and
 the success of the optimal adversary who sees one output and has a uniform prior:
-(1/n)·sum over u of max over w of P(u|w).  All means are uniform over the words.
+(1/n)·sum over u of max over w of P(u|w).  These means are uniform over the words.  The mean cosine
+is also weighted by public word frequency, as a text has them: that is what no epsilon-LDP mechanism
+can have more of than ``cosine_bound``.
 
 Knows mechanisms and their outcomes.  Must not know command lines or how a panel is drawn.
 """
@@ -14,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.by_frequency import CosinesOfDraws, bounds, cosines_of_laws
 from dpsan.analysis.study.choice import label, parameters
 from dpsan.analysis.study.equal import Equal, at_equal_losses
 from dpsan.analysis.study.sample import (
@@ -46,8 +49,9 @@ _CEILING: Final = (
     "bayes_high is what no mechanism of this LDP epsilon exceeds, "
     "(e^epsilon + (n-1) delta)/(e^epsilon + n - 1)"
 )
-_SEARCH, _LAWS = 0.5, 0.85
-"""Shares of the work after finding epsilons, and after the laws."""
+_LIMIT: Final = "bound of every LDP mechanism"
+_BOUNDS, _SEARCH, _LAWS, _WEIGHTED = 0.2, 0.5, 0.8, 0.85
+"""Shares of the work after the bounds, after finding epsilons, and after the distributions."""
 
 
 def run(space: MetricSpace | None, asked: Asked) -> Result:
@@ -59,9 +63,9 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             mechanisms: those to compare; default: every one that has a finite LDP epsilon and
                 needs no delta.
             epsilons: LDP epsilons, nats; default 2, 4 ... 16.
-            words: over how many random words laws are averaged; 0: all; default: all where n²
-                allows.
-            draws: for each row without a known law; default 2,000.
+            words: over how many random words distributions are averaged; 0: all; default: all
+                where n² allows.
+            draws: for each row without a known distribution; default 2,000.
             seed: of the choice of words and of the draws.
 
     Raises:
@@ -74,30 +78,50 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
     wanted = tuple(asked.epsilons) or EPSILONS
     drafts, notes = (list(asked.mechanisms), []) if asked.mechanisms else _comparable(space)
-    progress = part_of(asked.progress, 0.0, _SEARCH)
+    progress = part_of(asked.progress, _BOUNDS, _SEARCH)
+    limits = bounds(space, wanted, part_of(asked.progress, 0.0, _BOUNDS))
     equals, skipped = at_equal_losses(drafts, space, wanted, progress)
     notes += skipped
     samplers = [each.mechanism.prepare(space) for _, each in equals]
     known = [has_distribution(each) for each in samplers]
     progress = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
-    exact = [each for each, law in zip(samplers, known, strict=True) if law]
-    outcomes = iter(from_laws(space, ids, exact, similar=True, progress=progress))
+    exact = [each for each, distribution in zip(samplers, known, strict=True) if distribution]
+    found = from_laws(space, ids, exact, similar=True, progress=progress)
+    progress = part_of(asked.progress, _LAWS, _WEIGHTED if not all(known) else 1.0)
+    weighted = iter(cosines_of_laws(space, ids, exact, found, key, progress))
+    outcomes = iter(found)
     drawn = None if all(known) else Draws(space, count, key, similar=True)
-    progress, done = part_of(asked.progress, _LAWS, 1.0), 0
+    typical = None if all(known) else CosinesOfDraws(space, count, key)
+    progress, done = part_of(asked.progress, _WEIGHTED, 1.0), 0
     rows: list[Mapping[str, Any]] = []
-    for (draft, equal), sampler, law in zip(equals, samplers, known, strict=True):
-        if law:
-            figures = _by_law(next(outcomes), space, equal)
+    for (draft, equal), sampler, distribution in zip(equals, samplers, known, strict=True):
+        if distribution:
+            figures = _by_law(next(outcomes), next(weighted), space, equal)
         else:
-            assert drawn is not None  # noqa: S101 - some law is not known
+            assert drawn is not None  # noqa: S101 - some distribution is not known
+            assert typical is not None  # noqa: S101 - the same
             part, done = 1 / known.count(False), done + 1
-            slice_ = part_of(progress, (done - 1) * part, done * part)
-            out, unchanged, close, _ = from_draws(drawn, sampler, slice_)
+            first, half, last = ((2 * done - 2 + each) * part / 2 for each in range(3))
+            out, unchanged, close, _ = from_draws(drawn, sampler, part_of(progress, first, half))
+            by_frequency = typical.of(sampler, part_of(progress, half, last))
             cosine = mean_of_words(drawn.cosines(out), math.inf, (-1.0, 1.0))
             # Guessing the output itself: any attack is a lower bound of the best one.
             attack = Estimate(unchanged.value, unchanged.low, _ceiling(space, equal))
-            figures = spread(unchanged=unchanged, close=close, cosine=cosine, bayes=attack)
-        rows.append(_row(draft, equal, space, figures, len(ids) if law else None, count))
+            figures = spread(
+                unchanged=unchanged,
+                close=close,
+                cosine=cosine,
+                weighted_cosine=by_frequency,
+                bayes=attack,
+            )
+        limit = None if limits is None else limits[equal.wanted]
+        rows.append(
+            _row(draft, equal, space, figures, limit, len(ids) if distribution else None, count)
+        )
+    if limits is None:
+        notes.append(
+            f"cosine_bound is left out: it looks at all pairs of {space.n:,} words (--vocab-size)"
+        )
     if not all(known):
         notes.append(
             "rows with draws: bayes is the success of guessing the output itself, a lower bound "
@@ -105,8 +129,8 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         )
     if any(known) and len(ids) < space.n:
         notes.append(
-            f"laws of {len(ids):,} random words of {space.n:,}: bayes is that of guessing the "
-            f"output itself, or of the best attack on those words alone if larger; {_CEILING}"
+            f"distributions of {len(ids):,} random words of {space.n:,}: bayes is that of guessing "
+            f"the output itself, or of the best attack on those words alone if larger; {_CEILING}"
         )
     names = [label(draft) for draft in drafts]
     return Result(
@@ -122,10 +146,11 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             "draws": count,
             "seed": asked.seed,
         },
-        panels=_panels(names, rows),
+        panels=_panels(names, rows, limits),
         caption="Every mechanism at the same certified LDP epsilon (pure unless delta is given): "
-        "outputs among the 100 nearest words, mean cosine of output and true word, and success of "
-        f"the optimal one-word adversary with uniform prior; {space.n:,} words, {space.d} "
+        "outputs among the 100 nearest words, mean cosine of output and true word by public word "
+        "frequency with the bound that no mechanism of pure LDP can cross, and success of the "
+        f"optimal one-word adversary with uniform prior; {space.n:,} words, {space.d} "
         "dimensions"
         + ("." if all(known) else f"; bands and rows with draws: {count:,} draws, 95 % limits."),
         notes=tuple(notes),
@@ -140,6 +165,8 @@ def _comparable(space: MetricSpace) -> tuple[list[Draft], list[str]]:
         if any(about.required for about in kind.parameters().values()):
             with_delta.append(kind.name)
             continue
+        if kind.name.endswith("-paper") and kind.status is Status.PROVED:
+            continue  # the same guarantee as its namesake, by more noise
         drafts = [Draft(kind)]
         if kind is KnnResponse:
             drafts += [Draft(kind, {"k": size, "outputs": "all"}) for size in _SIZES]
@@ -173,7 +200,9 @@ def _ceiling(space: MetricSpace, equal: Equal) -> float:
     return float(min(1.0, (1 + others * delta * small) / (1 + others * small)))
 
 
-def _by_law(out: Outcomes, space: MetricSpace, equal: Equal) -> Mapping[str, float]:
+def _by_law(
+    out: Outcomes, weighted: Estimate, space: MetricSpace, equal: Equal
+) -> Mapping[str, float]:
     unchanged = mean_of_words(out.unchanged, space.n)
     success = float(out.best.sum()) / space.n
     bayes = Estimate(success, success, success)
@@ -185,6 +214,7 @@ def _by_law(out: Outcomes, space: MetricSpace, equal: Equal) -> Mapping[str, flo
         unchanged=unchanged,
         close=mean_of_words(out.close, space.n),
         cosine=mean_of_words(out.cosine, space.n, (-1.0, 1.0)),
+        weighted_cosine=weighted,
         bayes=bayes,
     )
 
@@ -194,40 +224,48 @@ def _row(
     equal: Equal,
     space: MetricSpace,
     figures: Mapping[str, float],
+    limit: float | None,
     words: int | None,
     draws: int,
 ) -> Mapping[str, Any]:
     mechanism = equal.mechanism
+    delta = mechanism.guarantee(space).delta
     return {
         "mechanism": label(draft),
         "parameters": parameters(mechanism, space),
         "epsilon_ldp": equal.wanted,
         "certified": equal.certified,
         "certificate": "exact" if equal.exact else "guarantee",
-        "delta": mechanism.guarantee(space).delta,
+        "delta": delta,
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
         **figures,
+        "cosine_bound": None if delta else limit,  # it is for pure LDP
         "words": words,
         "draws": draws if words is None else None,
     }
 
 
-def _panels(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
+def _panels(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]], limits: Mapping[float, float] | None
+) -> tuple[Panel, ...]:
     def lines(x: str, y: str, which: Sequence[Mapping[str, Any]]) -> tuple[Series, ...]:
         groups = ((name, [row for row in which if row["mechanism"] == name]) for name in names)
         return tuple(line(name, group, x, y) for name, group in groups if group)
 
     nats, close = "certified LDP epsilon (nats)", "share of outputs of rank 1 to 100"
     bayes = "success of the optimal adversary"
+    similar = lines("epsilon_ldp", "weighted_cosine", rows)
+    if limits:
+        similar += (Series(_LIMIT, tuple(limits), tuple(limits.values()), style="dashed"),)
     panels = [
         Panel("Close words", nats, close, lines("epsilon_ldp", "close", rows), y_limits=(0.0, 1.0)),
-        Panel("Similarity", nats, "mean cosine", lines("epsilon_ldp", "cosine", rows)),
+        Panel("Similarity", nats, "mean cosine by word frequency", similar),
     ]
-    # Of mechanisms without a law only bounds of that success are known.
-    laws = [row for row in rows if row["draws"] is None]
-    if laws:
-        across = lines("bayes", "close", laws)
+    # Of mechanisms without a distribution only bounds of that success are known.
+    distributions = [row for row in rows if row["draws"] is None]
+    if distributions:
+        across = lines("bayes", "close", distributions)
         panels.append(
             Panel("Close words by attack", bayes, close, across, log_x=True, y_limits=(0.0, 1.0))
         )

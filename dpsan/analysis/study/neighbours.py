@@ -5,24 +5,31 @@ it is carried past rank 1 towards rank 101 it needs hardly more: with x and y th
 ranks i and j, the projected point prefers y to x when the noise along y - x exceeds
 (d_y² - d_x²)/(2·d_xy).
 
+Figure 6 of [Curse] is their explanation: with Z the noise of multivariate Laplace mechanisms along
+a fixed direction, P(Z <= half the nearest distance) is near 1 where P(Z <= gap) is still near 1/2:
+where the word changes at all, far words are as easily reached as near ones.
+
 Knows vectors and ranks.  Must not know mechanisms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.dot_product import noisy_tail
+from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["SOURCE", "chosen_words", "gaps", "run"]
+__all__ = ["SOURCE", "gaps", "run"]
 
-SOURCE: Final = "[Curse] Table 2"
+SOURCE: Final = "[Curse] Table 2, Figure 6"
 _WORDS: Final = 5000
 _BATCH: Final = 512
 _RANKS: Final = {"gap_1_2": 2, "gap_1_101": 101}
@@ -31,16 +38,9 @@ _LABELS: Final = {
     "gap_1_2": "gap of ranks 1 and 2",
     "gap_1_101": "gap of ranks 1 and 101",
 }
+_EPSILONS: Final = (5.0, 10.0, 20.0, 30.0)
+_CURVE: Final = 61
 _SHARES: Final = np.linspace(0.005, 0.995, 100)
-
-
-def chosen_words(n: int, count: int, seed: str) -> NDArray[np.int64]:
-    """``count`` different words, every set equally likely; all of them for 0 or count >= n."""
-    if count == 0 or count >= n:
-        return np.arange(n)
-    key = randomness.seeded_key(f"dpsan study neighbours {seed}")
-    order = np.argsort(randomness.streams_for(key, [0], [n]).bits("words")[:, 0], kind="stable")
-    return np.sort(order[:count])
 
 
 def gaps(space: MetricSpace, ids: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
@@ -73,6 +73,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         space: the vocabulary.
         asked: of it are used
             words: how many random words, different ones; 0: all; default 5,000.
+            epsilons: of the noise, per unit of distance; default 5, 10, 20, 30.
             seed: of the choice of words.
 
     Raises:
@@ -80,10 +81,9 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """
     if space is None or space.n < 2:
         raise UsageError("study neighbours needs at least 2 words")
-    count = _WORDS if asked.words is None else asked.words
-    if count < 0:
-        raise UsageError(f"--words must be >= 0 (got {count})")
-    ids = chosen_words(space.n, count, asked.seed)
+    count = at_least(asked.words, 0, _WORDS, "--words")
+    key = randomness.seeded_key(f"dpsan study neighbours {asked.seed}")
+    ids = random_words(space.n, count, key)
     parts = []
     for at in range(0, len(ids), _BATCH):
         parts.append(gaps(space, ids[at : at + _BATCH]))
@@ -101,8 +101,19 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         if len(values):
             heights = np.quantile(values, _SHARES)
             series.append(Series(label, tuple(heights.tolist()), tuple(_SHARES.tolist())))
+    means = {name: summary[name] for name in _LABELS if summary[name] is not None}
+    epsilons = tuple(asked.epsilons) or _EPSILONS
+    crossed = {name: _below(mean, epsilons, space.d) for name, mean in means.items()}
+    for at, epsilon in enumerate(epsilons):
+        for name, shares in crossed.items():
+            row = {**_row(np.zeros(0), space.n), "words": len(ids), "mean": shares[at]}
+            rows.append({"quantity": f"P(Z <= {name}), epsilon {epsilon:g}", **row})
     if "gap_1_101" not in found:
         notes.append("fewer than 102 words: ranks up to 101 do not exist")
+    notes.append(
+        "P(Z <= length): noise of the Laplace mechanism along a direction stays below the mean "
+        "length; near words are skipped where the first is near 1 and the gaps' still near 1/2"
+    )
     which = "all" if len(ids) == space.n else f"{len(ids):,} random of"
     return Result(
         name="neighbours",
@@ -119,10 +130,32 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
                 tuple(series),
                 y_limits=(0.0, 1.0),
             ),
+            _crossings(means, epsilons, space.d),
         ),
         caption=f"Half the distance to the nearest word, and (d_y² - d_x²)/(2·d_xy) for its "
         f"neighbours x, y of the ranks named: {which} {space.n:,} words, {space.d} dimensions.",
         notes=tuple(notes),
+    )
+
+
+def _below(length: float, epsilons: Sequence[float], d: int) -> tuple[float, ...]:
+    """P(Z <= length) for noise of each epsilon."""
+    return tuple((1 - noisy_tail(length * np.array(epsilons), d)).tolist())
+
+
+def _crossings(means: Mapping[str, float], epsilons: Sequence[float], d: int) -> Panel:
+    """Figure 6: over epsilon, whether noise along a direction stays below the mean lengths."""
+    grid = np.geomspace(min(epsilons) / 2, max(epsilons) * 2, _CURVE).tolist()
+    return Panel(
+        "Noise Z along a direction",
+        "epsilon (per unit of distance)",
+        "P(Z ≤ mean length)",
+        tuple(
+            Series(_LABELS[name], tuple(grid), _below(mean, grid, d))
+            for name, mean in means.items()
+        ),
+        log_x=True,
+        y_limits=(0.45, 1.02),
     )
 
 

@@ -1,8 +1,11 @@
 """``proportions``: how many outputs are the original word, a close neighbour, a distant word.
 
-An output is close if it has rank 1 ... 100 among the neighbours of the true word.  Where the law
-of a mechanism is known the shares are its means over the words; else they are counted in draws
-from uniform random words, with Clopper-Pearson limits.
+An output is close if it has rank 1 ... 100 among the neighbours of the true word.  Where the
+distribution of a mechanism is known the shares are its means over the words; else they are counted
+in draws from uniform random words, with Clopper-Pearson limits.  "Close" is that of [Curse] §2.
+
+With ``d`` the words lie at their first d principal components: in one dimension noise passes the
+near words on its way to far ones, in 300 it does not ([Curse] Figure 1).
 
 Knows mechanisms and shares.  Must not know command lines or how a panel is drawn.
 """
@@ -13,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result
-from dpsan.analysis.study.choice import defined, label, parameters, telling_epsilons
+from dpsan.analysis.study.choice import about, label, sweeps
 from dpsan.analysis.study.sample import (
     at_least,
     line,
@@ -23,21 +26,21 @@ from dpsan.analysis.study.sample import (
     whole_words,
 )
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
+from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Draws, from_draws, from_laws, part_of
+from dpsan.outcomes.shares import Draws, from_draws, from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["DRAWS", "SOURCE", "run"]
 
 SOURCE: Final = "[Curse] Figures 2, 8, 9"
+_FLAT: Final = "[Curse] Figure 1"
 DRAWS: Final = 10_000
 _KINDS: Final = (Laplace, RankSoftmax, Exponential, KnnResponse)
 _SHARES: Final = ("unchanged", "close", "distant")
@@ -49,19 +52,22 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     Args:
         space: the vocabulary.
         asked: of it are used
-            mechanisms: any; default: the papers' baseline, its repair, and two exact laws.
+            mechanisms: any; default: the papers' baseline, its repair, and two exact distributions.
             epsilons: in the unit of each mechanism; default: a grid for each, over which it goes
                 from nearly all words changed to nearly all unchanged.
-            words: over how many random words laws are averaged; 0: all; default: all where n²
-                allows.
-            draws: for each epsilon of a mechanism without a law; default 10,000.
+            words: over how many random words distributions are averaged; 0: all; default: all where
+                n² allows.
+            draws: for each epsilon of a mechanism without a distribution; default 10,000.
             seed: of the choice of words and of the draws.
+            parameters: ``d``.
 
     Raises:
         UsageError: fewer than 3 words, or a mechanism that is not defined at any epsilon.
     """
     if space is None or space.n < 3:
         raise UsageError("study proportions needs a vocabulary of at least 3 words")
+    if "d" in asked.parameters:
+        space = _flattened(space, asked.parameters["d"])
     count = at_least(asked.draws, 1, DRAWS, "--draws")
     key = randomness.seeded_key(f"dpsan study proportions {asked.seed}")
     ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
@@ -69,85 +75,65 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     drawn: Draws | None = None
     rows: list[Mapping[str, Any]] = []
     panels, notes = [], []
-    for at, draft in enumerate(drafts):
-        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
-        grid = asked.epsilons or telling_epsilons(draft, space)
-        progress(0.05)
-        defined_ones, skipped = defined(draft, space, grid)
-        notes += skipped
-        samplers = [each.prepare(space) for each in defined_ones]
+    for each in sweeps(asked, space, drafts):
+        notes += each.notes
         own: list[Mapping[str, Any]] = []
-        if has_distribution(samplers[0]):
-            rest = part_of(progress, 0.05, 1.0)
-            for each, out in zip(
-                defined_ones, from_laws(space, ids, samplers, progress=rest), strict=True
-            ):
-                distant = 1 - out.unchanged - out.close
+        if each.exact:
+            found = from_laws(space, ids, each.samplers, progress=each.progress)
+            for mechanism, out in zip(each.mechanisms, found, strict=True):
+                distant = (1 - out.unchanged - out.close).clip(0)
                 means = [
-                    mean_of_words(values, space.n)
-                    for values in (out.unchanged, out.close, distant.clip(0))
+                    mean_of_words(values, space.n) for values in (out.unchanged, out.close, distant)
                 ]
-                own.append(_row(draft, each, space, means, len(ids), None))
+                row = {"words": len(ids), "draws": None}
+                own.append({**about(each.draft, mechanism, space), **_shares(means), **row})
         else:
             drawn = drawn or Draws(space, count, key)
-            for step, (each, sampler) in enumerate(zip(defined_ones, samplers, strict=True)):
-                rest = part_of(
-                    progress,
-                    0.05 + 0.95 * step / len(samplers),
-                    0.05 + 0.95 * (step + 1) / len(samplers),
-                )
-                _, *shares = from_draws(drawn, sampler, rest)
-                own.append(_row(draft, each, space, shares, space.n, count))
+            for at, mechanism in enumerate(each.mechanisms):
+                _, *shares = from_draws(drawn, each.samplers[at], each.step(at))
+                row = {"words": space.n, "draws": count}
+                own.append({**about(each.draft, mechanism, space), **_shares(shares), **row})
         rows += own
-        panels.append(_panel(draft, own))
+        panels.append(_panel(each.draft, own))
     all_words = len(ids) == space.n
-    laws = "all words" if all_words else f"{len(ids):,} random words, with 95 % limits"
+    over = "all words" if all_words else f"{len(ids):,} random words, with 95 % limits"
     return Result(
         name="proportions",
-        source=SOURCE,
-        columns=(
-            "mechanism",
-            "parameters",
-            "epsilon",
-            "epsilon_unit",
-            *(f"{name}{end}" for name in _SHARES for end in ("", "_low", "_high")),
-            "words",
-            "draws",
-        ),
+        source=_FLAT if "d" in asked.parameters else SOURCE,
+        columns=tuple(rows[0]),
         rows=tuple(rows),
         summary=_summary(rows),
         parameters={
             "mechanisms": [label(draft) for draft in drafts],
             "epsilons": list(asked.epsilons) or "a grid for each mechanism",
             "words": len(ids),
+            "d": space.d,
             "draws": count,
             "seed": asked.seed,
         },
         panels=tuple(panels),
         caption="Share of outputs that are the original word, one of its 100 nearest neighbours, "
-        f"or a more distant word; {space.n:,} words, {space.d} dimensions. Known laws: exact, "
-        f"means over {laws}. Others: {count:,} draws for each epsilon, 95 % Clopper-Pearson.",
+        f"or a more distant word; {space.n:,} words, {space.d} dimensions. Known "
+        f"distributions: exact, means over {over}. Others: {count:,} draws for each epsilon, 95 % "
+        "Clopper-Pearson.",
         notes=tuple(notes),
     )
 
 
-def _row(
-    draft: Draft,
-    mechanism: Mechanism,
-    space: MetricSpace,
-    shares: Sequence[Estimate],
-    words: int,
-    draws: int | None,
-) -> Mapping[str, Any]:
-    return {
-        "mechanism": label(draft),
-        "parameters": parameters(mechanism, space),
-        "epsilon": mechanism.epsilon,
-        "epsilon_unit": mechanism.epsilon_unit,
-        **spread(**dict(zip(_SHARES, shares, strict=True))),
-        "words": words,
-        "draws": draws,
-    }
+def _flattened(space: MetricSpace, given: object) -> MetricSpace:
+    """The words at their first principal components.  Raises UsageError."""
+    text = str(given)
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= space.d:
+        raise UsageError(f"d must be a whole number from 1 to {space.d} (got {text})")
+    d = int(text)
+    if d == space.d:
+        return space
+    # An orthogonal projection, but for rounding.
+    return space.transformed(f"components-{d}", principal_components(space, d), 1 + 1e-6)
+
+
+def _shares(shares: Sequence[Estimate]) -> Mapping[str, float]:
+    return spread(**dict(zip(_SHARES, shares, strict=True)))
 
 
 def _summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

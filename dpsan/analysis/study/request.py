@@ -12,7 +12,7 @@ from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
 
-__all__ = ["dimensions", "drafts", "numbers", "positive"]
+__all__ = ["candidates", "dimensions", "drafts", "numbers", "positive"]
 
 
 def numbers(texts: Iterable[str], what: str) -> tuple[float, ...]:
@@ -37,6 +37,15 @@ def positive(text: object, what: str) -> float:
     if not 0 < value < math.inf:
         raise UsageError(f"{what} must be > 0 (got {text})")
     return value
+
+
+def candidates(text: object, default: int) -> int:
+    """A whole number from 2 to 10,000; the default for None.  Raises UsageError."""
+    if text is None:
+        return default
+    if not str(text).isascii() or not str(text).isdigit() or not 2 <= int(str(text)) <= 10_000:
+        raise UsageError(f"candidates must be a whole number from 2 to 10,000 (got {text})")
+    return int(str(text))
 
 
 def dimensions(text: object, default: Sequence[int]) -> tuple[int, ...]:

@@ -3,7 +3,8 @@
 Knows numbers and public keys.  Must not know mechanisms.
 
 Intervals are at 95 %: Clopper-Pearson for shares of independent draws, Student's t for means over
-random words.  What is computed from laws over the whole vocabulary has both limits at the value.
+random words.  What is computed from distributions over the whole vocabulary has both limits at the
+value.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def at_least(value: int | None, low: int, default: int, option: str) -> int:
 
 
 def whole_words(n: int) -> int:
-    """How many words laws are computed for by default: all, or as many as are affordable."""
+    """How many words distributions are computed for by default: all, or what is affordable."""
     return n if float(n) * n <= _AFFORDABLE else max(500, int(_AFFORDABLE / n))
 
 

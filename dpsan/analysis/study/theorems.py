@@ -2,12 +2,16 @@
 
 * [TrLap] Theorem 3 claims delta = 4^-d; the true delta is the largest mass of a box of noise
   outside the shifted box.
-* [TLDP] Algorithms 1 and 2 claim pure epsilon-LDP for I coordinates; shown is the delta with which
-  the claimed epsilon is true, for two inputs that differ by the range Delta in every coordinate.
+* [TLDP] Algorithm 1 (Laplace and Gaussian) and Algorithm 2 with Theorem 3 (both, weighted) claim
+  pure epsilon-LDP for I coordinates; shown is the delta with which the claimed epsilon is true, for
+  two inputs that differ by the range Delta in every coordinate, at Delta = 1 and at the paper's own
+  scale, Delta = 256 and I = 784, where nothing is kept and I noises still add up.
 * [TGumbel] Algorithm 2 claims epsilon per unit of distance; shown is the exactly audited epsilon
   over the claimed one, on n-1 words at equal distances and one word at twice that distance.
+  Appendix C claims that a word stays with N_w >= 36.7 %; shown is N_w of words at equal distances,
+  or of a vocabulary.
 
-Knows the published mechanisms and their truths.  Must not know how these are proved.
+Knows guarantees, claims and certificates.  Must not know how mechanisms come to them.
 """
 
 from __future__ import annotations
@@ -20,30 +24,61 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.choice import label
 from dpsan.analysis.study.request import dimensions
+from dpsan.analysis.study.sample import random_words
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.keep_or_noise import PaperTensor, keep_probability, true_delta
-from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, least_epsilon
-from dpsan.mechanisms.tldp_paper_g import TLDPPaperG
-from dpsan.mechanisms.tldp_paper_l import TLDPPaperL
+from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, least_epsilon, scale, unchanged
+from dpsan.mechanisms.tldp_paper import (
+    TLDPPaperG,
+    TLDPPaperGWeighted,
+    TLDPPaperL,
+    TLDPPaperLWeighted,
+)
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate import Draft
-from dpsan.privacy.guarantee import Guarantee
+from dpsan.outcomes.shares import part_of
+from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["run", "simplex"]
 
-_KINDS: Final[tuple[type[Mechanism], ...]] = (TrLaplacePaper, TLDPPaperL, TLDPPaperG, TGumbelPaper)
+_SHOWN: Final[dict[str, type[Mechanism]]] = {
+    kind.name: kind
+    for kind in (
+        TrLaplacePaper,
+        TLDPPaperL,
+        TLDPPaperG,
+        TLDPPaperLWeighted,
+        TLDPPaperGWeighted,
+        TGumbelPaper,
+    )
+}
+_SOURCE: Final = (
+    "[TrLap] Theorem 3, [TLDP] Algorithms 1 and 2, Theorem 3, [TGumbel] Algorithm 2, Appendix C"
+)
 _DIMENSIONS: Final = (50, 100, 300)
-_EPSILONS: Final = (0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 20.0)
-_TENSOR_EPSILONS: Final = (0.001, 0.01, 0.1, 1.0)
+_PAPER: Final = (784, 256.0)
+"""Coordinates I and range Delta of the images of [TLDP]."""
+_EPSILONS: Final = (0.001, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 20.0)
 _AUDITED: Final = (20, 60, 100, 200)
 _EDGES: Final = (1.01, 1.5)
 """Epsilon over the least one for which the noise of [TGumbel] is defined."""
-_CURVE: Final = 120
-_TENSOR_CURVE: Final = 31
+_CURVE: Final = 61
+_STAYS: Final = 0.367
+"""[TGumbel] Appendix C: least share of words that come out as themselves."""
+_MANY: Final = (1000, 10_000, 100_000)
+_WEIGHTED: Final = (
+    "{}: the lightest word counts, which is kept as often as without weights: the same truth"
+)
+_NOTES: Final = {
+    **{kind.name: _WEIGHTED.format(kind.name) for kind in (TLDPPaperLWeighted, TLDPPaperGWeighted)},
+    TGumbelPaper.name: "tgumbel-paper: N_w is above the truth by at most 2/n",
+}
+_LOOKED_AT: Final = 500
+"""Words of a vocabulary that N_w is a mean over."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +86,7 @@ class _Part:
     """What one mechanism contributes."""
 
     rows: list[dict[str, Any]]
-    panel: Panel
+    panel: Panel | None
     largest: float
     """Of the figure that should be 0 (delta) or at most 1 (ratio)."""
     caption: str
@@ -59,18 +94,23 @@ class _Part:
 
 def simplex(n: int) -> MetricSpace:
     """n-1 words at distance sqrt 2 from each other, and one at twice that from all, ascending."""
-    vectors = np.zeros((n, n), dtype=np.float32)
-    vectors[np.arange(n - 1), np.arange(n - 1)] = 1
+    vectors = np.eye(n, dtype=np.float32)
     vectors[n - 1, n - 1] = math.sqrt(7)
     return MetricSpace(Embeddings([str(i) for i in range(n)], vectors, "", f"simplex-{n}"))
+
+
+def _corners(d: int, edge: float) -> MetricSpace:
+    """Two words that differ by the same length in each of d coordinates."""
+    vectors = np.array([np.zeros(d), np.full(d, edge)], dtype=np.float32)
+    return MetricSpace(Embeddings(["", " "], vectors, "", f"corners-{d}-{edge:g}"))
 
 
 def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Claimed and true delta or epsilon over epsilon and dimension (or number of words).
 
     Args:
-        space: its dimension and range are used; None: the parameter ``d``, default 50, 100, 300,
-            and range 1.
+        space: the vocabulary; None: two words that differ by 1 (or by the parameter ``range`` of a
+            mechanism) in each of ``d`` coordinates, default 50, 100, 300.
         asked: of it are used
             mechanisms: which of the published ones; default all.
             epsilons: of the rows; default: the grids of the papers.
@@ -84,119 +124,105 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     most = _AUDITED[-1] if asked.words is None else asked.words
     if most < 3:
         raise UsageError(f"--words must be >= 3 (got {most})")
-    known = ", ".join(kind.name for kind in _KINDS)
-    chosen = {draft.kind: draft for draft in asked.mechanisms or map(Draft, _KINDS)}
+    chosen = {draft.kind.name: draft for draft in asked.mechanisms} or {
+        name: Draft(kind) for name, kind in _SHOWN.items()
+    }
+    for name in chosen:
+        if name not in _SHOWN:
+            raise UsageError(
+                f"study theorems knows nothing of {name}", "known: " + ", ".join(_SHOWN)
+            )
     parts = []
-    for place, (kind, draft) in enumerate(chosen.items()):
-
-        def progress(share: float, place: int = place) -> None:
-            if asked.progress:
-                asked.progress((place + share) / len(chosen))
-
-        if issubclass(kind, TrLaplacePaper):
-            parts.append(_truncated(draft, dims, asked.epsilons or _EPSILONS))
-        elif kind in _KINDS and issubclass(kind, PaperTensor):
-            parts.append(_tensor(draft, space, dims, asked.epsilons or _TENSOR_EPSILONS, progress))
-        elif issubclass(kind, TGumbelPaper):
-            parts.append(_gumbel(draft, most, progress))
+    for place, draft in enumerate(chosen.values()):
+        progress = part_of(asked.progress, place / len(chosen), (place + 1) / len(chosen))
+        if draft.kind.is_ldp():
+            parts.append(_deltas(draft, space, dims, asked.epsilons or _EPSILONS, progress))
         else:
-            raise UsageError(f"study theorems knows nothing of {kind.name}", f"known: {known}")
-        progress(1.0)
+            parts.append(_audited(draft, most, progress))
     captions = [part.caption for part in parts]
-    columns = ("mechanism", "d", "n", "epsilon", "quantity", "claimed", "true")
+    columns = ("mechanism", "d", "range", "n", "epsilon", "quantity", "claimed", "true")
+    if TGumbelPaper.name in chosen:
+        stays = _staying(chosen[TGumbelPaper.name], space, asked)
+        parts.append(stays)
     return Result(
         name="theorems",
-        source="[TrLap] Theorem 3, [TLDP] Algorithms 1 and 2, [TGumbel] Algorithm 2",
+        source=_SOURCE,
         columns=columns,
-        rows=tuple({"d": None, "n": None, **row} for part in parts for row in part.rows),
-        summary={
-            "worst": {kind.name: part.largest for kind, part in zip(chosen, parts, strict=True)}
-        },
+        rows=tuple(
+            {"d": None, "range": None, "n": None, **row} for part in parts for row in part.rows
+        ),
+        summary={"worst": {name: part.largest for name, part in zip(chosen, parts, strict=False)}},
         parameters={
             "mechanisms": [
-                {"name": kind.name, "parameters": dict(draft.values)}
-                for kind, draft in chosen.items()
+                {"name": name, "parameters": dict(draft.values)} for name, draft in chosen.items()
             ],
             "d": list(dims),
             "epsilons": list(asked.epsilons),
             "largest_vocabulary": most,
         },
-        panels=tuple(part.panel for part in parts),
+        panels=tuple(part.panel for part in parts if part.panel),
         caption=" ".join(["Dashed: what is claimed; lines: what is true.", *captions]),
-        notes=("all values are exact: closed forms, convolution or quadrature; nothing is drawn",),
+        notes=(
+            "all values are exact: closed forms, convolution or quadrature; nothing is drawn",
+            *(_NOTES[name] for name in chosen if name in _NOTES),
+        ),
     )
 
 
-def _truncated(draft: Draft, dims: Sequence[int], epsilons: Sequence[float]) -> _Part:
-    """True delta of the published truncated Laplace noise; the claim is 4^-d or as given."""
-
-    def at(epsilon: float, d: int) -> tuple[Guarantee, bool]:
-        # The guarantee reads the dimension alone: delta does not depend on the unit of length.
-        mechanism = draft.at(epsilon)
-        assert isinstance(mechanism, TrLaplacePaper)  # noqa: S101 - for the type checker
-        return mechanism.guarantee(_corner(d)), mechanism.dimensions(d) > d
-
-    rows, series = [], []
-    grid = np.geomspace(min(epsilons), max(epsilons), _CURVE).tolist()
-    for d in dims:
-        curve = [(x, found.delta) for x in grid for found, padded in [at(x, d)] if not padded]
-        beyond = []
-        for epsilon in epsilons:
-            found, padded = at(epsilon, d)
-            assert found.claimed is not None  # noqa: S101 - it always has a claim
-            rows.append(_row(draft, d, epsilon, "delta", found.claimed.delta, found.delta))
-            beyond += [(epsilon, found.delta)] if padded else []
-        label = f"d = {d}"
-        if curve:
-            series.append(_pairs(label, curve, "line"))
-        if beyond:
-            series.append(_pairs(f"{label}, padded", beyond, "points"))
-    largest = max(row["claimed"] for row in rows)
-    series.append(_claim(grid, 0.0 if largest < 1e-3 else largest, f"claimed: ≤ {largest:.1g}"))
-    panel = _panel(draft.kind, "true delta", series)
-    caption = (
-        f"{draft.kind.name} in d dimensions: true delta where two inputs are farthest apart; "
-        "padded: with dummy dimensions, which extend its domain to larger epsilon, as published."
-    )
-    return _Part(rows, panel, max(row["true"] for row in rows), caption)
-
-
-def _tensor(
+def _deltas(
     draft: Draft,
     space: MetricSpace | None,
     dims: Sequence[int],
     epsilons: Sequence[float],
     progress: Callable[[float], None],
 ) -> _Part:
-    """Delta with which the claimed epsilon holds for a tensor of d coordinates."""
-    mechanism = draft.at(1.0)
-    assert isinstance(mechanism, PaperTensor)  # noqa: S101 - for the type checker
-    noise = mechanism.noise
-    if space is not None:
-        range_ = mechanism.coordinate_range(space)
-    else:
-        range_ = 1.0 if isinstance(mechanism.range, str) else mechanism.range
-
-    def at(epsilon: float, d: int) -> float:
-        return true_delta(noise, epsilon, keep_probability(noise, epsilon, range_, d), d)
-
-    rows = [
-        _row(draft, d, epsilon, "delta", 0.0, at(epsilon, d)) for d in dims for epsilon in epsilons
-    ]
-    grid = np.geomspace(min(epsilons), max(epsilons), _TENSOR_CURVE).tolist()
-    series = []
-    for place, d in enumerate(dims):
-        series.append(Series(f"d = {d}", tuple(grid), tuple(at(epsilon, d) for epsilon in grid)))
-        progress((place + 1) / len(dims))
-    series.append(_claim(grid, 0.0, "claimed: 0"))
-    panel = _panel(draft.kind, "true delta at the claimed epsilon", series)
-    caption = (
-        f"{draft.kind.name}: d coordinates of range {range_:.4g}, all of which differ by the range."
+    """Delta with which the claimed epsilon holds, and the delta that is claimed with it."""
+    given = draft.values.get("range", "auto")
+    edge = 1.0 if given == "auto" else float(given)
+    rows, series = [], []
+    tensor = "range" in draft.kind.parameters()
+    sizes = [(d, edge) for d in dims]
+    if tensor and space is None and given == "auto" and tuple(dims) == _DIMENSIONS:
+        sizes.append(_PAPER)
+    grid = np.geomspace(min(epsilons), max(epsilons), _CURVE).tolist()
+    for place, (d, side) in enumerate(sizes):
+        words = space or _corners(d, side)
+        found = {each: draft.at(each).guarantee(words) for each in {*epsilons, *grid}}
+        for epsilon in epsilons:
+            claimed, true = found[epsilon].claimed, found[epsilon].at(epsilon).delta
+            size = {"d": d, "range": side} if tensor and space is None else {"d": d}
+            rows.append(
+                _row(draft, "delta", epsilon, claimed.delta if claimed else 0.0, true, **size)
+            )
+        # With dummy dimensions delta jumps as their number grows: points, no line.
+        padded = {each for each in found if draft.at(each).pads(d)}
+        own = f"d = {d}" if side == edge else f"d = {d}, range {side:g}"
+        for name, style, at in (
+            (own, "line", [each for each in grid if each not in padded]),
+            (f"{own}, padded", "points", [each for each in epsilons if each in padded]),
+        ):
+            if at:
+                y = tuple(found[each].at(each).delta for each in at)
+                series.append(Series(name, tuple(at), y, style=style))
+        progress((place + 1) / len(sizes))
+    largest = max(row["claimed"] for row in rows)
+    series.append(_claim(grid, 0.0 if largest < 1e-3 else largest, f"claimed: ≤ {largest:.1g}"))
+    panel = Panel(
+        draft.kind.name,
+        "claimed epsilon (nats)",
+        "true delta at the claimed epsilon",
+        tuple(series),
+        log_x=True,
+        y_limits=(-0.03, 1.03),
     )
+    where = "of this vocabulary" if space else f"in d coordinates of range {edge:g}"
+    caption = f"{label(draft)}: true delta of the worst pair of inputs {where}."
+    if any(each.style == "points" for each in series):
+        caption += " Padded: with dummy dimensions, which extend its domain to larger epsilon."
     return _Part(rows, panel, max(row["true"] for row in rows), caption)
 
 
-def _gumbel(draft: Draft, most: int, progress: Callable[[float], None]) -> _Part:
+def _audited(draft: Draft, most: int, progress: Callable[[float], None]) -> _Part:
     """Audited epsilon over claimed epsilon, for vocabularies of 20 to ``most`` words."""
     sizes = [n for n in _AUDITED if n < most] + [most]
     total = sum(n**3 for n in sizes) * len(_EDGES)
@@ -205,17 +231,17 @@ def _gumbel(draft: Draft, most: int, progress: Callable[[float], None]) -> _Part
         ratios = []
         for n in sizes:
             words = simplex(n)
-            epsilon = edge * least_epsilon(n, float(words.nearest_distances()[0]))
+            epsilon = edge * draft.kind.least_epsilon(words)
             found = draft.at(epsilon).certificate(words)
             if found is None or found.epsilon_metric is None:
                 raise UsageError(f"--words {n}: too many words for an exact audit")
-            true = found.epsilon_metric
-            ratios.append(true / epsilon)
-            rows.append({**_row(draft, None, epsilon, "epsilon", epsilon, true), "n": n})
+            ratios.append(found.epsilon_metric / epsilon)
+            rows.append(_row(draft, "epsilon", epsilon, epsilon, found.epsilon_metric, n=n))
             done += n**3
             progress(done / total)
-        label = f"epsilon {edge:g} × the least allowed"
-        series.append(Series(label, tuple(map(float, sizes)), tuple(ratios)))
+        series.append(
+            Series(f"epsilon {edge:g} × the least allowed", tuple(map(float, sizes)), tuple(ratios))
+        )
     series.append(_claim([float(n) for n in sizes], 1.0, "claimed: at most 1"))
     panel = Panel(
         draft.kind.name,
@@ -230,41 +256,48 @@ def _gumbel(draft: Draft, most: int, progress: Callable[[float], None]) -> _Part
     return _Part(rows, panel, max(row["true"] / row["claimed"] for row in rows), caption)
 
 
-def _corner(d: int) -> MetricSpace:
-    """Two words in d dimensions."""
-    vectors = np.zeros((2, d), dtype=np.float32)
-    vectors[0, 0] = vectors[1, 1] = 1.0
-    return MetricSpace(Embeddings(["", " "], vectors, "", f"corner-{d}"))
+def _staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> _Part:
+    """Appendix C of [TGumbel]: N_w of words at equal distances, or the mean over a vocabulary's."""
+    rows = []
+    for n in (space.n,) if space else _MANY:
+        if space is None:
+            side = math.sqrt(2)
+            least = least_epsilon(n, side)
+            distances = np.full((1, min(n, 100) - 1), side)
+        else:
+            least = draft.kind.least_epsilon(space)
+            key = randomness.seeded_key(f"dpsan study theorems {asked.seed}")
+            ids = random_words(n, _LOOKED_AT, key)
+            near = space.points(space.neighbors(ids, min(n, 100)).ravel()).reshape(
+                len(ids), -1, space.d
+            )
+            distances = np.linalg.norm(near - space.points(ids)[:, None], axis=2)[:, 1:]
+        allowed = [each for each in asked.epsilons if each > least]
+        for epsilon in allowed or [edge * least for edge in _EDGES]:
+            if space is None:
+                b, delta = scale(epsilon, n, side, 2 * side), 2 * side
+            else:
+                mechanism = draft.at(epsilon)
+                assert isinstance(mechanism, TGumbelPaper)  # noqa: S101 - for the type checker
+                b, delta = mechanism.constants(space)
+            true = float(unchanged(b, delta, n, distances).mean())
+            rows.append(_row(draft, "N_w, at least", epsilon, _STAYS, true, n=n))
+    least_share = min(row["true"] for row in rows)
+    return _Part(rows, None, least_share, "")
 
 
 def _row(
-    draft: Draft, d: int | None, epsilon: float, quantity: str, claimed: float, true: float
+    draft: Draft, quantity: str, epsilon: float, claimed: float, true: float, **size: float
 ) -> dict[str, Any]:
     return {
         "mechanism": draft.kind.name,
-        "d": d,
         "epsilon": epsilon,
         "quantity": quantity,
         "claimed": claimed,
         "true": true,
+        **size,
     }
-
-
-def _pairs(label: str, points: Sequence[tuple[float, float]], style: str) -> Series:
-    x, y = zip(*points, strict=True)
-    return Series(label, x, y, style=style)
 
 
 def _claim(x: Sequence[float], value: float, label: str) -> Series:
     return Series(label, (x[0], x[-1]), (value, value), style="dashed")
-
-
-def _panel(kind: type[Mechanism], y_label: str, series: Sequence[Series]) -> Panel:
-    return Panel(
-        kind.name,
-        "claimed epsilon (nats)",
-        y_label,
-        tuple(series),
-        log_x=True,
-        y_limits=(-0.03, 1.03),
-    )

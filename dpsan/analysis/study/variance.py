@@ -1,9 +1,10 @@
-"""``variance``: the noise that point mechanisms add for the same true guarantee.
+"""``variance``: the noise that point and tensor mechanisms add for the same true guarantee.
 
 Every mechanism is set to the same LDP epsilon (with the same delta where it needs one), and its
 standard deviation per coordinate is compared.  Without a vocabulary lengths are in units of the
 clipping radius C and every sensitivity has its fallback value: 2·C in L2, 2·sqrt(d)·C in L1.  Two
-opposite words on the main diagonal have exactly these.
+opposite words on the main diagonal have exactly these.  What TLDP keeps has no noise: its expected
+noise, the square of what is shown, is (1-p) times the variance ([TLDP] Table V).
 
 Knows mechanisms by their noise.  Must not know their formulas.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -56,7 +57,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     Args:
         space: the vocabulary; None: units of the clipping radius.
         asked: of it are used
-            mechanisms: default: all of the family ``point``.
+            mechanisms: default: all of the families ``point`` and ``tensor``.
             epsilons: LDP epsilons, nats.
             parameters: ``d`` (without a vocabulary; default 300), ``delta`` (default 1e-6) and
                 ``clip`` (with a vocabulary, for all mechanisms; default: no vector changes).
@@ -77,7 +78,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         # All mechanisms see the clipped words, also those that do not clip by themselves.
         space = None if space is None else clipped(space, fixed["clip"])[0]
     chosen = tuple(asked.mechanisms) or tuple(
-        Draft(kind) for kind in MECHANISMS.values() if kind.moves_points()
+        Draft(kind) for kind in MECHANISMS.values() if not kind.is_table()
     )
     values = tuple(asked.epsilons) or _EPSILONS
     rows, panels, notes = list[dict[str, Any]](), list[Panel](), dict[str, None]()
@@ -145,7 +146,7 @@ class _Curve:
 
 
 def _add(curves: list[_Curve], label: str, rows: Sequence[Mapping[str, Any]], style: str) -> None:
-    """Add a curve, or its name to one that it cannot be told from."""
+    """Add a curve, or its name to one that looks the same."""
     x, y = (tuple(row[key] for row in rows) for key in ("epsilon_ldp", "std"))
     for curve in curves:
         alike = zip(curve.y, y, strict=False)
@@ -167,7 +168,7 @@ def _fill(draft: Draft, fixed: Mapping[str, float]) -> Draft:
         for name, value in fixed.items()
         if name in known and (known[name].required or name == "clip")
     }
-    return Draft(draft.kind, {**more, **draft.values}, draft.key_to_index)
+    return replace(draft, values={**more, **draft.values})
 
 
 def _scales(

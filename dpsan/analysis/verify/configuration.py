@@ -4,7 +4,8 @@ Knows what each setting writes.  Must not know mechanisms or certificates.
 
 A certificate is about words that are drawn.  Each setting below writes something fixed for some
 inputs, so there is an event, a set of outputs, that one input gives and another never gives: the
-loss is infinite, and the guarantee of the mechanism is not that of the configuration.
+loss is infinite, and the guarantee of the mechanism is not that of the configuration.  That of
+public words is stated: the guarantee is for all other inputs.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from dpsan.embeddings.public_words import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
+from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
+from dpsan.text.tokens import lookup_keys
 
 __all__ = ["Exposure", "exposures", "unknown_words"]
 
 _DRAWS: Final = 1000
 """Draws of each input that show that the event is no mere possibility."""
 _LETTERS: Final = ("zqvxkjq", "wjqzxvk")
+_NUMBER: Final = "408-555-0123"
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Exposure:
     """Description of the outputs."""
     probability: float
     """Lower confidence bound for the event under the first input."""
+    stated: bool = False
+    """The guarantee leaves the first input out, and says so."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class _Rule:
     event: str
     inputs: tuple[str, str]
     occurs: Callable[[str], bool]
+    stated: bool = False
 
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:
@@ -71,10 +79,12 @@ def _rules(sanitizer: Sanitizer) -> Iterator[_Rule]:
 
     def is_drawn(word: str) -> bool:
         code = sanitizer.input_of(word)
-        return code is not None and code >= 0
+        return code is not None and 0 <= code <= sanitizer.space.n  # not a number by value
 
     other = next(filter(is_drawn, drawn), missing[1])
-    kept = next((word for word in sorted(spec.keep) if sanitizer.input_of(word) == KEPT), None)
+    # The list may have a word in a spelling that is no token, such as with what is invisible.
+    spellings = (key for word in sorted(spec.keep) for key in lookup_keys(word))
+    kept = next((word for word in spellings if sanitizer.input_of(word) == KEPT), None)
     if kept is not None:
         yield _Rule(
             "keep",
@@ -83,6 +93,19 @@ def _rules(sanitizer: Sanitizer) -> Iterator[_Rule]:
             "any output but the word on the list, which is always written unchanged",
             (other, kept),
             lambda output: output != kept,
+        )
+    public = {keys[row] for row in sanitizer.public}
+    seen = next((word for word in keys if word in public and is_drawn(word)), None)
+    if spec.public is not None and seen is not None:
+        name = spec.public.name
+        yield _Rule(
+            "public",
+            name if name in BUNDLED else "",
+            ("a public word", "any other word"),
+            "that public word, which no other input gives",
+            (seen, next((word for word in drawn if word not in public and is_drawn(word)), other)),
+            lambda output: output.lower() == str(seen).lower(),
+            stated=True,
         )
     if spec.unknown is UnknownPolicy.KEEP:
         yield _Rule(
@@ -114,6 +137,33 @@ def _rules(sanitizer: Sanitizer) -> Iterator[_Rule]:
             (small, small.upper()),
             lambda output: output != output.upper(),
         )
+    if spec.numbers == NumberPolicy.VALUE:
+        yield _Rule(
+            "numbers",
+            str(spec.numbers),
+            ("a word that is no number", "a number"),
+            "any output but a number of its form, which is always written for a number",
+            (other, _NUMBER),
+            lambda output: list(map(len, output.split("-"))) != [3, 3, 4],
+        )
+    if spec.consistent is not None:
+        second = next((word for word in drawn if word != other and is_drawn(word)), missing[0])
+        yield _Rule(
+            "consistent",
+            spec.consistent,
+            ("two different words", "the first of them twice"),
+            "two different outputs, which equal words never give: the guarantee is for a distinct "
+            "word, not for one of its places",
+            (f"{other} {second}", f"{other} {other}"),
+            _two_outputs,
+        )
+
+
+def _two_outputs(output: str) -> bool:
+    """Whether the outputs of two words differ; an output may have spaces itself."""
+    parts = output.lower().split(" ")  # the first one has a capital as a sentence has
+    half = len(parts) // 2
+    return parts[:half] != parts[half:]
 
 
 def exposures(sanitizer: Sanitizer, confidence: float) -> tuple[Exposure, ...]:
@@ -124,15 +174,15 @@ def exposures(sanitizer: Sanitizer, confidence: float) -> tuple[Exposure, ...]:
     Args:
         confidence: that no bound is too high.
     """
-    rules = list(_rules(sanitizer))
+    rules, single = list(_rules(sanitizer)), sanitizer.by_text()
     out = []
     for rule in rules:
         first, second = (
-            list(map(str, sanitizer.sanitize([text] * _DRAWS, randomness.new_key()).lines))
+            list(map(str, single.sanitize([text] * _DRAWS, randomness.new_key()).lines))
             for text in rule.inputs
         )
         # Were the event seen under the second input, the rule would not hold here.
         hits = 0 if any(map(rule.occurs, second)) else sum(map(rule.occurs, first))
         low, _ = clopper_pearson(hits, _DRAWS, (1 - confidence) / len(rules))
-        out.append(Exposure(rule.option, rule.value, rule.pair, rule.event, low))
+        out.append(Exposure(rule.option, rule.value, rule.pair, rule.event, low, rule.stated))
     return tuple(out)

@@ -10,8 +10,7 @@ from those and bounds the loss from below:
 
 with one-sided Clopper-Pearson bounds p_low and q_high for the probability of the event under the
 two inputs.  All of phase 2 together errs with probability at most 1 - confidence (Bonferroni over
-pairs and both bounds).  Such a test can only refute; that a guarantee is kept must come from a
-certificate or a proof.
+pairs and both bounds).  Sampling can disprove a guarantee, never prove it.
 """
 
 from __future__ import annotations
@@ -75,11 +74,14 @@ class Question:
     """(x, x', outputs) -> how much each output points from x' to x, for mechanisms that add noise
     to points; few draws say little about single outputs of a large vocabulary, a half space does.
     """
+    same: Callable[[int, int], bool] = lambda x, y: False
+    """Whether two positions stand for one input, as a word and itself with a capital do.  One such
+    pair is tried; it is never called the tightest, because nothing is all that it could show."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The worst pair and event of phase 2."""
+    """The pair and event of phase 2 that show most."""
 
     epsilon_lower: float
     allowed: float
@@ -91,6 +93,12 @@ class Finding:
     ceiling: float = math.inf
     """The largest ``epsilon_lower`` that so many draws can show, of whatever mechanism."""
     seconds: float = 0.0
+
+    @property
+    def seen(self) -> float:
+        """Share of the allowed loss that the draws have shown."""
+        shown = max(self.epsilon_lower, 0.0)
+        return shown / self.allowed if self.allowed else math.inf if shown else 0.0
 
     @property
     def violated(self) -> bool:
@@ -113,7 +121,7 @@ def search(
         question: inputs and claim.
         draws: budget of both phases together.
         confidence: that no claim which holds is called violated.
-        progress: told the number of draws made since the last call.
+        progress: called with the number of draws made since the last call.
     """
     started = time.perf_counter()
     spent = 0
@@ -134,37 +142,49 @@ def search(
     telling = _inputs_of(_rank(*wide, question))
     deep = _halves(sample(telling, int(0.3 * draws), 1))
     earlier = {each: wide[0][each] + wide[1][each] + deep[0][each] for each in telling}
-    finalists = _rank(earlier, deep[1], question)[:_FINALISTS]
+    finalists = _finalists(_rank(earlier, deep[1], question), question)
     # Phase 2: fresh draws for those alone.
     alpha = (1 - confidence) / len(finalists)
     budget = (draws - spent) // len(finalists)
-    findings = []
+    findings: list[tuple[bool, Finding]] = []
     for _, x, y, event in finalists:
         fresh = sample((x, y), budget, 2)
         hits = [(sum(output in event for output in fresh[at]), len(fresh[at])) for at in (x, y)]
         (_, first), (_, second) = hits
-        findings.append(
-            Finding(
-                epsilon_lower(hits[0], hits[1], question.delta, alpha),
-                question.allowed(x, y),
-                confidence,
-                0,
-                (question.inputs[x], question.inputs[y]),
-                tuple(sorted(event)),
-                epsilon_lower((first, first), (0, second), question.delta, alpha),
-            )
+        found = Finding(
+            epsilon_lower(hits[0], hits[1], question.delta, alpha),
+            question.allowed(x, y),
+            confidence,
+            0,
+            (question.inputs[x], question.inputs[y]),
+            tuple(sorted(event)),
+            epsilon_lower((first, first), (0, second), question.delta, alpha),
         )
-    best = max(findings, key=_margin)
+        findings.append((question.same(x, y), found))
+    best = _tightest(findings)
     return replace(best, draws=spent, seconds=time.perf_counter() - started)
-
-
-def _margin(found: Finding) -> float:
-    return found.epsilon_lower - found.allowed
 
 
 Samples = dict[int, list[str]]
 Candidate = tuple[float, int, int, frozenset[str]]
 """Score, x, x', event."""
+
+
+def _tightest(findings: Sequence[tuple[bool, Finding]]) -> Finding:
+    """A violation if there is one, else the pair that shows most of what it may lose."""
+    violated = [found for _, found in findings if found.violated]
+    if violated:
+        return max(violated, key=lambda found: found.epsilon_lower - found.allowed)
+    apart = [found for same, found in findings if not same]
+    return max(apart or [found for _, found in findings], key=lambda found: found.seen)
+
+
+def _finalists(ranked: list[Candidate], question: Question) -> list[Candidate]:
+    """The first few, at most one of which is a pair of equal inputs."""
+    same = [each for each in ranked if question.same(each[1], each[2])][:1]
+    apart = [each for each in ranked if not question.same(each[1], each[2])]
+    most = _FINALISTS - len(same)
+    return sorted(apart[:most] + same, key=lambda each: -each[0])[:_FINALISTS]
 
 
 def _halves(samples: Samples) -> tuple[Samples, Samples]:

@@ -1,9 +1,10 @@
-"""Does a mechanism keep its guarantee on this vocabulary: certificates, and draws to refute them.
+"""Whether a mechanism keeps its guarantee on this vocabulary.
 
 Knows sanitizers, certificates and claims.  Must not know command lines.  A certificate or a proof
-can say *kept*; draws through the same code as ``rewrite`` can only say *violated*.  Both are about
-words that are drawn; the verdict is about the whole configuration, so settings with infinite loss
-decide first.
+shows that a guarantee is kept.  Sampling, through the same code as ``rewrite``, can disprove it and
+never prove it.  Both are about words that are drawn; the verdict is about the whole configuration,
+so settings with infinite loss decide first.  Where some words are public, all of it is about the
+other words, as first inputs.
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
+from dpsan.analysis.verify.curve import delta_curve
+from dpsan.analysis.verify.grade import Grade, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
+from dpsan.analysis.verify.program import check_program
 from dpsan.errors import UsageError
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate, certify
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
@@ -68,7 +74,17 @@ class Verification:
     """How many outputs of that event are none: an unknown word or a capital left as it was."""
     exposures: tuple[Exposure, ...]
     """Settings with infinite loss."""
+    public_words: int
+    """Words that the verdict leaves out."""
     seconds: float
+    checks: tuple[Check, ...] = ()
+    """Of the program that runs: distributions, independence, non-interference."""
+    grade: Grade | None = None
+    """In which numbers the guarantee is kept; None where it is not."""
+    tightest: tuple[str, str] | None = None
+    """The two inputs with the largest certified loss, ⊥ for an unknown string."""
+    curve: tuple[tuple[float, float], ...] = ()
+    """Pairs (epsilon, smallest delta) of the inputs compared."""
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
@@ -116,20 +132,24 @@ def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
     return np.array(list(out)[:words], dtype=np.int64)
 
 
-def _inputs(sanitizer: Sanitizer, words: int) -> tuple[list[str], NDArray[np.int64]]:
+def _inputs(
+    sanitizer: Sanitizer, words: int, certificate: Certificate | None
+) -> tuple[list[str], NDArray[np.int64]]:
     """Strings to put in, and the input of the mechanism that each stands for."""
     space = sanitizer.space
-    ids = probe_words(space, words)
+    worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
+    ids = list(dict.fromkeys([*worst, *probe_words(space, words).tolist()]))
     keys = sanitizer.embeddings.index_to_key
     # Words that the tokenizer takes apart would be several words to the mechanism.
-    single = [w for w in ids.tolist() if sanitizer.input_of(keys[w]) == w]
+    single = [w for w in ids if sanitizer.input_of(keys[w]) == w]
     inputs = [keys[w] for w in single]
     rows = list(single)
     cased = next((w for w in single if sanitizer.input_of(keys[w].capitalize()) == w), None)
     if cased is not None and keys[cased] != keys[cased].capitalize():
         inputs.append(keys[cased].capitalize())
         rows.append(cased)
-    for word in (*unknown_words(sanitizer), *sorted(sanitizer.spec.keep)[:2]):
+    free = [keys[row] for row in sanitizer.public[:1]]  # one of them must be among the inputs
+    for word in (*unknown_words(sanitizer), *sorted(sanitizer.spec.keep)[:2], *free):
         inputs.append(word)
         row = sanitizer.input_of(word)
         rows.append(space.n if row is None or row < 0 else row)
@@ -141,13 +161,22 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
     space, guarantee = sanitizer.space, sanitizer.guarantee
     points = space.points(rows)
     unknown = rows == space.n
-    # ⊥ is the centroid for mechanisms that add noise to points; for laws over the vocabulary it
-    # counts as half a diameter from every word.
+    # ⊥ is the centroid for mechanisms that add noise to points; for distributions over the
+    # vocabulary it counts as half a diameter from every word.
     apart = sanitizer.mechanism.unknown_distance(space)
 
+    public = np.isin(rows, sanitizer.public)
+    other = None
+    if claim.metric not in (None, "euclidean"):
+        other = sanitizer.mechanism.claim_distances(space, rows)
+
     def allowed(x: int, y: int) -> float:
-        if claim.metric != "euclidean":
+        if public[x]:
+            return math.inf
+        if claim.metric is None:
             return claim.epsilon
+        if claim.metric != "euclidean":  # where its distances are not known, no loss refutes it
+            return math.inf if other is None else claim.epsilon * float(other[x, y])
         if rows[x] == rows[y]:
             return 0.0
         distance = float(np.linalg.norm(points[x] - points[y]))
@@ -164,12 +193,16 @@ def _direction(
     sanitizer: Sanitizer, rows: NDArray[np.int64]
 ) -> Callable[[int, int, Sequence[str]], NDArray[np.float64]]:
     """How far each output lies from one input in the direction of the other."""
-    space, row_of = sanitizer.space, sanitizer.embeddings.key_to_index
+    space = sanitizer.space
     points = space.points(rows)
+
+    def row_of(output: str) -> int:
+        row = sanitizer.row_of(output)
+        return space.n if row is None else row
 
     def direction(x: int, y: int, outputs: Sequence[str]) -> NDArray[np.float64]:
         # Other strings than words (kept, masked, re-cased) count as the centroid.
-        ids = np.array([row_of.get(output, space.n) for output in outputs], dtype=np.int64)
+        ids = np.array(list(map(row_of, outputs)), dtype=np.int64)
         return np.asarray(vectors(ids) @ (points[x] - points[y]), dtype=np.float64)
 
     held: dict[int, NDArray[np.float64]] = {}
@@ -189,6 +222,7 @@ def verify(
     words: int = 40,
     draws: int = 100_000,
     confidence: float = 0.999,
+    workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Verify the guarantee of a sanitizer's mechanism on its vocabulary.
@@ -198,7 +232,9 @@ def verify(
         words: vocabulary words whose outputs are compared.
         draws: budget of the empirical bound.
         confidence: of the empirical bound.
-        progress: told the number of draws made since the last call.
+        workers: processes whose draws are compared with those of this one.
+        progress: called with the number of draws, or steps of the checks, since the last call: in
+            all ``draws`` and :func:`dpsan.analysis.verify.program.steps`.
 
     Raises:
         UsageError: a sanitizer with a seed, whose draws are public.
@@ -209,21 +245,42 @@ def verify(
     guarantee, space = sanitizer.guarantee, sanitizer.space
     claim = claim_of(guarantee)
     certificate = certify(sanitizer.mechanism, space)
-    inputs, rows = _inputs(sanitizer, words)
+    inputs, rows = _inputs(sanitizer, words, certificate)
+    single = sanitizer.by_text()
 
     def draw(text: str, count: int, phase: int) -> Sequence[str]:
-        return list(map(str, sanitizer.sanitize([text] * count, randomness.new_key()).lines))
+        return list(map(str, single.sanitize([text] * count, randomness.new_key()).lines))
 
     question = Question(
-        inputs, _allowed(sanitizer, claim, rows), claim.delta, _direction(sanitizer, rows)
+        inputs,
+        _allowed(sanitizer, claim, rows),
+        claim.delta,
+        _direction(sanitizer, rows),
+        lambda x, y: bool(rows[x] == rows[y]),
     )
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
+    checks = check_program(
+        sanitizer,
+        certificate,
+        inputs,
+        rows,
+        question.allowed,
+        draws=draws,
+        workers=workers,
+        progress=progress,
+    )
     method, upper, per_unit, slack, delta = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence)
-    words_of = sanitizer.embeddings.key_to_index
-    event = tuple(output for output in finding.event if output in words_of)
+    verdict = _whole(_verdict(claim, guarantee, certificate, finding), claim, exposed)
+    verdict = _checked(verdict, checks)
+    worth = None
+    if verdict is Verdict.KEPT:
+        worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
+    ldp = claim.epsilon if claim.metric is None else upper
+    protected = rows[~np.isin(rows, sanitizer.public)]
+    event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
-        _whole(_verdict(claim, guarantee, certificate, finding), claim, exposed),
+        verdict,
         method,
         claim,
         None if upper is None or math.isinf(upper) else upper,
@@ -234,8 +291,21 @@ def verify(
         event,
         len(finding.event) - len(event),
         exposed,
+        len(sanitizer.public),
         time.perf_counter() - started,
+        checks,
+        worth,
+        _tightest(sanitizer, certificate),
+        delta_curve(sanitizer.sampler, guarantee, protected, ldp),
     )
+
+
+def _tightest(sanitizer: Sanitizer, certificate: Certificate | None) -> tuple[str, str] | None:
+    """The two inputs of the largest certified loss; None where all pairs have the same."""
+    if certificate is None or certificate.pair[0] == certificate.pair[1]:
+        return None
+    keys = [*sanitizer.embeddings.index_to_key, "⊥"]
+    return keys[certificate.pair[0]], keys[certificate.pair[1]]
 
 
 def _upper(
@@ -259,9 +329,18 @@ def _upper(
 
 def _whole(verdict: Verdict, claim: Claim, exposed: Sequence[Exposure]) -> Verdict:
     """The verdict on the configuration, from that on the words that are drawn."""
-    if any(each.probability > claim.delta for each in exposed):
+    counted = [each for each in exposed if not each.stated]
+    if any(each.probability > claim.delta for each in counted):
         return Verdict.VIOLATED
-    return Verdict.INCONCLUSIVE if exposed and verdict is Verdict.KEPT else verdict
+    return Verdict.INCONCLUSIVE if counted and verdict is Verdict.KEPT else verdict
+
+
+def _checked(verdict: Verdict, checks: Sequence[Check]) -> Verdict:
+    """The verdict, from that on what the program should be and the checks of what it is."""
+    if any(each.held is False for each in checks):
+        return Verdict.VIOLATED
+    unjudged = verdict is Verdict.KEPT and any(each.held is None for each in checks)
+    return Verdict.INCONCLUSIVE if unjudged else verdict
 
 
 def _verdict(

@@ -1,4 +1,4 @@
-"""One entry of the cache on disk: arrays, string lists and JSON, written and verified.
+"""One entry of the cache on disk: arrays and JSON, written and verified.
 
 Knows the manifest and its grammar (see :mod:`dpsan.embeddings.cache.store`).  Must not know where
 entries stand.
@@ -10,8 +10,9 @@ import hashlib
 import json
 import math
 import re
+import struct
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.cache import private_files as files
+from dpsan.embeddings.cache.faiss_file import HEADER, INDEX, header
 from dpsan.embeddings.cache.private_files import DamagedError
 
 __all__ = [
@@ -32,7 +34,7 @@ __all__ = [
     "write_entry",
 ]
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
 _DTYPES: Final = frozenset(("<f2", "<f4", "<f8", "<i4", "<i8", "|u1", "<u4", "<u8", "|b1"))
 _KIND: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -41,6 +43,7 @@ _MANIFEST_LIMIT: Final = 16 << 20
 _HEAD: Final = b'{"sha256":"'
 _MIDDLE: Final = b'","body":'
 _TAIL: Final = b"}\n"
+_ALIGNED: Final = 64
 _BODY_START: Final = len(_HEAD) + 64 + len(_MIDDLE)
 
 
@@ -54,19 +57,23 @@ class Entry:
     """
 
     arrays: dict[str, NDArray[Any]]
-    """C-contiguous, little-endian: float16/32/64, int32/64, uint8/32/64, bool; any shape."""
+    """C-contiguous, little-endian: float16/32/64, int32/64, uint8/32/64, bool; any shape.
+    The one named ``index.faiss`` is float32 (n, d) and becomes a file that FAISS opens."""
     meta: dict[str, Any]
     """JSON with string keys and lists, no tuples, no NaN."""
-    strings: dict[str, list[str]] = field(default_factory=dict)
-    """Any strings of any length, lone surrogates included."""
 
     def __post_init__(self) -> None:
         for name, array in self.arrays.items():
-            if array.dtype.str not in _DTYPES or not array.flags.c_contiguous:
+            kept = array.dtype.str in _DTYPES and array.flags.c_contiguous
+            if not kept or (name == INDEX and not _is_index(array.dtype, array.shape)):
                 raise ValueError(f"array '{name}' ({array.dtype}) cannot be stored as it is")
         # Else the run that builds an entry would see another value than the runs that load it.
         if json.loads(json.dumps(self.meta, allow_nan=False)) != self.meta:
             raise ValueError("meta does not survive JSON")
+
+
+def _is_index(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
+    return dtype.str == "<f4" and len(shape) == 2
 
 
 @dataclass(frozen=True)
@@ -91,11 +98,10 @@ class _File:
     """What a manifest says of one file."""
 
     name: str
-    role: str
-    """``array`` or ``strings``."""
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     size: int
+    """Of the array; the file of an index has a header besides."""
     sha256: str
 
 
@@ -131,15 +137,11 @@ def write_entry(fd: int, kind: str, key: str, entry: Entry) -> None:
     """
     written: list[dict[str, Any]] = []
 
-    def write(name: str, role: str, data: NDArray[Any]) -> None:
-        sha256 = files.write_hashed(fd, _raw(len(written)), data)
-        about = {"dtype": data.dtype.str, "shape": data.shape, "size": data.nbytes}
-        written.append({"name": name, "role": role, **about, "sha256": sha256})
-
     for name, array in entry.arrays.items():
-        write(name, "array", array)
-    for name, strings in entry.strings.items():
-        write(name, "strings", files.encode_strings(strings))
+        head = header(*array.shape) if name == INDEX else b""
+        sha256 = files.write_hashed(fd, _file_name(len(written), name), head, array)
+        about = {"dtype": array.dtype.str, "shape": array.shape, "size": array.nbytes}
+        written.append({"name": name, **about, "sha256": sha256})
     content = {
         "format": FORMAT_VERSION,
         "kind": kind,
@@ -151,7 +153,7 @@ def write_entry(fd: int, kind: str, key: str, entry: Entry) -> None:
     frame = _frame(json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii"))
     if len(frame) > _MANIFEST_LIMIT:
         raise ValueError(f"meta is too large: the manifest has {len(frame)} bytes")
-    files.write_hashed(fd, _MANIFEST, np.frombuffer(frame, dtype=np.uint8))
+    files.write_hashed(fd, _MANIFEST, frame)
     files.sync_directory(fd)
 
 
@@ -204,7 +206,7 @@ def _parse_manifest(body: bytes) -> _Manifest:
         if _typed(content["format"], int) != FORMAT_VERSION:
             raise DamagedError(f"{_MANIFEST}: another format version")
         listed = tuple(_parse_file(about) for about in _typed(content["files"], list))
-        if len({(file.role, file.name) for file in listed}) != len(listed):
+        if len({file.name for file in listed}) != len(listed):
             raise ValueError("a name twice")
         kind, key = _typed(content["kind"], str), _typed(content["key"], str)
         directory_name(kind, key)  # refuses what is no kind
@@ -215,16 +217,16 @@ def _parse_manifest(body: bytes) -> _Manifest:
 
 
 def _parse_file(about: dict[str, Any]) -> _File:
-    name, role, dtype, sha256 = (_typed(about[k], str) for k in ("name", "role", "dtype", "sha256"))
+    name, dtype, sha256 = (_typed(about[k], str) for k in ("name", "dtype", "sha256"))
     shape = tuple(_typed(length, int) for length in _typed(about["shape"], list))
     size = _typed(about["size"], int)
-    if role not in ("array", "strings") or dtype not in _DTYPES or min(shape, default=0) < 0:
-        raise ValueError("role, dtype or shape")
-    if role == "strings" and (dtype != "|u1" or len(shape) != 1):
-        raise ValueError("strings are bytes")
+    if dtype not in _DTYPES or min(shape, default=0) < 0:
+        raise ValueError("dtype or shape")
+    if name == INDEX and not _is_index(np.dtype(dtype), shape):
+        raise ValueError("no index")
     if math.prod(shape) * np.dtype(dtype).itemsize != size:
         raise ValueError("size")
-    return _File(name, role, np.dtype(dtype), shape, size, sha256)
+    return _File(name, np.dtype(dtype), shape, size, sha256)
 
 
 _T = TypeVar("_T")
@@ -236,42 +238,43 @@ def _typed(value: Any, expected: type[_T]) -> _T:
     return value
 
 
-def _raw(position: int) -> str:
-    """A file's name on disk: never taken from a manifest."""
-    return f"{position}.raw"
+def _file_name(position: int, name: str) -> str:
+    """A file's name on disk: one of ours, whatever a manifest says."""
+    return INDEX if name == INDEX else f"{position}.raw"
 
 
 def read_entry(fd: int, manifest: _Manifest, only: Container[str] | None = None) -> Entry:
     """Read and verify the files of an entry.
 
     Args:
-        only: names of arrays and strings; default all.
+        only: names of arrays; default all.
 
     Raises:
         DamagedError: one of them is not what the manifest says.
     """
     arrays: dict[str, NDArray[Any]] = {}
-    strings: dict[str, list[str]] = {}
     for position, file in enumerate(manifest.files):
-        if only is not None and file.name not in only:
-            continue
-        raw = _raw(position)
-        with files.open_file(raw, fd) as (file_fd, size):
-            # Before memory is taken: a manifest must not promise more than there is.
-            if size != file.size:
-                raise DamagedError(f"{raw}: {size} bytes, expected {file.size}")
-            memory = _memory(file)
-            if files.read_hashed(file_fd, memory.reshape(-1).view(np.uint8)) != file.sha256:
-                raise DamagedError(f"{raw}: SHA-256 differs")
-        if file.role == "array":
-            arrays[file.name] = memory
-        else:
-            strings[file.name] = files.decode_strings(memory)
-    return Entry(arrays, manifest.meta, strings)
+        if only is None or file.name in only:
+            arrays[file.name] = _read_file(fd, _file_name(position, file.name), file)
+    return Entry(arrays, manifest.meta)
 
 
-def _memory(file: _File) -> NDArray[Any]:
+def _read_file(fd: int, name: str, file: _File) -> NDArray[Any]:
+    head = HEADER if file.name == INDEX else 0
+    with files.open_file(name, fd) as (file_fd, size):
+        # Before memory is taken: a manifest must not promise more than there is.
+        expected = head + file.size
+        if size != expected:
+            raise DamagedError(f"{name}: {size} bytes, expected {expected}")
+        raw = np.empty(_ALIGNED + expected, dtype=np.uint8)
+        # The vectors, not the header before them, stand where processors like to read.
+        begin = -(raw.__array_interface__["data"][0] + head) % _ALIGNED
+        memory = raw[begin : begin + expected]
+        if files.read_hashed(file_fd, memory) != file.sha256:
+            raise DamagedError(f"{name}: SHA-256 differs")
     try:
-        return np.empty(file.shape, dtype=file.dtype)
-    except (ValueError, OverflowError) as error:  # too many or too long dimensions
+        if head and memory[:head].tobytes() != header(*file.shape):
+            raise DamagedError(f"{name}: another shape")
+        return memory[head:].view(file.dtype).reshape(file.shape)
+    except (ValueError, OverflowError, struct.error) as error:  # too many or too long dimensions
         raise DamagedError(f"{_MANIFEST}: impossible shape") from error

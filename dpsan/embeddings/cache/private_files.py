@@ -1,7 +1,7 @@
 """Files of the cache: opened without trust, hashed while read, written so that a crash shows.
 
-Knows file descriptors, owners, modes, SHA-256 and the encoding of string lists.  Must not know
-entries, manifests or what the bytes mean.  Every name is looked up relative to an open directory,
+Knows file descriptors, owners, modes and SHA-256.  Must not know entries, manifests or what the
+bytes mean.  Every name is looked up relative to an open directory,
 so nobody can swap a directory between the check and the use.
 """
 
@@ -15,7 +15,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -27,9 +27,7 @@ from dpsan.errors import reason as os_reason
 
 __all__ = [
     "DamagedError",
-    "decode_strings",
     "discard",
-    "encode_strings",
     "file_bytes",
     "identity",
     "make_private",
@@ -53,7 +51,6 @@ READ: Final = 32 << 20
 import modules, loses little."""
 STALE_SECONDS: Final = 24 * 3600
 TEMPORARY_PREFIX: Final = ".tmp-"
-_LENGTH: Final = np.dtype("<u8")
 # O_NONBLOCK: opening a FIFO in place of a file must not wait for a writer.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -185,43 +182,6 @@ def file_bytes(dir_fd: int, name: str) -> int:
     return total
 
 
-# --- string lists ----------------------------------------------------------------------------
-
-
-def encode_strings(strings: Sequence[str]) -> NDArray[np.uint8]:
-    """Count and lengths in code points as little-endian uint64, then all text as UTF-8, as bytes.
-
-    Lengths instead of separators, so newlines and NUL survive; ``surrogatepass``, so lone
-    surrogates do too (they come from ``surrogateescape`` decoding of broken embedding files).
-    """
-    head = np.array([len(strings), *map(len, strings)], dtype=_LENGTH)
-    text = "".join(strings).encode("utf-8", "surrogatepass")
-    return np.concatenate((head.view(np.uint8), np.frombuffer(text, dtype=np.uint8)))
-
-
-def decode_strings(blob: NDArray[np.uint8]) -> list[str]:
-    """Inverse of :func:`encode_strings`.
-
-    Raises:
-        DamagedError: the bytes are no encoding of strings.
-    """
-    width = _LENGTH.itemsize
-    count = int(blob[:width].view(_LENGTH)[0]) if len(blob) >= width else -1
-    if not 0 <= count < len(blob) // width:
-        raise DamagedError("wrong number of strings")
-    lengths = blob[width : width * (count + 1)].view(_LENGTH)
-    try:
-        text = blob[width * (count + 1) :].tobytes().decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError as error:
-        # "from None": the error object carries the text itself.
-        raise DamagedError(f"no UTF-8 at byte {error.start}") from None
-    # The first test keeps the sum of the second from wrapping around.
-    if (lengths > len(text)).any() or int(lengths.sum()) != len(text):
-        raise DamagedError("lengths of strings do not add up")
-    ends = np.cumsum(lengths, dtype=np.int64).tolist()
-    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-
-
 # --- writing ---------------------------------------------------------------------------------
 
 
@@ -237,8 +197,10 @@ def make_private(path: Path) -> None:
             directory.chmod(0o700)
 
 
-def write_hashed(dir_fd: int, name: str, data: NDArray[Any]) -> str:
-    """Write a C-contiguous array to a new file 0600, to the disk itself; return its SHA-256 (hex).
+def write_hashed(dir_fd: int, name: str, *parts: bytes | NDArray[Any]) -> str:
+    """Write bytes and C-contiguous arrays to a new file 0600, to the disk itself.
+
+    Returns the SHA-256 (hex) of what was written.
 
     Raises:
         OSError: it cannot be written.
@@ -247,11 +209,13 @@ def write_hashed(dir_fd: int, name: str, data: NDArray[Any]) -> str:
     fd = os.open(name, _CREATE, 0o600, dir_fd=dir_fd)
     try:
         os.fchmod(fd, 0o600)
-        memory = data.reshape(-1).view(np.uint8).data
-        while memory:
-            written = os.write(fd, memory[:PIECE])
-            digest.update(memory[:written])
-            memory = memory[written:]
+        for part in parts:
+            data = part if isinstance(part, bytes) else part.reshape(-1).view(np.uint8).data
+            memory = memoryview(data)
+            while memory:
+                written = os.write(fd, memory[:PIECE])
+                digest.update(memory[:written])
+                memory = memory[written:]
         os.fsync(fd)
     finally:
         os.close(fd)

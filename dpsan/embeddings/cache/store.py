@@ -1,13 +1,13 @@
-"""The on-disk store of vectors and tables: entries of arrays, string lists and JSON.
+"""The on-disk store of vectors and tables: entries of arrays and JSON.
 
 Knows directories, digests and atomic writing.  Must not know mechanisms or embeddings.
 
-An entry is a directory ``<root>/v1/<kind>-<sha256 of version, kind, key>/`` (0700, files 0600)::
+An entry is a directory ``<root>/v2/<kind>-<sha256 of version, kind, key>/`` (0700, files 0600)::
 
-    0.raw 1.raw ...   the bytes of one array each, C order, little-endian; a list of strings is
-                      an array too: uint64 count and lengths, then the text as UTF-8
+    index.faiss       the vectors, if there are any, as ``faiss.read_index`` opens them
+    1.raw 2.raw ...   the bytes of one other array each, C order, little-endian
     manifest.json     {"sha256":"<of the body>","body":{format, kind, key, created, meta, files}}:
-                      name, role, dtype, shape, size and SHA-256 of every file; written last
+                      name, dtype, shape, size and SHA-256 of every file; written last
 
 It is written under a temporary name, synced and renamed, so it is complete or absent.  Readers take
 no lock; every load verifies owner, type, size and SHA-256 of what it hands out, and anything that
@@ -35,12 +35,14 @@ from dpsan.embeddings.cache.entry import (
     write_entry,
 )
 from dpsan.embeddings.cache.private_files import DamagedError
+from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import CacheError
 
 __all__ = ["FORMAT_VERSION", "Entry", "EntryInfo", "Store"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
+_OURS: Final = re.compile(rf"{_NAME.pattern}({re.escape(_LOCK_SUFFIX)})?|\.tmp-[0-9a-f]{{16}}")
 _WAIT_BEFORE_NOTE: Final = 2.0  # seconds
 
 
@@ -51,11 +53,18 @@ class Store:
         root: the directory, created 0700 when first needed; default ``DPSAN_CACHE_DIR``, else the
             user's cache directory.
         note: told in one line what went wrong with the cache and did not stop the run.
+        watch: shows what is being made for the cache and takes long.
     """
 
-    def __init__(self, root: Path | None = None, note: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path | None = None,
+        note: Callable[[str], None] | None = None,
+        watch: Watch = unseen,
+    ) -> None:
         self.root: Final = (root or _default_root()).absolute()
         self._path: Final = self.root / f"v{FORMAT_VERSION}"
+        self.watch: Final = watch
         self._note: Final = note or (lambda _line: None)
 
     def load(self, kind: str, key: str, only: Container[str] | None = None) -> Entry | None:
@@ -88,6 +97,7 @@ class Store:
         name = directory_name(kind, key)
         with self._shelf("written", create=True) as shelf:
             files.sweep(shelf)
+            self._sweep_older()
             with files.temporary_directory(shelf) as (temporary, fd):
                 write_entry(fd, kind, key, entry)
                 files.move_into_place(shelf, temporary, name)
@@ -126,16 +136,13 @@ class Store:
                     self._note(f"{error}; going on without it")
             return entry
 
-    def entries(self, kind: str | None = None) -> list[EntryInfo]:
+    def entries(self) -> list[EntryInfo]:
         """All entries by name; reads manifests only.
-
-        Args:
-            kind: only entries of this kind.
 
         Raises:
             CacheError: the directory is there but cannot be used.
         """
-        return [info for info, _ in self._survey(thorough=False, kind=kind)]
+        return [info for info, _ in self._survey(thorough=False)]
 
     def check(self) -> list[tuple[EntryInfo, str | None]]:
         """All entries by name, each read and verified as a load would, with its problem or None.
@@ -145,12 +152,8 @@ class Store:
         """
         return self._survey(thorough=True)
 
-    def clear(self, prefix: str = "", *, kind: str | None = None) -> tuple[int, int]:
-        """Remove entries, and all that is of no use: damaged entries, temporaries, free locks.
-
-        Args:
-            prefix: only entries whose key begins with it.
-            kind: only entries of this kind.
+    def clear(self) -> tuple[int, int]:
+        """Remove all entries, and what is of no use: temporaries, free locks.
 
         Returns:
             Number of entries removed, and bytes freed in all.
@@ -159,11 +162,8 @@ class Store:
             CacheError: the directory is there but cannot be used.
         """
         count = freed = 0
-        chosen = [
-            info
-            for info in self.entries()
-            if not info.ok or (info.key.startswith(prefix) and kind in (None, info.kind))
-        ]
+        chosen = self.entries()
+        freed += self._sweep_older()
         if not os.path.lexists(self._path):
             return count, freed
         with self._shelf("cleared") as shelf:
@@ -177,6 +177,20 @@ class Store:
                 if name.endswith(_LOCK_SUFFIX):
                     _remove_lock(self._path / name)
         return count, freed
+
+    def _sweep_older(self) -> int:
+        """Remove entries of earlier format versions, which nobody reads any more; their bytes."""
+        freed = 0
+        for version in range(1, FORMAT_VERSION):
+            path = self.root / f"v{version}"
+            with suppress(OSError, DamagedError), files.open_directory(path) as shelf:
+                for name in files.names(shelf):
+                    # Nothing else: the folder may be the user's, and so may its "v1".
+                    if _OURS.fullmatch(name):
+                        freed += files.file_bytes(shelf, name)
+                        files.remove(shelf, name)
+                path.rmdir()
+        return freed
 
     @contextmanager
     def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[int]:
@@ -243,16 +257,14 @@ class Store:
                     break
         return None, f"cache entry {_short(name)} damaged ({problem}), rebuilding"
 
-    def _survey(
-        self, *, thorough: bool, kind: str | None = None
-    ) -> list[tuple[EntryInfo, str | None]]:
+    def _survey(self, *, thorough: bool) -> list[tuple[EntryInfo, str | None]]:
         if not os.path.lexists(self._path):
             return []
         with self._shelf("read") as shelf:
             return [
                 inspect(shelf, name, thorough=thorough)
                 for name in files.names(shelf)
-                if _NAME.fullmatch(name) and kind in (None, name[: name.rindex("-")])
+                if _NAME.fullmatch(name)
             ]
 
 

@@ -4,13 +4,18 @@ Knows integer weights.  Must not know how the base was found, or strings.
 
 The weight of output u for input w is ``D·b_u + a·x_wu`` with a public base b, ``0 <= x_wu <= b_u``
 and a row sum ``X = sum_u x_wu`` that is the same for every w; that of ⊥ is b_u.  With
-``(D + a)/D <= e^epsilon`` the law is epsilon-LDP, see docs/proofs.md 2.9.
+``(D + a)/D <= e^epsilon`` the distribution is epsilon-LDP, see docs/proofs.md 2.9.
+
+A public word is no output of the base.  It has the weights D·b_u, and X·a on itself: every
+probability of an output of the base is at least e^-epsilon times that under any protected input,
+with the same total for all words, see docs/proofs.md 2.10.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from typing import Final
 
@@ -20,6 +25,7 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.sampling.near_sets import Base, NearSets
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
+from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
@@ -64,20 +70,33 @@ class BaseResponseSampler(Sampler):
     Args:
         space: the vocabulary.
         base: outputs, their weights, and the mass of near sets.
-        epsilon: LDP epsilon in nats.
+        epsilon: LDP epsilon in nats, of protected words.
+        public: row numbers of public words, ascending; none is in the base.
+        euclidean: see :class:`NearSets`.
     """
 
     batch_words = 1 << 14
 
-    def __init__(self, space: MetricSpace, base: Base, epsilon: float) -> None:
+    def __init__(
+        self,
+        space: MetricSpace,
+        base: Base,
+        epsilon: float,
+        public: tuple[int, ...] = (),
+        *,
+        euclidean: bool = False,
+    ) -> None:
         self.space, self.base = space, base
+        self.public = np.array(public, dtype=np.int64)
         self.increment, self.scale = integer_increments(epsilon, base.total, base.mass)
         # Everything that the sets depend on, but the vectors: those are the space's.
         content = hashlib.sha256(np.ascontiguousarray(base.words, dtype="<i4").tobytes())
         content.update(np.ascontiguousarray(base.weights, dtype="<i8").tobytes())
         content.update(str(base.mass).encode())
+        if public or euclidean:
+            content.update(f" {euclidean} ".encode() + self.public.astype("<i8").tobytes())
         self.key = content.hexdigest()[:32]
-        self.near = NearSets(space, base, self.key)
+        self.near = NearSets(space, base, self.key, self.public, euclidean=euclidean)
         self._draws = np.repeat(base.words, base.weights)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
@@ -85,7 +104,7 @@ class BaseResponseSampler(Sampler):
         known = ids < self.space.n
         words = ids[known]
         self.near.make(words)
-        # What is added for the set is its own mass, so the law is what the certificate reads.
+        # The set's own mass is added, so the distribution is what the certificate reads.
         more = np.zeros(len(ids), dtype=np.int64)
         more[known] = self.near.masses(words) * self.increment
         totals = np.where(known, self.scale * self.base.total + more, self.base.total)
@@ -113,12 +132,29 @@ class BaseResponseSampler(Sampler):
         weights = self.weights(ids)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
+    def integer_weights(self) -> CommonWeights:
+        """See :class:`Sampler`.  That of ⊥, base weights alone, is ``scale`` times as much here."""
+        common = np.zeros(self.space.n, dtype=np.int64)
+        common[self.base.words] = self.scale * self.base.weights
+
+        def rows() -> Iterator[tuple[Ids, Ids]]:
+            self.near.make(np.arange(self.space.n))
+            for word in range(self.space.n):
+                words, masses = self.near.row(word)
+                yield words.astype(np.int64), masses
+
+        return CommonWeights(common, self.increment, rows, tuple(self.public.tolist()))
+
     def certificate(self) -> Certificate:
-        """The exact loss over all pairs, from the integers of every word's set."""
+        """The exact loss over all pairs, from the integers of every word's set.
+
+        A public word is the second input of a pair only.
+        """
         started = time.perf_counter()
         epsilon, pair, slack = self._loss()
         return Certificate(
-            method="exact certificate, integer base and near sets of all words",
+            method="exact certificate, integer base and near sets of all words"
+            + (", of protected words against all" if len(self.public) else ""),
             epsilon_ldp=epsilon + slack,
             epsilon_metric=None,
             delta=0.0,
@@ -133,26 +169,31 @@ class BaseResponseSampler(Sampler):
         n, base, scale = self.space.n, self.base, self.scale
         owners, places, masses = self.entries()
         sums = np.bincount(owners, masses, minlength=n).astype(np.int64)
+        sums[self.public] = self.near.masses(self.public)
         # ⊥ is an input whose set is empty: weights D·b, total D·B.
         totals = scale * base.total + self.increment * np.append(sums, 0)
         held = set((places * (n + 1) + owners).tolist())
-        ascending = np.argsort(totals, kind="stable").tolist()
+        ascending = np.argsort(totals, kind="stable")
+        every = np.arange(len(base.words))
         inputs = [owners]
         outputs = [places]
-        for order in (ascending, ascending[::-1]):  # the extreme inputs whose sets lack the output
+        # The extreme inputs whose sets lack the output; the first input of a pair is protected.
+        for order in (ascending[~np.isin(ascending, self.public)], ascending[::-1]):
+            names = order.tolist()
             free = [
-                next(w for w in order if place * (n + 1) + w not in held)
-                for place in range(len(base.words))
+                next(w for w in names if place * (n + 1) + w not in held)
+                for place in every.tolist()
             ]
             inputs.append(np.array(free))
-            outputs.append(np.arange(len(base.words)))
+            outputs.append(every)
         owners, places = np.concatenate(inputs), np.concatenate(outputs)
         weights = scale * base.weights[places]
         weights[: len(masses)] += self.increment * masses
-        order = np.lexsort((weights / totals[owners], places))
-        last = np.cumsum(np.bincount(places)) - 1
-        low, high = order[np.append(0, last[:-1] + 1)], order[last]
         shares = weights / totals[owners]
+        order = np.lexsort((shares, places))
+        low = order[np.searchsorted(places[order], every)]
+        order = order[~np.isin(owners[order], self.public)]
+        high = order[np.searchsorted(places[order], every, side="right") - 1]
         worst = int(np.argmax(shares[high] / shares[low]))
         first, second = int(high[worst]), int(low[worst])
         loss = log_ratio(
@@ -171,7 +212,7 @@ class BaseResponseSampler(Sampler):
         )
 
     def entries(self) -> tuple[Ids, Ids, Ids]:
-        """All words' sets: word, place of the output in the base, mass."""
+        """The sets of all protected words: word, place of the output in the base, mass."""
         n = self.space.n
         self.near.make(np.arange(n))
         order = np.argsort(self.near.starts, kind="stable")
@@ -179,5 +220,6 @@ class BaseResponseSampler(Sampler):
         ends = self.near.ends.astype(np.int64)
         masses = np.diff(ends, prepend=0)
         masses[self.near.starts[order]] = ends[self.near.starts[order]]
-        places = np.searchsorted(self.base.words, self.near.words)
-        return owners, places, masses
+        protected = ~np.isin(owners, self.public)
+        places = np.searchsorted(self.base.words, self.near.words[protected])
+        return owners[protected], places, masses[protected]

@@ -2,8 +2,8 @@
 
 Knows integer directions, public word frequencies and epsilon.  Must not know strings or files.
 
-Every epsilon-LDP law is ``P(u|w) = m(u)·(1 + (e^epsilon - 1)·lambda_w(u))`` with a public m >= 0
-of total M, ``0 <= lambda <= 1`` and the same ``sum_u m(u)·lambda_w(u)`` for all w
+Every epsilon-LDP distribution is ``P(u|w) = m(u)·(1 + (e^epsilon - 1)·lambda_w(u))`` with a public
+m >= 0 of total M, ``0 <= lambda <= 1`` and the same ``sum_u m(u)·lambda_w(u)`` for all w
 (docs/proofs.md 2.9).  For given m the best lambda fills up the outputs most similar to w; the value
 is concave in m.  With thresholds ``t_w`` its gradient is
 
@@ -68,16 +68,16 @@ class Problem:
             products *= products
         return products
 
-    def mean_similarities(self) -> Floats:
-        """Of every output to all inputs by their shares, shape (k,)."""
+    def mean_similarities(self, places: Ids) -> Floats:
+        """Of some outputs to all inputs by their shares, of the shape of ``places``."""
         if not self.squared:  # the product with the mean input
             mean = np.array([total(column) for column in self.inputs.T * self.shares])
-            return column_sums(self.outputs.T * mean[:, None]) / self.unit
+            return column_sums(self.outputs[places].T * mean[:, None]) / self.unit
         # In integers, whose sums have no order: 2^30 for all shares, 2^24 for similarity 1.
         weights = np.rint(self.shares * 2.0**30).astype(np.int64)
-        out = np.empty(len(self.outputs))
+        out = np.empty(len(places))
         for at in range(0, len(out), 256):
-            part = self.similarities(self.outputs[at : at + 256] @ self.inputs.T)
+            part = self.similarities(self.outputs[places[at : at + 256]] @ self.inputs.T)
             out[at : at + 256] = np.rint(part * np.float32(2**24)).astype(np.int64) @ weights
         return out * 2.0**-54
 
@@ -167,7 +167,7 @@ def solve(
     rounds: int = 60,
     smooth: tuple[float, float] = (0.2, 0.06),
     width: int = 64,
-    told: Callable[[int, int], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Solution:
     """A base distribution near the optimum.
 
@@ -178,13 +178,14 @@ def solve(
         rounds: how many improvements.
         smooth: first and last width of the smoothing, in units of similarity.
         width: length of the first lists of near outputs.
-        told: called with rounds done and rounds in all.
+        progress: called with the share of the rounds that are done.
     """
     growth, shares = problem.growth, problem.shares
     places = np.flatnonzero(start > 0)
     base = start[places].astype(np.float64)
     base *= 1 / (1 + growth * mass) / total(base)
-    overall = problem.mean_similarities()
+    overall = np.zeros(len(start))
+    overall[places] = problem.mean_similarities(places)
     speed = np.ones(len(places))
     t: Floats | None = None
     lists = _Lists(problem, places, width)
@@ -211,8 +212,8 @@ def solve(
             average += t
             mean_base[places] += base
             averaged += 1
-        if told is not None:
-            told(done + 1, rounds)
+        if progress is not None:
+            progress((done + 1) / rounds)
         if done + 1 < rounds and (done + 1) % 12 == 0:
             used = base > _LEAST * need
             places, base, speed = places[used], base[used], speed[used]

@@ -14,54 +14,52 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, cumulative, first_above, number_below
 from dpsan.mechanisms.sampling.samplers import ROW_BYTES, SCORE_CAP, Ids, RowSampler
+from dpsan.mechanisms.sampling.threads import side_by_side, threads
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["DistanceLaw", "DistanceSampler"]
+__all__ = ["DistanceSampler", "DistanceScores"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]
-T = TypeVar("T")
 
 _CELLS: Final = 49_152
 """Cells of a tile: their float64 and integer values fit in a core's second-level cache."""
-_LOW: Final = np.uint64(0xFFFFFFFF)
-_SHIFT: Final = np.uint64(32)
 
 
-class DistanceLaw(Protocol):
-    """Scores min(factor·distance, cap)."""
+@dataclass(frozen=True)
+class DistanceScores:
+    """Scores proportional to Euclidean distance, up to a cap (min(d, cap) is a metric too)."""
 
-    @property
-    def factor(self) -> float:
-        """Nats per unit of distance."""
-        ...
+    space: MetricSpace
+    factor: float
+    cap: float = SCORE_CAP
 
-    @property
-    def cap(self) -> float:
-        """Largest score."""
-        ...
-
-    def __call__(self, ids: Ids, /) -> Floats:
+    def __call__(self, ids: Ids) -> Floats:
         """Scores of words (m,) against every word, (m, n)."""
-        ...
+        return self.of(self.space.distances(ids))
+
+    def of(self, distances: Floats) -> Floats:
+        """Scores of distances."""
+        scores = distances * self.factor
+        return np.minimum(scores, self.cap, out=scores)
 
 
 class DistanceSampler(RowSampler):
     """Weights floor(2^62·exp(-min(factor·d, cap))) of the words from ``first`` on.
 
-    Law, random numbers and outputs are those of a :class:`RowSampler` with the same scores.
+    Distribution, random numbers and outputs are those of a :class:`RowSampler` with these scores.
 
     Args:
         space: the vocabulary.
-        scores: factor and cap; called for whole rows only.
+        scores: called for whole rows only.
         cache_bytes: memory for block sums; those of the words used longest ago are dropped.
         first: the first word that can come out of a word; ⊥ is uniform over all.
     """
@@ -72,7 +70,7 @@ class DistanceSampler(RowSampler):
     def __init__(
         self,
         space: MetricSpace,
-        scores: DistanceLaw,
+        scores: DistanceScores,
         cache_bytes: int = ROW_BYTES,
         first: int = 0,
     ) -> None:
@@ -86,7 +84,7 @@ class DistanceSampler(RowSampler):
         # Both exact: a power of two.  The score is float64(factor·distance) to the last bit.
         self._rate = -(scores.factor * lattice.unit)
         self._cap = min(scores.cap, SCORE_CAP)
-        self._room = max(1, min(n, cache_bytes // (12 * self._blocks)))
+        self._room = max(1, min(n, cache_bytes // (12 * (self._blocks + 1))))
         self._forget()
 
     def _forget(self) -> None:
@@ -94,8 +92,9 @@ class DistanceSampler(RowSampler):
         self._slot = np.full(self.space.n, -1, dtype=np.int32)
         self._word = np.full(self._room, -1, dtype=np.int64)
         self._used = np.zeros(self._room, dtype=np.int64)
-        self._high = np.empty((self._room, self._blocks), dtype=np.uint64)
-        self._low = np.empty((self._room, self._blocks), dtype=np.uint32)
+        # Sums before each block and, last, of all; the first stays 0.
+        self._high = np.zeros((self._room, self._blocks + 1), dtype=np.uint64)
+        self._low = np.zeros((self._room, self._blocks + 1), dtype=np.uint32)
         self._filled = self._clock = 0
 
     def _nearest(self, ids: Ids) -> Floats | None:
@@ -141,12 +140,12 @@ class DistanceSampler(RowSampler):
         # the 2^64 that the integer sum leaves open.
         about -= sums
         over = np.rint(about * 2.0**-64).astype(np.uint64)
-        low = sums & _LOW
+        low = sums & LOW
         np.cumsum(low, axis=1, out=low)
-        high = (sums >> _SHIFT) + (over << _SHIFT)
+        high = (sums >> SHIFT) + (over << SHIFT)
         np.cumsum(high, axis=1, out=high)
-        high += low >> _SHIFT
-        self._high[slots], self._low[slots] = high, low & _LOW
+        high += low >> SHIFT
+        self._high[slots, 1:], self._low[slots, 1:] = high, low & LOW
 
     def _slots(self, words: Ids) -> Ids:
         """Where the block sums of at most ``_room`` distinct words are, made if missing."""
@@ -164,14 +163,14 @@ class DistanceSampler(RowSampler):
                 self._slot[self._word[oldest]] = -1
                 free = np.concatenate([free, oldest])
             nearest = self._nearest(missing)
-            step = min(self._inputs, -(-len(missing) // _threads()))
+            step = min(self._inputs, -(-len(missing) // threads()))
 
             def work(at: int) -> None:
                 part = slice(at, at + step)
                 near = None if nearest is None else nearest[part]
                 self._sum(missing[part], near, free[part])
 
-            _each(work, range(0, len(missing), step))
+            side_by_side(work, range(0, len(missing), step))
             self._word[free], self._used[free] = missing, self._clock
             self._slot[missing] = free
             self._filled += fresh
@@ -186,7 +185,7 @@ class DistanceSampler(RowSampler):
         unknown = np.flatnonzero(ids >= self.space.n)
         if len(unknown):  # n weights of 2^62
             top = np.full(len(unknown), self.space.n << 30, dtype=np.uint64)
-            good[unknown], high, _ = _number(top, np.zeros_like(top), bits[unknown])
+            good[unknown], high, _ = number_below(top, np.zeros_like(top), bits[unknown])
             out[places[unknown]] = (high >> np.uint64(30)).astype(np.int64)
         known = np.flatnonzero(ids < self.space.n)
         distinct, which = np.unique(ids[known], return_inverse=True)
@@ -195,7 +194,7 @@ class DistanceSampler(RowSampler):
                 slots = self._slots(distinct[at : at + self._room])
                 part = np.flatnonzero((which >= at) & (which < at + self._room))
                 rows, tokens = slots[which[part] - at], known[part]
-                accepted, high, low = _number(
+                accepted, high, low = number_below(
                     self._high[rows, -1], self._low[rows, -1], bits[tokens]
                 )
                 good[tokens] = accepted
@@ -205,13 +204,10 @@ class DistanceSampler(RowSampler):
 
     def _words(self, ids: Ids, rows: Ids, high: Integers, low: Integers) -> Ids:
         """The words at numbers below the totals of inputs whose block sums are in ``rows``."""
-        block = _first_above(self._high, self._low, rows, high, low)
-        before = np.maximum(block - 1, 0)
-        first = block == 0
-        base_high = np.where(first, 0, self._high[rows, before])
-        base_low = np.where(first, 0, self._low[rows, before])
-        high = high - base_high - (low < base_low)
-        low = (low - base_low) & _LOW
+        block = first_above(self._high[:, 1:], self._low[:, 1:], rows, high, low)
+        before = self._high[rows, block], self._low[rows, block]
+        high = high - before[0] - (low < before[1])
+        low = (low - before[1]) & LOW
         # Tokens of one word that fall into one block share its weights.
         pair = block * self.space.n + ids
         order = np.argsort(pair, kind="stable")
@@ -229,17 +225,12 @@ class DistanceSampler(RowSampler):
             near = None if nearest is None else nearest[begin:end]
             floats, integers = self._buffers(end - begin, number)
             self._tile(left, near, number, floats, integers)
-            least = integers & _LOW
-            np.cumsum(least, axis=1, out=least)
-            integers >>= _SHIFT
-            np.cumsum(integers, axis=1, out=integers)
-            integers += least >> _SHIFT
-            least &= _LOW
             tokens = slice(starts[begin], starts[end])
-            at = _first_above(integers, least, which[tokens] - begin, high[tokens], low[tokens])
+            rows = which[tokens] - begin
+            at = first_above(*cumulative(integers), rows, high[tokens], low[tokens])
             found[tokens] = self._starts[number] + at
 
-        _each(
+        side_by_side(
             draw,
             [
                 (number, begin, min(begin + self._inputs, int(bounds[number + 1])))
@@ -258,56 +249,3 @@ class DistanceSampler(RowSampler):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._forget()
-
-
-def _threads() -> int:
-    """As many as FAISS uses: the OpenMP setting, one in worker processes."""
-    import faiss  # heavy import
-
-    return int(faiss.omp_get_max_threads())
-
-
-def _each(work: Callable[[T], None], items: Iterable[T]) -> None:
-    """Do a work for each item; NumPy lets go of the interpreter's lock in the long parts."""
-    listed = list(items)
-    threads = min(_threads(), len(listed))
-    if threads <= 1:
-        for item in listed:
-            work(item)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(_run, work, listed[at::threads]) for at in range(threads)]:
-            done.result()
-
-
-def _run(work: Callable[[T], None], items: list[T]) -> None:
-    for item in items:
-        work(item)
-
-
-def _number(
-    total_high: Integers, total_low: NDArray[Any], bits: Integers
-) -> tuple[NDArray[np.bool_], Integers, Integers]:
-    """Uniform numbers below totals of two limbs, or rejected: accepted?, high and low limbs."""
-    bound = total_high + np.uint64(1)
-    excess = (np.uint64(0) - bound) % bound  # 2^64 modulo bound
-    high, low = bits[:, 0] % bound, bits[:, 1] >> _SHIFT
-    good = bits[:, 0] <= np.uint64(2**64 - 1) - excess
-    good &= (high < total_high) | ((high == total_high) & (low < total_low))
-    return good, high, low
-
-
-def _first_above(
-    high: Integers, low: NDArray[Any], rows: Ids, wanted_high: Integers, wanted_low: Integers
-) -> Ids:
-    """The first column of each row whose cumulative value exceeds a number; there is one."""
-    begin = np.zeros(len(rows), dtype=np.int64)
-    end = np.full(len(rows), high.shape[1] - 1, dtype=np.int64)
-    for _ in range((high.shape[1] - 1).bit_length()):
-        middle = (begin + end) >> 1
-        value = high[rows, middle]
-        above = value > wanted_high
-        above |= (value == wanted_high) & (low[rows, middle] > wanted_low)
-        end = np.where(above, middle, end)
-        begin = np.where(above, begin, middle + 1)
-    return end

@@ -11,6 +11,7 @@ summation.  It is cosine·LENGTH², up to the rounding of the coordinates.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,8 @@ UNIT: Final = 1 << 23
 """Products are below this in absolute value."""
 _PRODUCTS: Final = 1 << 22
 """Products that are ranked at once."""
+_THREADS: Final = 2
+"""Blocks that are ranked side by side; each writes rows of its own, so nothing depends on them."""
 
 Floats = NDArray[np.float32]
 
@@ -68,7 +71,8 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
     products = np.empty((width, m), dtype=np.float32)
     columns, own = outputs.T, np.arange(width)
     step = max(1, min(_PRODUCTS // k, 1 << 13))  # rows, products and places share 63 bits
-    for at in range(0, m, step):
+
+    def rank(at: int) -> None:
         found = inputs[at : at + step] @ columns
         if width < k:
             least = np.partition(found, k - width, axis=1)[:, k - width]
@@ -85,4 +89,11 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
         best = keys[starts + own[:, None]]
         places[:, at : at + step] = best & ((1 << 24) - 1)
         products[:, at : at + step] = UNIT - ((best >> 24) & ((1 << 25) - 1))
+
+    if m <= step:
+        rank(0)
+    else:  # most of the time goes into what BLAS does not do on several cores
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for _ in pool.map(rank, range(0, m, step)):
+                pass
     return places, products

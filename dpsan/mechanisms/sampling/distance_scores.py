@@ -1,64 +1,24 @@
-"""Weights that fall with the distance: scores, what they guarantee, and their certificate.
+"""Weights that fall with the distance: what they guarantee, and their certificate.
 
-Knows distances and integer weights.  Must not know mechanisms.
+Knows distances and integer weights.  Must not know which mechanism they are of.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpsan.mechanisms.sampling.blocked import DistanceSampler
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.blocked import DistanceSampler, DistanceScores
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR
 from dpsan.privacy.certificate import Certificate, exp_certificate
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["COARSE", "DistanceScores", "coarse", "distance_guarantee"]
+__all__ = ["COARSE", "DistanceWeights", "distance_guarantee"]
 
 COARSE: Final = 0.01
 """Nats: where the rounding of distances costs more, an epsilon per unit would mean little."""
-
-
-@dataclass(frozen=True)
-class DistanceScores:
-    """Scores proportional to Euclidean distance, up to a cap (min(d, cap) is a metric too)."""
-
-    space: MetricSpace
-    factor: float
-    cap: float = SCORE_CAP
-
-    def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Scores of words (m,) against every word, (m, n)."""
-        return self.of(self.space.distances(ids))
-
-    def of(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores of distances."""
-        scores = distances * self.factor
-        return np.minimum(scores, self.cap, out=scores)
-
-    def certificate(self, key: str) -> Certificate | None:
-        """The exact loss of the integer weights of these scores; LDP alone where it is so."""
-        sampler = DistanceSampler(self.space, self)
-        found = exp_certificate(
-            self.space,
-            sampler.weights,
-            self.space.distances,
-            self.of,
-            key=key,
-            metric="euclidean",
-            unknown=self.space.diameter / 2,
-            error=WEIGHT_ERROR + self.factor * self.space.distance_error,
-            block=sampler.block,
-            distance_error=self.space.distance_error,
-        )
-        proved, per_unit, _ = distance_guarantee(self.space, 2 * self.factor, self.cap)
-        if found is None or per_unit is not None:
-            return found
-        ldp = min(found.epsilon_ldp, proved)
-        return replace(found, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
 
 
 def distance_guarantee(
@@ -77,7 +37,65 @@ def distance_guarantee(
     return (ldp, epsilon, slack) if slack <= COARSE else (ldp, None, 0.0)
 
 
-def coarse(space: MetricSpace) -> str:
+@dataclass(frozen=True)
+class DistanceWeights(Mechanism):
+    """Weights exp(-epsilon·min(d, gamma)/2) of all words, ⊥ uniform."""
+
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
+    epsilon_unit: ClassVar[str] = "1/distance"
+    why: ClassVar[str]
+    """Of the guarantee."""
+
+    def cut(self, n: int) -> float:
+        """Largest score epsilon·gamma/2 for n words, nats."""
+        return SCORE_CAP
+
+    def scores(self, space: MetricSpace) -> DistanceScores:
+        """The scores that are sampled."""
+        return DistanceScores(space, 0.5 * self.epsilon, min(self.cut(space.n), SCORE_CAP))
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """epsilon·d_X and LDP by the largest score, with the integer rounding bounded."""
+        loss, per_unit, slack = distance_guarantee(space, self.epsilon, self.cut(space.n))
+        return self.promise(
+            epsilon_ldp=loss,
+            metric=None if per_unit is None else "euclidean",
+            epsilon_metric=per_unit,
+            slack=slack,
+            claimed=Claim(self.epsilon, metric="euclidean"),
+            why=self.why + (_coarse(space) if per_unit is None else ""),
+        )
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """The exact loss of the integer weights; LDP alone where the guarantee is."""
+        scores = self.scores(space)
+        sampler = DistanceSampler(space, scores)
+        found = exp_certificate(
+            space,
+            sampler.weights,
+            space.distances,
+            scores.of,
+            key=repr(self),
+            metric="euclidean",
+            unknown=space.diameter / 2,
+            error=WEIGHT_ERROR + scores.factor * space.distance_error,
+            block=sampler.block,
+            distance_error=space.distance_error,
+        )
+        proved, per_unit, _ = distance_guarantee(space, self.epsilon, scores.cap)
+        if found is None or per_unit is not None:
+            return found
+        ldp = min(found.epsilon_ldp, proved)
+        return replace(found, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
+
+    def prepare(self, space: MetricSpace) -> DistanceSampler:
+        """A sampler by blocks of words."""
+        return DistanceSampler(space, self.scores(space))
+
+
+def _coarse(space: MetricSpace) -> str:
     """Why no epsilon per unit is promised."""
     return (
         f"; no epsilon per unit of distance: a word lies so far out ({space.diameter:.3g} across) "

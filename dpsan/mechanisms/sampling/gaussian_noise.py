@@ -15,8 +15,9 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Status
+from dpsan.privacy.guarantee import Arithmetic, Status
 from dpsan.privacy.noise import gaussian
+from dpsan.privacy.noise_distributions import GaussianCoordinates
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon
 from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
@@ -26,22 +27,31 @@ __all__ = ["GaussianNoise"]
 
 @dataclass(frozen=True)
 class GaussianNoise(Mechanism):
-    """Noise N(0, sigma²·I) with sigma = (L2 diameter)/mu, then the nearest word."""
+    """Noise N(0, sigma²·I) with sigma = sensitivity/mu, then the nearest word."""
 
     family: ClassVar[str] = "point"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
     epsilon_unit: ClassVar[str] = "nats"
 
     delta: float = delta_parameter()
     clip: float | str = clip_parameter()
 
     @abstractmethod
-    def mu(self) -> float:
-        """Diameter/sigma."""
+    def mu(self, d: int) -> float:
+        """Sensitivity/sigma for words of d dimensions."""
+
+    def wanted_delta(self, d: int) -> float:
+        """The delta that sigma was chosen for."""
+        return self.delta
+
+    def sensitivity(self, moved: MetricSpace, radius: float) -> float:
+        """How far two inputs may be apart: of the clipped words, or a bound on it."""
+        return l2_diameter(moved, radius)
 
     def noise_scale(self, space: MetricSpace) -> float:
         """Sigma."""
-        return l2_diameter(*clipped(space, self.clip)) / self.mu()
+        return self.sensitivity(*clipped(space, self.clip)) / self.mu(space.d)
 
     def certificate(self, space: MetricSpace) -> Certificate:
         """The exact delta of the noise that the sampler draws, whatever ``mu`` says of it."""
@@ -51,7 +61,7 @@ class GaussianNoise(Mechanism):
         mu = l2_diameter(*clipped(space, self.clip)) / noise.keywords["sigma"]
         return Certificate(
             method="analytic certificate, exact delta of the noise drawn",
-            epsilon_ldp=gaussian_epsilon(mu, self.delta * (1 + 1e-9)),
+            epsilon_ldp=gaussian_epsilon(mu, self.wanted_delta(space.d) * (1 + 1e-9)),
             epsilon_metric=None,
             delta=gaussian_delta(self.epsilon, mu),
             infinite_loss_mass=0.0,
@@ -59,8 +69,12 @@ class GaussianNoise(Mechanism):
             seconds=time.perf_counter() - started,
         )
 
+    def noise_distribution(self, space: MetricSpace) -> GaussianCoordinates:
+        """See :class:`Mechanism`."""
+        return GaussianCoordinates(self.noise_scale(space))
+
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler among the clipped words."""
         moved, radius = clipped(space, self.clip)
-        sigma = l2_diameter(moved, radius) / self.mu()
+        sigma = self.sensitivity(moved, radius) / self.mu(moved.d)
         return PointSampler(moved, partial(gaussian, sigma=sigma))

@@ -1,12 +1,12 @@
 """What the four published forms of [TLDP] share: keep a coordinate, or add noise to it.
 
-Knows tensors of coordinates.  Registers nothing: the registered names are in ``tldp_paper_*.py``.
+Knows tensors of coordinates.  Registers nothing: the registered names are in ``tldp_paper.py``.
 
-The law of one coordinate is q·(atom at x) + (1-q)·noise.  For two inputs that differ by the range
-in all I coordinates, an output that keeps any coordinate excludes the other input; the rest has
-mass A = (1-q)^I and the loss of I noises.  So delta(epsilon) = 1 - A + A·delta_noise(epsilon), in
-general 1 - ∫min(A f, e^epsilon A' g), which falls in A and A': the largest q of any input is worst,
-also where q depends on the word (weights).
+The distribution of one coordinate is q·(atom at x) + (1-q)·noise.  For two inputs that differ by
+the range in all I coordinates, an output that keeps any coordinate excludes the other input; the
+rest has mass A = (1-q)^I and the loss of I noises.  So delta(epsilon) = 1 - A +
+A·delta_noise(epsilon), in general 1 - ∫min(A f, e^epsilon A' g), which falls in A and A': the
+largest q of any input is worst, also where q depends on the word (weights).
 """
 
 from __future__ import annotations
@@ -69,28 +69,22 @@ class Noise(NamedTuple):
     """Whether I densities differ by at most e^(I epsilon); no finite epsilon holds otherwise."""
 
 
-def _laplace_scale(range_: float, epsilon: float) -> float:
-    return range_ / epsilon
-
-
-def _laplace_delta(epsilon: float, coordinates: int) -> float:
-    return laplace_delta(epsilon, epsilon, coordinates)
-
-
-def _gaussian_scale(range_: float, epsilon: float) -> float:
-    return range_ / math.sqrt(2 * epsilon)
-
-
-def _gaussian_delta(epsilon: float, coordinates: int) -> float:
-    # I shifts of Delta are one shift of sqrt(I)·Delta; Delta/sigma = sqrt(2 epsilon).
-    return gaussian_delta(epsilon, math.sqrt(2 * epsilon * coordinates))
-
-
 LAPLACE: Final = Noise(
-    _laplace_scale, 2.0, math.sqrt(2), independent_laplace, _laplace_delta, bounded=True
+    scale=lambda range_, epsilon: range_ / epsilon,
+    mass=2.0,
+    std=math.sqrt(2),
+    draw=independent_laplace,
+    delta=lambda epsilon, coordinates: laplace_delta(epsilon, epsilon, coordinates),
+    bounded=True,
 )
 GAUSSIAN: Final = Noise(
-    _gaussian_scale, math.sqrt(2 * math.pi), 1.0, gaussian, _gaussian_delta, bounded=False
+    scale=lambda range_, epsilon: range_ / math.sqrt(2 * epsilon),
+    mass=math.sqrt(2 * math.pi),
+    std=1.0,
+    draw=gaussian,
+    # I shifts of Delta are one shift of sqrt(I)·Delta; Delta/sigma = sqrt(2 epsilon).
+    delta=lambda epsilon, count: gaussian_delta(epsilon, math.sqrt(2 * epsilon * count)),
+    bounded=False,
 )
 
 
@@ -132,10 +126,9 @@ class TensorSampler(Sampler):
         mechanism: the published form.
     """
 
-    whole_records: ClassVar[bool] = True
-
     def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
         self.space, self.mechanism = space, mechanism
+        self.whole_records = mechanism.tensor == "line"
         self.range = mechanism.coordinate_range(space)
         self.plain = 1 - mechanism.word_weights(space)
 
@@ -175,7 +168,7 @@ class TensorSampler(Sampler):
 
 @dataclass(frozen=True)
 class PaperTensor(Mechanism):
-    """Algorithms 1 and 2 of the paper on a word or a line."""
+    """Algorithms 1 (without weights) and 2 (with weights) of the paper on a word or a line."""
 
     family: ClassVar[str] = "tensor"
     status: ClassVar[Status] = Status.REFUTED
@@ -183,7 +176,7 @@ class PaperTensor(Mechanism):
     noise: ClassVar[Noise]
 
     tensor: str = parameter(
-        "word", "what is one tensor: a word, or a whole line", convert=str, words=("word", "line")
+        "word", "what is one tensor: a word, or a whole line", words=("word", "line")
     )
     range: float | str = parameter(
         "auto",
@@ -195,12 +188,7 @@ class PaperTensor(Mechanism):
         words=("auto",),
     )
     words: int = parameter(
-        64,
-        "length of the line that the statement speaks of",
-        convert=int,
-        unit="words",
-        low=1,
-        high=4096,
+        64, "length of the line that the statement speaks of", unit="words", low=1, high=4096
     )
 
     def coordinate_range(self, space: MetricSpace) -> float:
@@ -258,20 +246,24 @@ class PaperTensor(Mechanism):
             why += f"; of a line of {self.words} words, {size} coordinates: {found(size):.4f}"
             if bound != self.epsilon:
                 why += f", or epsilon {bound:g} with delta {rest:.3g}"
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=epsilon,
             delta=delta,
             infinite_loss_mass=atoms(q, d),
             at_claim=Loss(self.epsilon, found(d)),
             claimed=Claim(self.epsilon),
             why=why,
-            source=self.source,
         )
 
     def noise_scale(self, space: MetricSpace) -> float | None:
-        """Of the noise where it is added."""
-        return self.noise.std * self.noise.scale(self.coordinate_range(space), self.epsilon)
+        """Root mean square of what a word's coordinate gets: nothing where it is kept.
+
+        [TLDP] Table V has the square of it, (1-q) times the variance of the noise.
+        """
+        range_ = self.coordinate_range(space)
+        kept = keep_probability(self.noise, self.epsilon, range_, space.d)
+        added = 1 - kept * (1 - float(self.word_weights(space)[:-1].mean()))
+        return self.noise.std * self.noise.scale(range_, self.epsilon) * math.sqrt(added)
 
     def prepare(self, space: MetricSpace) -> TensorSampler:
         """A tensor sampler."""
@@ -285,7 +277,6 @@ class WeightedTensor(PaperTensor):
     weights: str = parameter(
         FREQUENCY,
         f"weight of each word: '{FREQUENCY}', '{NO_WEIGHTS}' or a file of word TAB weight",
-        convert=str,
     )
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""

@@ -11,8 +11,9 @@ from typing import ClassVar
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.samplers import PointSampler, Projection, nearest
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise import multivariate_laplace
+from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.privacy.noise_formulas import radial_std
 from dpsan.space.metric_space import MetricSpace
 
@@ -25,6 +26,7 @@ class LaplaceNoise(Mechanism):
 
     family: ClassVar[str] = "point"
     status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
     epsilon_unit: ClassVar[str] = "1/distance"
     why: ClassVar[str]
     """Of the guarantee."""
@@ -35,19 +37,21 @@ class LaplaceNoise(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X and epsilon·diameter LDP."""
-        return Guarantee(
-            status=self.status,
+        return self.promise(
             epsilon_ldp=self.epsilon * space.diameter,
             metric="euclidean",
             epsilon_metric=self.epsilon,
             claimed=Claim(self.epsilon, metric="euclidean"),
             why=self.why,
-            source=self.source,
         )
 
     def noise_scale(self, space: MetricSpace) -> float:
         """Standard deviation per coordinate."""
         return radial_std(space.d, self.epsilon)
+
+    def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
+        """See :class:`Mechanism`."""
+        return SphericalLaplace(self.epsilon)
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler."""

@@ -1,5 +1,7 @@
 """The near set of each word: the outputs most similar to it, up to the same public mass.
 
+That of a public word is the word itself, with all of that mass.
+
 Knows integer directions and integer masses.  Must not know epsilon, randomness or strings.
 """
 
@@ -82,17 +84,37 @@ def fill(inputs: NDArray[np.float32], outputs: NDArray[np.float32], base: Base) 
     }
 
 
+def _themselves(words: Ids, mass: int) -> dict[str, Any]:
+    """A set of the word alone for each word, in the form of :func:`fill`."""
+    count = len(words)
+    return {
+        "sizes": np.ones(count, dtype=np.int32),
+        "words": words.astype(np.int32),
+        "ends": np.full(count, mass, dtype=np.int32),
+    }
+
+
 class NearSets:
     """Near sets of all words: from the cache, or made when a word is first met.
 
     Args:
         space: the vocabulary.
         base: the outputs with their weights.
-        key: names the base, for the cache.
+        key: names the base and what follows, for the cache.
+        public: row numbers of public words, ascending.
+        euclidean: a base of equal weights 1, near by the distance of the space.
     """
 
-    def __init__(self, space: MetricSpace, base: Base, key: str) -> None:
+    def __init__(
+        self,
+        space: MetricSpace,
+        base: Base,
+        key: str,
+        public: Ids | None = None,
+        euclidean: bool = False,
+    ) -> None:
         self.space, self.base = space, base
+        self._euclidean = euclidean
         self._outputs: NDArray[np.float32] | None = None
         self._lock = threading.Lock()
         self.starts = np.full(space.n, -1, dtype=np.int64)
@@ -100,21 +122,36 @@ class NearSets:
         self.sizes = np.zeros(space.n, dtype=np.int32)
         self.words = np.empty(0, dtype=np.int32)
         self.ends = np.empty(0, dtype=np.int32)
+        if public is not None and len(public):
+            self._add(public, _themselves(public, base.mass))
         if space.eager(len(base.words)):
-            self._add(np.arange(space.n), space.table(f"near-sets-1-{key}", self._all))
+            others = np.flatnonzero(self.starts < 0)
+            self._add(others, space.table(f"near-sets-1-{key}", lambda: self._all(others)))
 
-    def _all(self) -> dict[str, Any]:
-        parts = [
-            self._made(np.arange(at, min(at + _WORDS, self.space.n)))
-            for at in range(0, self.space.n, _WORDS)
-        ]
+    def _all(self, ids: Ids) -> dict[str, Any]:
+        parts = []
+        with self.space.watch("finding near words") as progress:
+            for at in range(0, len(ids), _WORDS):
+                parts.append(self._made(ids[at : at + _WORDS]))
+                if progress is not None:
+                    progress(min(at + _WORDS, len(ids)) / len(ids))
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _made(self, ids: Ids) -> dict[str, Any]:
+        if self._euclidean:
+            return self._nearest(ids)
         vectors = self.space.vectors
         if self._outputs is None:
             self._outputs = directions(vectors[self.base.words])
         return fill(directions(vectors[ids]), self._outputs, self.base)
+
+    def _nearest(self, ids: Ids) -> dict[str, Any]:
+        k = self.base.mass
+        return {
+            "sizes": np.full(len(ids), k, dtype=np.int32),
+            "words": self.space.neighbors(ids, k, self.base.words).ravel().astype(np.int32),
+            "ends": np.tile(np.arange(1, k + 1, dtype=np.int32), len(ids)),
+        }
 
     def _add(self, ids: Ids, rows: dict[str, Any]) -> None:
         sizes = rows["sizes"]

@@ -1,25 +1,25 @@
 """The word of a rank: exact, for many words and ranks at once.
 
-Knows sorted rows and what is kept of them.  Must not know laws or strings.
+Knows sorted rows and what is kept of them.  Must not know distributions or strings.
 
 The answer is defined by :meth:`MetricSpace.distances`, ties by row number, the word itself first.
 It is looked up in what is kept, else in a row made for it
 (:mod:`dpsan.mechanisms.sampling.sorted_distances`).  Both are exact, so no answer depends on
 batches, threads or what is kept:
 
-* the whole order of the words drawn most often,
+* the whole order of the most frequent words, which come first in a vocabulary,
 * the nearest ones of every other word that was seen.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.sorted_distances import SortedRows, place_type
+from dpsan.mechanisms.sampling.threads import side_by_side
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["RankOrders"]
@@ -59,11 +59,8 @@ class RankOrders:
         self._depth = min(n - 1, near_bytes // (n * kind.itemsize))
         # Pages of memory are taken when they are first written.
         self._orders = np.empty((room, n), dtype=kind)
-        self._near = np.empty((n if self._depth else 0, self._depth), dtype=kind)
-        self._reach = np.zeros(n, dtype=np.int32)  # nearest words kept
-        self._slot = np.full(n, -1, dtype=np.int32)
-        self._owner = np.full(room, -1, dtype=np.int64)
-        self._drawn = np.zeros(n, dtype=np.int64)
+        self._near = np.empty((n, self._depth), dtype=kind)
+        self._reach = np.zeros(n, dtype=np.int32)  # ranks that are kept: n, or the nearest words'
 
     def words(self, ids: Ids, ranks: Ids) -> Ids:
         """The word of each rank from each word, shape (m,).
@@ -91,94 +88,57 @@ class RankOrders:
 
     def _found(self, ids: Ids, ranks: Ids) -> Ids:
         """As :meth:`words`, for ids in ascending order and ranks > 0."""
-        self._drawn += np.bincount(ids, minlength=self.n)
         out = np.empty(len(ids), dtype=np.int64)
-        slots = self._slot[ids]
-        held = slots >= 0
-        close = ~held & (ranks < self._reach[ids])
-        out[held] = self._orders[slots[held], ranks[held]]
+        held = ranks < self._reach[ids]
+        whole = np.flatnonzero(held & (ids < len(self._orders)))
+        close = np.flatnonzero(held & (ids >= len(self._orders)))
+        out[whole] = self._orders[ids[whole], ranks[whole]]
         out[close] = self._near[ids[close], ranks[close]]
-        rest = np.flatnonzero(~(held | close))
+        rest = np.flatnonzero(~held)
         if len(rest):
             self._made(ids, ranks, rest, out)
         return out
 
     def _made(self, ids: Ids, ranks: Ids, places: Ids, out: Ids) -> None:
-        """Make rows for these places, keep what is worth it, and answer by them."""
+        """Make rows for these places, keep what there is room for, and answer by them."""
         words, firsts = np.unique(ids[places], return_index=True)
         bounds = np.append(firsts, len(places))
-        slots = self._make_room(words)
         strip = self._strip(len(words))
-        lattice = self.space.lattice
         idle: list[SortedRows] = []  # one for each thread: new memory costs as much as its use
 
         def task(at: int) -> None:
             some = words[at : at + strip]
-            rows = idle.pop() if idle else SortedRows(lattice, strip)
+            rows = idle.pop() if idle else SortedRows(self.space.lattice, strip)
             for row in rows.fill(some):
-                self._keep(some[row], slots[at + row], row, rows)
+                self._keep(some[row], row, rows)
             draws = places[bounds[at] : bounds[at + len(some)]]
             out[draws] = rows.words(np.searchsorted(some, ids[draws]), ranks[draws])
             idle.append(rows)
 
-        tasks = range(0, len(words), strip)
-        if len(tasks) == 1:
-            task(0)
-            return
-        with ThreadPoolExecutor(_threads()) as pool:
-            for _ in pool.map(task, tasks):
-                pass
+        side_by_side(task, range(0, len(words), strip))
 
     def _strip(self, words: int) -> int:
         """Rows made by one task."""
         return max(1, min(words, _STRIP, _STRIP_BYTES // SortedRows.size(self.n)))
 
-    def _keep(self, word: int, slot: int, row: int, rows: SortedRows) -> None:
-        """Keep the whole order of a word if it has a slot, and its beginning.
+    def _keep(self, word: int, row: int, rows: SortedRows) -> None:
+        """Keep the whole order of a word if there is room, else its beginning.
 
         What is kept is found only when it is written: a run may be interrupted and the sampler
         used again.
         """
-        if slot >= 0:
-            self._orders[slot] = rows.order(row)
-            self._slot[word] = slot
-        if self._depth and not self._reach[word]:
+        if word < len(self._orders):
+            self._orders[word] = rows.order(row)
+            self._reach[word] = self.n
+        elif self._depth and not self._reach[word]:
             near = rows.nearest(row, self._depth)
             self._near[word, : len(near)] = near
             self._reach[word] = len(near)
 
-    def _make_room(self, words: Ids) -> Ids:
-        """Slots for those of these words (distinct, without one) that are drawn most often, or -1.
-
-        Their former owners are forgotten; the words own them once their order is there.
-        """
-        out = np.full(len(words), -1)
-        often = np.argsort(-self._drawn[words], kind="stable")[: len(self._owner)]
-        words = words[often]
-        free = np.flatnonzero(self._owner < 0)[: len(words)]
-        held = np.flatnonzero(self._owner >= 0)
-        held = held[np.argsort(self._drawn[self._owner[held]], kind="stable")]
-        held = held[: len(words) - len(free)]
-        # The most drawn newcomers against the least drawn owners, until they are even.
-        more = self._drawn[words[len(free) : len(free) + len(held)]]
-        won = more > self._drawn[self._owner[held]]
-        slots = np.concatenate([free, held[won]])
-        self._slot[self._owner[held[won]]] = -1
-        self._owner[slots] = words[: len(slots)]
-        out[often[: len(slots)]] = slots
-        return out
-
     def __getstate__(self) -> dict[str, Any]:
-        return {"space": self.space, "room": len(self._owner), "depth": self._depth}
+        return {"space": self.space, "room": len(self._orders), "depth": self._depth}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         n = state["space"].n
         size = place_type(n).itemsize * n
         RankOrders.__init__(self, state["space"], state["room"] * size, state["depth"] * size)
-
-
-def _threads() -> int:
-    """As many as the search may use: one in a worker process."""
-    import faiss  # heavy import
-
-    return int(faiss.omp_get_max_threads())

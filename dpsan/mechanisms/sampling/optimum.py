@@ -1,4 +1,4 @@
-"""How good a base is: the mean cosine of input and output, and what no epsilon-LDP law can pass.
+"""How good a base is: the mean cosine of input and output, and what none can pass.
 
 Knows the vocabulary's space and its public counts.  Must not know strings or files.
 """
@@ -6,6 +6,7 @@ Knows the vocabulary's space and its public counts.  Must not know strings or fi
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,8 +17,9 @@ from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
 from dpsan.mechanisms.sampling.public_base import public_inputs
 from dpsan.mechanisms.sampling.similarity_bound import similarity_bound
+from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Optimum", "mean_cosine", "optimum"]
+__all__ = ["Optimum", "bound_name", "has_bound", "mean_cosine", "optimum"]
 
 _INPUTS: Final = 40_000
 """Inputs whose thresholds are found; that of rarer words is 1, which certifies as well."""
@@ -27,6 +29,10 @@ _SMOOTH: Final = (0.08, 0.06)
 _LOWERED: Final = 0.015
 """How much lower than the solver's the bound's first thresholds are."""
 _ENTRIES: Final = 1 << 16
+_CERTAIN: Final = 30.0
+"""Epsilon from which nothing is looked for: the bound is 1, which no cosine exceeds."""
+_COSINE: Final = "cosine"
+"""The one array of the tables."""
 
 
 class Optimum(NamedTuple):
@@ -34,11 +40,11 @@ class Optimum(NamedTuple):
 
     achieved: float
     bound: float
-    """No epsilon-LDP law has a larger mean."""
+    """No epsilon-LDP distribution has a larger mean."""
 
 
 def mean_cosine(sampler: BaseResponseSampler) -> float:
-    """The mean cosine of input and output of the sampled law, weighted by the public counts."""
+    """The mean cosine of input and output of what is sampled, weighted by public counts."""
     space, base = sampler.space, sampler.base
     _, shares = public_inputs(space.counts, space.n, space.n, 0, 1.0)
     rows = directions(space.vectors)
@@ -51,6 +57,8 @@ def mean_cosine(sampler: BaseResponseSampler) -> float:
         part = slice(at, at + _ENTRIES)
         left, right = rows[owners[part]], rows[base.words[places[part]]]
         inside += float(weights[part] @ np.einsum("ed,ed->e", left, right))
+    # A public word's near set is the word itself.
+    inside += float(shares[sampler.public].sum()) * base.mass * cosine_unit(space.d)
     total = sampler.scale * base.total + sampler.increment * base.mass
     return (outside + sampler.increment * inside) / total / cosine_unit(space.d)
 
@@ -64,15 +72,34 @@ def optimum(sampler: BaseResponseSampler, epsilon: float) -> Optimum:
     """
     space = sampler.space
 
-    def build() -> dict[str, NDArray[np.float64]]:
-        return {"values": np.array([mean_cosine(sampler), _bound(sampler, epsilon)])}
+    def achieved() -> dict[str, NDArray[np.float64]]:
+        return {_COSINE: np.array([mean_cosine(sampler)])}
 
-    name = f"optimum-1-{epsilon!r}-{sampler.key}"
-    achieved, bound = space.table(name, build)["values"].tolist()
-    return Optimum(achieved, bound)
+    def bound() -> dict[str, NDArray[np.float64]]:
+        with space.watch(f"looking for a bound at epsilon {epsilon:g}") as progress:
+            return {_COSINE: np.array([_bound(sampler, epsilon, progress)])}
+
+    mean = space.table(f"mean-cosine-1-{epsilon!r}-{sampler.key}", achieved)
+    most = 1.0
+    if epsilon < _CERTAIN:
+        most = min(most, float(space.table(bound_name(epsilon), bound)[_COSINE][0]))
+    # Directions are rounded to integers: the cosine of a word with itself may exceed 1 by a little.
+    return Optimum(min(float(mean[_COSINE][0]), 1.0), most)
 
 
-def _bound(sampler: BaseResponseSampler, epsilon: float) -> float:
+def has_bound(space: MetricSpace, epsilon: float) -> bool:
+    """Whether the bound is kept, so that :func:`optimum` is quick."""
+    return epsilon >= _CERTAIN or space.find_table(bound_name(epsilon)) is not None
+
+
+def bound_name(epsilon: float) -> str:
+    """Of the table that keeps the bound."""
+    return f"cosine-bound-1-{epsilon!r}"
+
+
+def _bound(
+    sampler: BaseResponseSampler, epsilon: float, progress: Callable[[float], None] | None
+) -> float:
     space, base = sampler.space, sampler.base
     _, every = public_inputs(space.counts, space.n, space.n, 0, 1.0)
     rows, unit = directions(space.vectors), cosine_unit(space.d)
@@ -85,7 +112,7 @@ def _bound(sampler: BaseResponseSampler, epsilon: float) -> float:
     shares = counts[:m] / float(counts[:m].sum())
     problem = Problem(rows[:m], shares, rows, unit, math.expm1(epsilon))
     mass = base.mass / base.total
-    found = solve(problem, start, mass, rounds=_ROUNDS, smooth=_SMOOTH)
+    found = solve(problem, start, mass, rounds=_ROUNDS, smooth=_SMOOTH, progress=progress)
     guess = found.thresholds - _LOWERED
     bound, _ = similarity_bound(rows[:m], counts[:m], rows, epsilon, guess, unit)
     return share * bound + (1 - share)

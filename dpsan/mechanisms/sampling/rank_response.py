@@ -5,11 +5,14 @@ Knows ranks and integers.  Must not know mechanisms.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
 from dpsan.mechanisms.sampling.samplers import ByRank, Sampler
+from dpsan.privacy.integer_weights import RankWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
@@ -60,6 +63,16 @@ class RankResponseSampler(Sampler):
         known = np.flatnonzero(ids < self.space.n)
         out[known[:, None], self.order(ids[known])] = self._law
         return out
+
+    def integer_weights(self) -> RankWeights:
+        """See :class:`Sampler`."""
+
+        def rows() -> Iterator[NDArray[np.int64]]:
+            for at in range(0, self.space.n, 64):
+                ids = np.arange(at, min(at + 64, self.space.n))
+                yield from self.order(ids).astype(np.int64)
+
+        return RankWeights(self.weights, rows)
 
     def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """See :class:`Sampler`; a word is taken to have the first rank from itself."""

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.sampling.limbs import cumulative, first_above, number_below
+from dpsan.privacy.certificate import PROBABILITY_ERROR
+from dpsan.privacy.integer_weights import IntegerWeights, RowWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
 from dpsan.space.metric_space import MetricSpace
 
@@ -21,6 +25,7 @@ __all__ = [
     "SCORE_CAP",
     "WEIGHT_ERROR",
     "ByRank",
+    "NearestIn",
     "PointSampler",
     "Projection",
     "RowSampler",
@@ -43,10 +48,14 @@ class ByRank(NamedTuple):
 class Sampler(ABC):
     """A mechanism made ready for one space: the array function that carries the privacy."""
 
-    whole_records: ClassVar[bool] = False
+    whole_records: bool = False
     """Whether words of one record must be given together (see :attr:`Streams.records`)."""
+    probability_error: float = PROBABILITY_ERROR
+    """Bound on the relative error of :meth:`probabilities`."""
     batch_words: int = 4096
     """Words best given at once: enough to work on together, few enough to hold."""
+    integrates: bool = False
+    """Whether a known distribution takes an integral, and its certificate minutes."""
 
     @abstractmethod
     def sample(self, ids: Ids, streams: Streams) -> Ids:
@@ -64,12 +73,16 @@ class Sampler(ABC):
         """Import what the first draw needs."""
 
     def probabilities(self, ids: Ids) -> NDArray[np.float64] | None:
-        """The exact law of each input as a matrix (m, n), or None where none is known."""
+        """The exact distribution of each input as a matrix (m, n), or None where none is known."""
         return None
 
     @property
     def by_rank(self) -> ByRank | None:
         """Where a probability depends on the rank of the output alone."""
+        return None
+
+    def integer_weights(self) -> IntegerWeights | None:
+        """All integers that are drawn from, or None where draws come from anything else."""
         return None
 
     def unchanged(self, ids: Ids) -> NDArray[np.float64] | None:
@@ -84,6 +97,19 @@ Projection = Callable[[MetricSpace, NDArray[np.float64], Streams], Ids]
 def nearest(space: MetricSpace, points: NDArray[np.float64], streams: Streams) -> Ids:
     """The word nearest to each noisy point, ties by row number."""
     return space.index.nearest(points)
+
+
+@dataclass(frozen=True)
+class NearestIn:
+    """Projection to the nearest word of a given space: the unclipped words."""
+
+    words: MetricSpace
+
+    def __call__(
+        self, space: MetricSpace, points: NDArray[np.float64], streams: Streams
+    ) -> NDArray[np.int64]:
+        """Words for noisy points (m, d), shape (m,)."""
+        return nearest(self.words, points, streams)
 
 
 class PointSampler(Sampler):
@@ -134,14 +160,14 @@ _BLOCK_BYTES: Final = 64 << 20
 class RowSampler(Sampler):
     """Stock sampler of table mechanisms: integer weights W_u = floor(2^62·exp(-score)), exactly.
 
-    The law of input w is W_u / sum(W): the integers *are* the mechanism, so certificates computed
-    from them hold without any floating-point assumption.  Cumulative rows are kept for the most
-    recently used inputs, up to a number of bytes.
+    The distribution of input w is W_u / sum(W): the integers *are* the mechanism, so certificates
+    computed from them hold without any floating-point assumption.  Cumulative rows are kept for the
+    most recently used inputs, up to a number of bytes.
 
     Args:
         space: the outputs.
-        scores: words (m,) -> scores (m, n) >= 0, a deterministic function of each word; the law of
-            ⊥ is uniform.
+        scores: words (m,) -> scores (m, n) >= 0, a deterministic function of each word; the
+            distribution of ⊥ is uniform.
         cache_bytes: memory for rows.
     """
 
@@ -178,6 +204,15 @@ class RowSampler(Sampler):
         weights = self.weights(ids).astype(np.float64)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
+    def integer_weights(self) -> RowWeights | None:
+        """See :class:`Sampler`."""
+
+        def rows() -> Iterator[NDArray[np.uint64]]:
+            for at in range(0, self.space.n, self.block):
+                yield from self.weights(np.arange(at, min(at + self.block, self.space.n)))
+
+        return RowWeights(rows)
+
     def unchanged(self, ids: Ids) -> NDArray[np.float64]:
         """See :class:`Sampler`."""
         distinct, place = np.unique(ids, return_inverse=True)
@@ -197,15 +232,9 @@ class RowSampler(Sampler):
             return
         while self._rows and len(self._rows) + len(missing) > self._room:
             self._rows.popitem(last=False)
-        weights = self.weights(missing)
-        # Sums of n weights need up to 62 + log2(n) bits: two limbs of 32 and 64 bits.
-        low = weights & np.uint64(0xFFFFFFFF)
-        np.cumsum(low, axis=1, out=low)
-        weights >>= np.uint64(32)
-        high = np.cumsum(weights, axis=1, out=weights)
-        high += low >> np.uint64(32)
+        high, low = cumulative(self.weights(missing))
         for row, key in enumerate(missing.tolist()):
-            self._rows[key] = (high[row].copy(), low[row].astype(np.uint32))
+            self._rows[key] = high[row].copy(), low[row].astype(np.uint32)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
@@ -234,29 +263,10 @@ class RowSampler(Sampler):
             self._cumulative(keys)
             for key, group in zip(keys.tolist(), groups[at : at + self.block], strict=True):
                 high, low = self._rows[key]
-                good[group], out[places[group]] = _inverse(high, low, bits[group])
+                good[group], *drawn = number_below(high[-1:], low[-1:], bits[group])
+                row = np.zeros(len(group), dtype=np.int64)
+                out[places[group]] = first_above(high[None], low[None], row, *drawn)
         return good
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_rows": OrderedDict()}
-
-
-def _inverse(
-    high: NDArray[np.uint64], low: NDArray[np.uint32], bits: NDArray[np.uint64]
-) -> tuple[NDArray[np.bool_], Ids]:
-    """Exact inverse of a cumulative row: accepted?, position; for bits (m, 2)."""
-    total_high, total_low = high[-1], np.uint64(low[-1])
-    bound = total_high + np.uint64(1)
-    excess = np.uint64((1 << 64) % int(bound))
-    drawn_high = bits[:, 0] % bound
-    drawn_low = bits[:, 1] >> np.uint64(32)
-    good = bits[:, 0] <= np.uint64(2**64 - 1) - excess
-    good &= (drawn_high < total_high) | ((drawn_high == total_high) & (drawn_low < total_low))
-    # The first position whose cumulative weight exceeds the drawn number.
-    at = np.searchsorted(high, drawn_high, side="left")
-    at[~good] = 0
-    while True:
-        step = good & (high[at] == drawn_high) & (low[at] <= drawn_low)
-        if not step.any():
-            return good, at
-        at[step] += 1

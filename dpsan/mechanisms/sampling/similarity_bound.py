@@ -1,8 +1,9 @@
-"""A bound that no epsilon-LDP law can pass: the dual of the linear programme.
+"""A bound that no epsilon-LDP distribution can pass: the dual of the linear programme.
 
 Knows integer directions and integer counts.  Must not know mechanisms.
 
-Thresholds tau certify ``sum_w p(w)·s(w, u) of any law <= sum_w p(w)·tau_w`` if for every output u
+Thresholds tau certify ``sum_w p(w)·s(w, u) of any distribution <= sum_w p(w)·tau_w`` if for
+every output u
 
     A(u) = sum_w p(w)·(s(w,u) - tau_w) + (e^epsilon - 1)·sum_w p(w)·max(0, s(w,u) - tau_w) <= 0
 
@@ -44,7 +45,7 @@ def similarity_bound(
     thresholds: Floats,
     unit: float,
 ) -> tuple[float, Floats]:
-    """An upper bound on the mean similarity of input and output for every epsilon-LDP law.
+    """An upper bound on the mean similarity of input and output for every epsilon-LDP distribution.
 
     Args:
         inputs: integer directions of all words that have weight, shape (m, d).

@@ -16,20 +16,16 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Ids, Limbs, number_below
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, RowSampler
 from dpsan.space.metric_space import MetricSpace
 
 __all__ = ["NearRows", "SparseRowSampler"]
 
-Ids = NDArray[np.int64]
-Limbs = NDArray[np.uint64]
-
 _ENTRIES: Final = 1 << 20
 """Near words handled at once."""
 _WORDS: Final = 2048
 """Words handled at once: their number and a high limb fit 64 bits together."""
-_SHIFT: Final = np.uint64(32)
-_MASK: Final = np.uint64(0xFFFFFFFF)
 
 
 class NearRows(NamedTuple):
@@ -94,8 +90,8 @@ class SparseRowSampler(RowSampler):
         # What near words have more, summed over all rows: at most 2^22·2^32 in each limb.
         more = self._level_weights - self._level_weights[-1]
         sums = [np.zeros(len(near.words) + 1, dtype=np.uint64) for _ in range(2)]
-        np.cumsum((more >> _SHIFT)[near.levels], out=sums[0][1:])
-        np.cumsum((more & _MASK)[near.levels], out=sums[1][1:])
+        np.cumsum((more >> SHIFT)[near.levels], out=sums[0][1:])
+        np.cumsum((more & LOW)[near.levels], out=sums[1][1:])
         sizes = np.diff(starts)
         owner = np.repeat(np.arange(len(words)), sizes)
 
@@ -105,17 +101,12 @@ class SparseRowSampler(RowSampler):
             high, low = _times(base[row], count)
             low += sums[1][upto] - sums[1][first]
             high += sums[0][upto] - sums[0][first]
-            return high + (low >> _SHIFT), low & _MASK
+            return high + (low >> SHIFT), low & LOW
 
         every = np.arange(len(words))
         total = cumulative(every, np.full(len(words), n), starts[1:])
-        bound = total[0] + np.uint64(1)
-        excess = (np.uint64(0) - bound) % bound
-        drawn = bits[:, 0] % bound[rows], bits[:, 1] >> _SHIFT
-        good = bits[:, 0] <= np.uint64(2**64 - 1) - excess[rows]
-        good &= _less(drawn, (total[0][rows], total[1][rows]))
-        drawn[0][~good] = 0
-        drawn[1][~good] = 0
+        good, *limbs = number_below(total[0][rows], total[1][rows], bits)
+        drawn = limbs[0] * good, limbs[1] * good
         # The first near word of the row whose cumulative weight exceeds the drawn number.
         ends = cumulative(owner, near.words.astype(np.int64) + 1, np.arange(1, len(owner) + 1))
         shift = np.uint64(int(total[0].max()).bit_length())
@@ -143,7 +134,7 @@ class SparseRowSampler(RowSampler):
 def _times(weight: Limbs, count: NDArray[np.integer]) -> tuple[Limbs, Limbs]:
     """weight·count, for weights up to 2^62 and counts up to 2^31; the low limb is not reduced."""
     number = count.astype(np.uint64)
-    return (weight >> _SHIFT) * number, (weight & _MASK) * number
+    return (weight >> SHIFT) * number, (weight & LOW) * number
 
 
 def _less(a: tuple[Limbs, Limbs], b: tuple[Limbs, Limbs]) -> NDArray[np.bool_]:
@@ -153,7 +144,7 @@ def _less(a: tuple[Limbs, Limbs], b: tuple[Limbs, Limbs]) -> NDArray[np.bool_]:
 def _minus(a: tuple[Limbs, Limbs], b: tuple[Limbs, Limbs]) -> tuple[Limbs, Limbs]:
     """A - b >= 0."""
     borrow = a[1] < b[1]
-    return a[0] - b[0] - borrow, (a[1] - b[1]) & _MASK
+    return a[0] - b[0] - borrow, (a[1] - b[1]) & LOW
 
 
 def _divided(number: tuple[Limbs, Limbs], by: Limbs) -> Ids:
@@ -162,7 +153,7 @@ def _divided(number: tuple[Limbs, Limbs], by: Limbs) -> Ids:
     out = np.floor(guess).astype(np.int64)
     for step in (0, 1):
         high, low = _times(by, out + step)
-        over = _less(number, (high + (low >> _SHIFT), low & _MASK))
+        over = _less(number, (high + (low >> SHIFT), low & LOW))
         # The quotient q is the largest with q·by <= number.
         out = np.where(over, out - 1, out) if step == 0 else np.where(over, out, out + 1)
     return out

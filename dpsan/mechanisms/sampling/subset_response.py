@@ -9,6 +9,7 @@ Knows the vocabulary's neighbours and integers.  Must not know mechanisms.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio, set_certificate
+from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
@@ -53,7 +55,7 @@ class SubsetResponseSampler(Sampler):
     Args:
         space: the vocabulary.
         epsilon: LDP epsilon in nats.
-        k: size K of the sets; 0 makes the law uniform.
+        k: size K of the sets; 0 makes the distribution uniform.
         outputs: M, the first M words are outputs.
     """
 
@@ -81,6 +83,18 @@ class SubsetResponseSampler(Sampler):
         return set_certificate(
             self.inside, self.outside, self.total, self.outputs, pair, self.space.n
         )
+
+    def integer_weights(self) -> CommonWeights:
+        """See :class:`Sampler`."""
+        one = np.ones(self.k, dtype=np.int64)
+
+        def rows() -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+            for at in range(0, self.space.n, 8192):
+                for each in self.sets(np.arange(at, min(at + 8192, self.space.n))):
+                    yield each.astype(np.int64), one
+
+        common = np.where(np.arange(self.space.n) < self.outputs, self.outside, 0)
+        return CommonWeights(common, self.inside - self.outside, rows)
 
     def _build(self) -> dict[str, NDArray[np.int32]]:
         sets = np.empty((self.space.n, self.k), dtype=np.int32)

@@ -19,7 +19,7 @@ from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
 from dpsan.privacy.certificate import MATRIX_WORDS, certify
 from dpsan.privacy.guarantee import Status
-from dpsan.space.metric_space import Arrays, MetricSpace
+from dpsan.space.metric_space import Arrays, MetricSpace, Tables
 
 __all__ = ["epsilon_for_loss"]
 
@@ -29,7 +29,7 @@ _NEAR: Final = 1e-4
 """Relative tolerance of the guess."""
 
 
-class _Held:
+class _Held(Tables):
     """Tables of a space; certificates of epsilons that are only tried are not stored with it."""
 
     def __init__(self, space: MetricSpace) -> None:

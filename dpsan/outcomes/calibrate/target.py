@@ -30,16 +30,20 @@ class Draft:
         kind: the mechanism.
         values: its other parameters.
         key_to_index: the vocabulary, for parameters that name words.
+        public: row numbers of public words, ascending.
     """
 
     kind: type[Mechanism]
     values: Mapping[str, Any] = field(default_factory=dict)
     key_to_index: Mapping[str, int] = field(default_factory=dict, repr=False)
+    public: tuple[int, ...] = field(default=(), repr=False)
 
     def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
         """The mechanism at an epsilon, with more parameters.  Raises UsageError."""
         mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
-        return mechanism.with_vocabulary(WordLists(lambda: self.key_to_index))
+        return mechanism.with_vocabulary(WordLists(lambda: self.key_to_index)).with_public(
+            self.public
+        )
 
     def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
         """The mechanism at the first of :data:`STARTS` where it is defined, and its LDP epsilon.

@@ -110,7 +110,10 @@ class _Grammar:
 
     def __init__(self, header: Row) -> None:
         self._epsilon = float(header["epsilon"])
+        self._consistent = header["consistent"] is not None
+        self._record: tuple[int, ...] | None = None
         self._per_line = header["guarantee"]["per_line"]
+        self._public = header["public"] is not None
         self._word = word_fields(copies=header["copies"] > 1, originals=header["originals"])
         self._text: tuple[int, ...] | None = None
         self._shares: list[float] = []
@@ -133,7 +136,8 @@ class _Grammar:
         action, epsilon = row["action"], row["epsilon"]
         if action not in _ACTIONS:
             raise DamagedError("unknown action")
-        if (action in DRAWN) != (epsilon is not None):
+        free = self._public and action == Action.DRAWN  # of public words
+        if (action in DRAWN) != (epsilon is not None) and not free:
             raise DamagedError("an epsilon where nothing was drawn, or none where it was")
         text = row["file"], row.get("copy", 1), row["line"], row["text"]
         if text != self._text:
@@ -141,8 +145,14 @@ class _Grammar:
             self._text = text
         if self._per_line and epsilon is not None:
             self._shares.append(epsilon)
-        elif epsilon not in (None, self._epsilon):
+        elif epsilon not in (None, self._epsilon) and not self._repeated(text[:3], epsilon):
             raise DamagedError("another epsilon than the header's")
+        if action in DRAWN:  # of a public word without an epsilon
+            self._record = text[:3]
+
+    def _repeated(self, record: tuple[int, ...], epsilon: float) -> bool:
+        """Whether a word may have the draw of an equal word before it in its record."""
+        return self._consistent and epsilon == 0 and record == self._record
 
     def end_text(self) -> None:
         """Raise DamagedError if the shares of a text's words are not the header's epsilon."""

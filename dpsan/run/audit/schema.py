@@ -7,8 +7,12 @@ that stopped early has totals with ``"complete": false`` or none at all.  Keys, 
 vectors are never written.  In a guarantee and in sums, null stands for infinity.
 
 The epsilon of a word is the header's, or its even share where a guarantee is for all words of a
-text together (``per_line``); null where nothing was drawn, since no epsilon bounds what such a
-word tells.  ``text`` numbers the texts (fields, cells) of one record.
+text together (``per_line``); null where nothing was drawn and for public words, since no epsilon
+bounds what such a word tells.  Where equal words have the same draw (``consistent``), the first of
+them in a record has the epsilon and the others 0; totals count every draw of a file or of a run
+once, so they may be less than the sum of the rows.  ``text`` numbers the texts (fields, cells) of
+one record.  Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum``
+and ``delta_sum`` are of the others, the largest record and file count all draws.
 """
 
 from __future__ import annotations
@@ -24,9 +28,9 @@ from dpsan.sanitize.result import Action
 
 __all__ = ["DRAWN", "SCHEMA", "DamagedError", "checked", "finite", "guarantee_row", "word_fields"]
 
-SCHEMA: Final = 2
+SCHEMA: Final = 4
 """Changes whenever rows do; a reader knows this one only."""
-DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN})
+DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER})
 """Actions whose words have an epsilon."""
 
 Row = dict[str, Any]
@@ -46,12 +50,16 @@ _HEADER: Final[Fields] = {
     "guarantee": (dict,),
     "expected_unchanged": _NUMBER,
     "weak": (str, NoneType),
+    "linked": (str, NoneType),
     "embeddings": (dict,),
     "tokenizer": (str,),
     "unknown": (str,),
     "case": (str,),
     "keep_words": (int,),
+    "numbers": (str,),
+    "public": (dict, NoneType),
     "copies": (int,),
+    "consistent": (str, NoneType),
     "originals": (bool,),
     "seeded": (bool,),
     "private": (bool,),
@@ -59,6 +67,7 @@ _HEADER: Final[Fields] = {
 }
 _GUARANTEE: Final[Fields] = {
     "status": (str,),
+    "arithmetic": (str,),
     "epsilon_ldp": _SUM,
     "delta": _NUMBER,
     "metric": (str, NoneType),
@@ -67,6 +76,7 @@ _GUARANTEE: Final[Fields] = {
     "also": (list,),
     "per_line": (bool,),
     "infinite_loss_mass": _NUMBER,
+    "public_words": (int,),
     "claimed": (dict, NoneType),
     "why": (str,),
     "source": (str,),
@@ -77,6 +87,7 @@ _EMBEDDINGS: Final[Fields] = {
     "words": (int,),
     "dimensions": (int,),
 }
+_PUBLIC: Final[Fields] = {"list": (str,), "words": (int,), "sha256": (str,)}
 _WORD: Final[Fields] = {
     "type": (str,),
     "file": (int,),
@@ -102,6 +113,7 @@ _SUMS: Final[Fields] = {
     "words": (int,),
     **{str(action): (int,) for action in Action},
     "draws": (int,),
+    "public": (int,),
     "epsilon_sum": _NUMBER,
     "epsilon_ldp_sum": _SUM,
     "delta_sum": _NUMBER,
@@ -145,6 +157,7 @@ def guarantee_row(guarantee: Guarantee) -> Row:
     """A guarantee as JSON values."""
     return {
         "status": str(guarantee.status),
+        "arithmetic": str(guarantee.arithmetic),
         "epsilon_ldp": finite(guarantee.epsilon_ldp),
         "delta": guarantee.delta,
         "metric": guarantee.metric,
@@ -153,6 +166,7 @@ def guarantee_row(guarantee: Guarantee) -> Row:
         "also": [list(each) for each in guarantee.also],
         "per_line": guarantee.per_line,
         "infinite_loss_mass": guarantee.infinite_loss_mass,
+        "public_words": guarantee.public_words,
         "claimed": None if guarantee.claimed is None else asdict(guarantee.claimed),
         "why": guarantee.why,
         "source": guarantee.source,
@@ -183,6 +197,10 @@ def checked(row: object, fields: Fields | None = None) -> Row:
     if fields is _HEADER:
         _match(row["guarantee"], _GUARANTEE)
         _match(row["embeddings"], _EMBEDDINGS)
+        if row["public"] is not None:
+            _match(row["public"], _PUBLIC)
+        if (row["public"] is None) != (row["guarantee"]["public_words"] == 0):
+            raise DamagedError("public words in one place and not in another")
     return row
 
 

@@ -9,7 +9,6 @@ import datetime
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, repeat
-from operator import eq, or_
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -25,9 +24,11 @@ from dpsan.formats.atomic_files import create_private
 from dpsan.mechanisms.base import Mechanism
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import ACTIONS, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import NOT_PROTECTED, weakness
+from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, not_protected, weakness
+from dpsan.text.tokens import folded
 
 __all__ = ["AuditWriter"]
 
@@ -69,6 +70,7 @@ class AuditWriter:
         self._epsilon = sanitizer.mechanism.epsilon
         self._per_line = sanitizer.guarantee.per_line
         self._copies = copies
+        self._public = np.array(sanitizer.public, dtype=np.int64)
         self._held: list[bytes] | None = None
         self._held_bytes = 0
         self._overflow: Callable[[], None] = lambda: None
@@ -121,16 +123,22 @@ class AuditWriter:
 
     def _tails(self, table: AuditTable, copy: int) -> Iterable[str]:
         """The end of each word's row, from the epsilon on."""
-        drawn = table.output_ids >= 0
+        drawn = table.input_ids >= 0
         sizes = table.sizes
         shares = np.full(len(table), self._epsilon)
         if self._per_line:  # a line's epsilon is shared out evenly
             texts = np.repeat(np.arange(len(sizes)), sizes)
             shares /= np.maximum(np.bincount(texts[drawn], minlength=len(sizes)), 1)[texts]
+        if table.first is not None:  # the draw of an equal word before it
+            shares[~table.first] = 0.0
         distinct, which = np.unique(shares, return_inverse=True)
         more = f',"copy":{copy}' if self._copies > 1 else ""
         end = "" if self._originals else "}\n"
-        # Kept, passed and masked words are not drawn: no epsilon bounds what they tell.
+        # Kept, passed and masked words are not drawn, public words not protected: no epsilon bounds
+        # what they tell.
+        if len(self._public):
+            public = np.isin(table.input_ids, self._public)
+            drawn &= ~(public if table.first is None else public & table.first)
         kinds = [f',"epsilon":{share}{more}{end}' for share in ["null", *_json(distinct.tolist())]]
         tails = np.array(kinds, dtype=object)[np.where(drawn, which + 1, 0)].tolist()
         return map(str.__add__, tails, self._inputs(table)) if self._originals else tails
@@ -138,7 +146,8 @@ class AuditWriter:
     def _inputs(self, table: AuditTable) -> list[str]:
         """What the rows say of the inputs."""
         distances, ranks = self._ranks(table)
-        same = (table.output_ids >= 0) & (table.input_ids == table.output_ids)
+        pairs = zip(table.originals, table.outputs, strict=True)
+        same = [a == b or folded(a) == folded(b) for a, b in pairs]  # as evaluate compares
         return [
             f',"in":{original},"in_start":{start},"in_end":{start + length},'
             f'"unchanged":{unchanged},"rank":{rank},"distance":{distance}}}\n'
@@ -146,7 +155,7 @@ class AuditWriter:
                 _json(table.originals),
                 table.starts.tolist(),
                 map(len, table.originals),
-                _json(list(map(or_, same.tolist(), map(eq, table.originals, table.outputs)))),
+                _json(same),
                 _json(ranks),
                 _json(distances),
                 strict=True,
@@ -276,14 +285,16 @@ def _places(table: AuditTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
-    every = totals.composed(totals.charges)
+    charges = totals.charges - totals.public
+    every = totals.composed(charges)
     largest = totals.composed(copies * totals.largest_record)
     return {
         "records": totals.records,
         "words": totals.words,
         **{str(action): count for action, count in totals.counts.items()},
         "draws": totals.draws,
-        "epsilon_sum": totals.epsilon_sum,
+        "public": totals.public,
+        "epsilon_sum": charges * totals.epsilon,
         "epsilon_ldp_sum": finite(every.epsilon),
         "delta_sum": every.delta,
         "epsilon_ldp_largest_record": finite(largest.epsilon),
@@ -308,6 +319,7 @@ def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int)
         "guarantee": guarantee_row(sanitizer.guarantee),
         "expected_unchanged": sanitizer.expected_unchanged,
         "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),
+        "linked": None if sanitizer.half_linked is None else sanitizer.half_linked.of(copies),
         "embeddings": {
             "source": Path(sanitizer.embeddings.source).name,
             "digest": sanitizer.embeddings.digest,
@@ -318,9 +330,23 @@ def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int)
         "unknown": str(spec.unknown),
         "case": spec.case,
         "keep_words": len(spec.keep),
+        "numbers": str(spec.numbers),
+        "public": None
+        if spec.public is None
+        else {
+            "list": spec.public.name,
+            "words": len(sanitizer.public),
+            "sha256": spec.public.sha256,
+        },
         "copies": copies,
         "originals": originals,
         "seeded": seeded,
         "private": not seeded and str(spec.unknown) != "keep",
-        "not_protected": list(NOT_PROTECTED),
+        "consistent": spec.consistent,
+        "not_protected": [
+            *not_protected(sanitizer.guarantee),
+            *([EQUAL] if spec.consistent else []),
+            *([FORMS] if spec.numbers == NumberPolicy.VALUE else []),
+            *NOT_PROTECTED,
+        ],
     }

@@ -93,12 +93,12 @@ class ClusterRun:
         Raises:
             DpsanError: the cluster failed.
         """
-        result = Result(self._accountant())
+        result = Result(self.sanitizer.accountant(whole_run=True))
         complete = False
         try:
             targets = plan_outputs(self.inputs, self.output)
             inputs = [
-                _Input(file, path, target, self._accountant())
+                _Input(file, path, target, self.sanitizer.accountant())
                 for file, (path, target) in enumerate(
                     zip(self.inputs, targets, strict=True), start=1
                 )
@@ -114,9 +114,6 @@ class ClusterRun:
             if self.audit:
                 self.audit.totals(result.totals, result.hashes, complete=complete)
         return result
-
-    def _accountant(self) -> Accountant:
-        return Accountant(self.sanitizer.guarantee, self.sanitizer.mechanism.epsilon)
 
     def _fail(self, result: Result, each: _Input, message: str) -> None:
         if not each.state:

@@ -1,7 +1,8 @@
 """What a worker does to a piece: count its texts, or rewrite them into files.
 
 Knows pieces, formats and sanitizers.  Must not know who runs it.  Answers are numbers, names of
-temporary files and messages of :mod:`dpsan.errors`: never text.
+temporary files and messages of :mod:`dpsan.errors`: never text.  Where distinct words of a file or
+run are counted, they include the marks of the words, which are as secret as the key of the run.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dpsan.run.audit import AuditWriter
 from dpsan.run.ray.pieces import Piece, opened, stretch
 from dpsan.run.stream import Plan, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -169,10 +171,20 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
         "bare": outcome.bare,
         **{each: getattr(done, each) for each in _FIGURES},
         **{str(action): done.counts[action] for action in Action},
+        "distinct": done.distinct and _counted(done.distinct),
+        "distinct_public": _counted(done.distinct_public),
     }
 
 
-_FIGURES: Final = ("draws", "texts", "largest_record", "records", "invalid", "invisible")
+_FIGURES: Final = (
+    "draws",
+    "public",
+    "texts",
+    "largest_record",
+    "records",
+    "invalid",
+    "invisible",
+)
 
 
 def totals(row: Row, sanitizer: Sanitizer) -> Accountant:
@@ -182,7 +194,17 @@ def totals(row: Row, sanitizer: Sanitizer) -> Accountant:
         sanitizer.mechanism.epsilon,
         {action: int(row[str(action)]) for action in Action},
         **{each: int(row[each]) for each in _FIGURES},
+        distinct=row["distinct"] and _distinct(row["distinct"]),
+        distinct_public=_distinct(row["distinct_public"]),
     )
+
+
+def _counted(words: Distinct) -> list[int]:
+    return [words.count, *words.marks]
+
+
+def _distinct(counted: list[int]) -> Distinct:
+    return Distinct({*counted[1:]}, counted[0])
 
 
 def part_audit(directory: Path, part: str) -> Path:

@@ -1,0 +1,100 @@
+"""Check a certificate of dpsan without dpsan: python check_certificate.py FILE
+
+`dpsan verify --certificate FILE` writes the claim in the first line, the integer weights of every
+word in the lines that follow, and a digest in the last one. P(output | word) is the weight of the
+output over the sum of the weights of the word; one more input is any string that is no word. This
+program proves, with integers and fractions only, that no output is more than e^epsilon times as
+likely under a protected input as under any input. Else it says what is wrong: exit status 1.
+"""
+
+import hashlib
+import json
+import sys
+from collections import Counter, defaultdict
+from fractions import Fraction
+from itertools import accumulate
+
+
+def require(holds, otherwise):
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def integers(values, low, below=1 << 80):
+    require(all(type(x) is int and low <= x < below for x in values), "an integer out of range")
+    return values
+
+
+def lines(file):
+    """The JSON value of every line but the last, which must be the digest of the others."""
+    digest = hashlib.sha256()
+    for line in file:
+        if line.startswith(b'{"sha256"'):
+            own = b'{"sha256":"%s"}\n' % digest.hexdigest().encode()
+            return require(line == own and not file.read(), "the file was changed")
+        digest.update(line)
+        yield json.loads(line)
+    raise ValueError("the file ends before its digest")
+
+
+def exp_from_below(x, one=1 << 400):
+    """A fraction below e^x, and nearly equal: a sum of x^k/k!, every term rounded down."""
+    terms = accumulate(range(1, 400 + 4 * int(x)), lambda t, k: t * x // k, initial=one)
+    return Fraction(sum(terms), one)
+
+
+def common_weights(claim, n, rows, public):
+    """A common weight for each output, and more for few inputs: its extreme probabilities."""
+    common, step = integers(claim["common"], 0), *integers([claim["increment"]], 0)
+    inputs = Counter([(sum(common), False)])  # (sum of the weights, public?) of a string, no word
+    held, entries = defaultdict(Counter), defaultdict(list)
+    for word, row in enumerate(rows):
+        outputs, masses = integers(row[::2], 0, n), integers(row[1::2], 1)
+        require(len(set(outputs)) == len(outputs) == len(masses), "a row names an output twice")
+        kind = sum(common) + step * sum(masses), word in public
+        inputs[kind] += 1
+        for output, mass in zip(outputs, masses):
+            held[output][kind] += 1
+            entries[output].append((Fraction(common[output] + step * mass, kind[0]), kind[1]))
+    for u, weight in enumerate(common):
+        found = entries[u] + [(Fraction(weight, total), free) for total, free in inputs - held[u]]
+        yield max(p for p, free in found if not free), min(p for p, _ in found)
+
+
+def ranked_weights(claim, n, rows, public):
+    """One list of weights, which every word gives to the outputs in an order of its own."""
+    weights, orders = integers(claim["by_rank"], 1), [*rows, range(len(claim["by_rank"]))]
+    require(all(sorted(integers(row, 0)) == list(range(n)) for row in orders), "a row is no order")
+    yield Fraction(max(weights), sum(weights)), Fraction(min(weights), sum(weights))
+
+
+def row_weights(claim, n, rows, public):
+    """A row of weights for every word; any other string gives all outputs the same."""
+    require(all(len(integers(row, 1)) == n for row in rows), "a row does not have all outputs")
+    totals = [1, *map(sum, rows)]
+    for column in zip([Fraction(1, n)] * n, *rows):
+        shares = [Fraction(w, total) for w, total in zip(column, totals)]
+        yield max(shares), min(shares)
+
+
+def check(path):
+    with open(path, "rb") as file:
+        claim, *rows = lines(file)
+    form = {"common": common_weights, "ranks": ranked_weights, "rows": row_weights}
+    n, public, epsilon = claim["words"], set(claim["public"]), Fraction(claim["epsilon"])
+    require(claim["dpsan_certificate"] == 1 and claim["delta"] == "0", "no claim known here")
+    require(len(rows) == n > 0 and 0 <= epsilon <= 1000, "not a row for every word, or no epsilon")
+    limit = exp_from_below(epsilon)
+    for high, low in form[claim["weights"]](claim, n, rows, public):
+        require(high <= low * limit, f"the loss is more than {float(epsilon)}")
+    above = -(-epsilon * 10**9 // 1) / 10**9
+    free = f"; not protected: {len(public)} public words" if public else ""
+    print(f"PROVED: epsilon {float(above)}, delta 0, for {n} words and any other string{free}")
+    print(f"{claim['mechanism']}, vocabulary {claim['vocabulary']}")
+
+
+if __name__ == "__main__":
+    try:
+        check(sys.argv[1])
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError) as error:
+        sys.exit(f"REJECTED: {error}")

@@ -1,0 +1,59 @@
+"""A mechanism of your own in everything that dpsan does: ``python docs/own_mechanism.py``."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dpsan import Sanitizer, register
+from dpsan.analysis.evaluate import Question, evaluate
+from dpsan.analysis.explain import explain
+from dpsan.analysis.explain.words import read
+from dpsan.analysis.study import study
+from dpsan.analysis.verify.verdict import verify
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import RowSampler
+from dpsan.outcomes.calibrate import Draft
+from dpsan.privacy.guarantee import Claim, Status
+
+
+@register
+@dataclass(frozen=True)
+class Squares(Mechanism):
+    """P(u|w) ~ exp(-epsilon·(d(w, u)/D)²/2), D the diameter: utilities between -1 and 0."""
+
+    name, family, epsilon_unit, status = "squares", "table", "nats", Status.CLAIMED
+    summary, source = "squared distances over the squared diameter", "my paper, section 2"
+
+    def guarantee(self, space):
+        return self.promise(self.epsilon, claimed=Claim(self.epsilon), why="utilities in [-1, 0]")
+
+    def prepare(self, space):
+        return RowSampler(space, partial(self.scores, space))  # exact integer weights, ⊥ uniform
+
+    def scores(self, space, ids):
+        return self.epsilon / 2 * (space.distances(ids) / space.diameter) ** 2
+
+
+def main():
+    mine = Sanitizer("squares", epsilon=8, vocab_size=500, allow_unproved=True)
+    texts = ["the president of the company said that it was a good year", "he lost the game"]
+    safe = mine.rewrite(texts)
+    found = verify(mine, words=20, draws=5000)
+    print(f"rewrite: {safe[0]}\nverify: {found.verdict}, exact epsilon {found.certified:.3f}")
+    word = explain(mine, read(mine, [("word", "president")]), top=3)[0]
+    print(f"explain: president stays with probability {word.unchanged.value:.4f}")
+    with TemporaryDirectory() as folder:
+        for name, lines in (("original", texts), ("safe", safe)):
+            Path(folder, name).write_text("\n".join(lines) + "\n")
+        question = Question(
+            Path(folder, "original"), Path(folder, "safe"), mechanism=mine.mechanism
+        )
+        judged = evaluate(question, mine.embeddings, mine.space, scores=False)
+    print(f"evaluate: mean cosine {judged.cosine[0]:.3f}, {judged.best.key} guesses best")
+    rows = study("equal", mine.space, mechanisms=[Draft(Squares)], words=20).rows
+    print(f"study: {rows[0]['mechanism']} at total variation .5 has epsilon {rows[0]['epsilon']:g}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Who wrote a sanitized text: a reader who knows other texts of all its possible authors.
+
+Knows texts, their authors and the mechanism.  Must not know files.
+
+The reader has clean texts of every author.  He sanitizes them himself, several times, as he knows
+the mechanism, and learns from those copies what an author's texts look like afterwards: the
+classifier of :mod:`dpsan.analysis.evaluate.accuracy`, with authors for labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.evaluate.accuracy import Labelled, judge
+from dpsan.analysis.evaluate.pairs import Pairs
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Sampler
+from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.linkage import Texts
+from dpsan.privacy import randomness
+
+__all__ = ["Authors", "attribution"]
+
+_EVERY: Final = 5
+"""Every fifth text of an author is to be attributed, of fewer the last one."""
+_COPIES: Final = 3
+"""How often the reader sanitizes each text."""
+_BATCH: Final = 256
+
+
+@dataclass(frozen=True)
+class Authors:
+    """Shares of texts whose author was found."""
+
+    shares: dict[str, Share]
+    """By reader."""
+    authors: int
+    known: int
+    """Texts from which authors are learnt."""
+    left_out: int
+    """Texts of authors without another one."""
+
+    @property
+    def chance(self) -> float:
+        """Of guessing an author at random."""
+        return 1 / self.authors
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "chance": self.chance,
+            "readers": {name: share.as_json() for name, share in self.shares.items()},
+            "authors": self.authors,
+            "known": self.known,
+            "left_out": self.left_out,
+        }
+
+
+def attribution(
+    pairs: Pairs, names: Sequence[str], sampler: Sampler, words: Sequence[str], seed: str
+) -> Authors:
+    """Find the authors of sanitized texts.
+
+    Args:
+        pairs: originals and sanitized texts; one text a record.
+        names: the author of each.
+        sampler: of the mechanism.
+        words: of the vocabulary.
+        seed: of the reader's own draws.
+
+    Raises:
+        UsageError: fewer than two authors with two texts.
+        ExtraMissingError: scikit-learn is not installed.
+    """
+    held = Counter(names)
+    met: Counter[str] = Counter()
+    train: list[int] = []
+    test: list[int] = []
+    for at, name in enumerate(names):
+        met[name] += 1
+        if held[name] < 2:
+            continue
+        last = held[name] < _EVERY and met[name] == held[name]
+        (test if last or met[name] % _EVERY == 0 else train).append(at)
+    if len({names[at] for at in train}) < 2:
+        raise UsageError("--authors needs two authors with at least two texts each")
+    sizes = np.bincount(pairs.text, minlength=len(names))
+    texts = Texts(pairs.inputs, np.append(0, np.cumsum(sizes))).of(np.array(train))
+    key = randomness.seeded_key(f"dpsan authors {seed}")
+    own = [
+        text
+        for copy in range(_COPIES)
+        for text in _sanitized(texts, sampler, words, randomness.derive_key(key, copy))
+    ]
+    labels = [names[at] for at in train]
+    found = judge(
+        Labelled([pairs.original[at] for at in train] * _COPIES, own, labels * _COPIES),
+        Labelled(
+            [pairs.original[at] for at in test],
+            [pairs.sanitized[at] for at in test],
+            [names[at] for at in test],
+        ),
+    )
+    return Authors(
+        {
+            "always the author of most texts": found.majority,
+            "original texts": found.pairs["clean", "clean"],
+            "sanitized, learnt from clean texts": found.pairs["clean", "sanitized"],
+            "sanitized, learnt from own copies": found.pairs["sanitized", "sanitized"],
+        },
+        len(set(labels)),
+        len(train),
+        sum(1 for name in names if held[name] < 2),
+    )
+
+
+def _sanitized(texts: Texts, sampler: Sampler, words: Sequence[str], key: bytes) -> list[str]:
+    """A noising of each text, as words."""
+    out = []
+    for at in range(0, len(texts), _BATCH):
+        some = np.arange(at, min(at + _BATCH, len(texts)))
+        part = texts.of(some)
+        streams = randomness.streams_for(key, some.tolist(), part.sizes.tolist())
+        drawn: NDArray[np.int64] = sampler.sample(part.ids, streams)
+        for ids in np.split(drawn, part.starts[1:-1]):
+            out.append(" ".join(words[each] for each in ids.tolist()))
+    return out

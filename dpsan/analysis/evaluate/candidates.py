@@ -1,0 +1,99 @@
+"""The texts of which one is the original of each sanitized text, as a reader holds them.
+
+Knows files, words and gaps.  Must not know mechanisms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.outcomes.linkage import Texts
+from dpsan.text.tokens import write_gaps
+
+__all__ = ["Candidates", "read_candidates"]
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Different texts, and which of them each sanitized text comes from."""
+
+    texts: Texts
+    """Inputs, n for unknown words; c texts."""
+    layouts: Ids
+    """Number of the punctuation and white space of each, equal where those are, (c,)."""
+    noisings: tuple[Texts, ...]
+    """Outputs of the r sanitized texts that could be aligned and have words."""
+    truth: Ids
+    """The candidate that each comes from, (r,)."""
+
+
+def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: Pairs) -> Candidates:
+    """The different texts of a file, and all originals.
+
+    Args:
+        path: the file; an original that it lacks joins the candidates.
+        inputs: how it is read; all its records are.
+        vocabulary: public.
+        pairs: originals and sanitized texts.
+
+    Raises:
+        InputError: it cannot be read, naming file and line.
+    """
+    collected = _Collected()
+    sizes = np.bincount(pairs.text, minlength=len(pairs.original))
+    bounds = np.append(0, np.cumsum(sizes))
+    with_words = np.flatnonzero(sizes)
+    truth = []
+    for number in with_words.tolist():
+        part, text = slice(bounds[number], bounds[number + 1]), pairs.original[number]
+        ends = [0, *pairs.spans[part].ravel().tolist(), len(text)]
+        gaps = [text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)]
+        truth.append(collected.add(text, gaps, pairs.inputs[part]))
+    for record in records(path, Inputs(inputs.format, inputs.options)):
+        for text in record.strings:
+            pieces, codes = vocabulary.inputs(text)
+            if codes:
+                collected.add(text, pieces[::2], np.array(codes, dtype=np.int64))
+    starts = bounds[np.append(with_words, len(sizes))]
+    return Candidates(
+        collected.texts(),
+        np.array(collected.layouts, dtype=np.int64),
+        tuple(Texts(each, starts) for each in pairs.noisings),
+        np.array(truth, dtype=np.int64),
+    )
+
+
+class _Collected:
+    """Different texts as they come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._gaps: dict[str, int] = {}
+        self._ids: list[Ids] = []
+        self.layouts: list[int] = []
+
+    def add(self, text: str, gaps: list[str], ids: Ids) -> int:
+        """The number of a text, a new one if it was not met before."""
+        number = self._numbers.setdefault(text, len(self._numbers))
+        if number == len(self._ids):
+            pieces = [""] * (2 * len(gaps) - 1)
+            pieces[::2] = gaps
+            write_gaps(pieces)
+            self._ids.append(ids)
+            joined = "\0".join(pieces[::2])
+            self.layouts.append(self._gaps.setdefault(joined, len(self._gaps)))
+        return number
+
+    def texts(self) -> Texts:
+        """All of them."""
+        empty = np.zeros(0, dtype=np.int64)
+        starts = np.append(0, np.cumsum([len(each) for each in self._ids], dtype=np.int64))
+        return Texts(np.concatenate([empty, *self._ids]), starts)

@@ -1,0 +1,244 @@
+"""Which original a sanitized text comes from: how often readers who hold candidates find it.
+
+Knows candidates, the mechanism and word vectors.  Must not know files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.evaluate.candidates import Candidates
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.intervals import Estimate, Share, median
+from dpsan.outcomes.linkage import Texts, bag, ordered, ranks
+from dpsan.outcomes.shares import part_of
+from dpsan.privacy import randomness
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["Linkage", "Linked", "linkage"]
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+_CELLS: Final = 12_000_000
+"""Scores that are held at once: 100 MB."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """How often one reader finds the original."""
+
+    reader: str
+    words: int | None
+    """Of each text only the first so many; None: whole texts."""
+    candidates: int
+    """Texts with so many words."""
+    first: Share
+    """Sanitized texts whose original is the reader's first guess."""
+    rank: Estimate
+    """Median place of the original among the candidates, with its 95 % interval."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        rank = self.rank
+        return {
+            "reader": self.reader,
+            "words": self.words,
+            "candidates": self.candidates,
+            "first": self.first.as_json(),
+            "median_rank": {"value": rank.value, "interval": [rank.low, rank.high]},
+        }
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """All readers."""
+
+    rows: tuple[Linked, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"readers": [each.as_json() for each in self.rows], "notes": list(self.notes)}
+
+
+def linkage(
+    found: Candidates,
+    vocabulary: Vocabulary,
+    space: MetricSpace,
+    emissions: Emissions | None,
+    words: Sequence[int] = (),
+    seed: str = "1",
+    progress: Callable[[float], None] = lambda _: None,
+) -> Linkage:
+    """Link sanitized texts to candidates.
+
+    Every reader holds all candidates equally likely and takes the one of the highest score; ties
+    are broken by draws under a public key.
+
+    Args:
+        found: candidates and sanitized texts.
+        vocabulary: public.
+        space: of the same words.
+        emissions: of the mechanism; None leaves out the readers who know it.
+        words: readers also get the first so many words of each text, and of the candidates.
+        seed: of the draws.
+        progress: called with the share done.
+    """
+    rows = []
+    lengths = [*sorted(set(words)), None]
+    for at, length in enumerate(lengths):
+        texts = found.texts.beginnings(length)
+        sizes = found.noisings[0].beginnings(length).sizes
+        used = np.flatnonzero(sizes)
+        some = np.flatnonzero(texts.sizes)
+        number = np.full(len(texts), -1, dtype=np.int64)
+        number[some] = np.arange(len(some))
+        these = _Part(
+            texts.of(some),
+            found.layouts[some],
+            tuple(each.beginnings(length).of(used) for each in found.noisings),
+            number[found.truth[used]],
+        )
+        share = part_of(progress, at / len(lengths), (at + 1) / len(lengths))
+        for name, places in _readers(
+            these, vocabulary, space, emissions, length is None, seed, share
+        ).items():
+            hits = Share(int((places == 1).sum()), len(places))
+            rows.append(Linked(name, length, len(some), hits, median(places)))
+    return Linkage(tuple(rows), _notes(emissions, found))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What is compared at once: c candidates with r sanitized texts."""
+
+    texts: Texts
+    layouts: Ids
+    noisings: tuple[Texts, ...]
+    truth: Ids
+
+    def blocks(self) -> Iterator[_Part]:
+        """Some of the sanitized texts at a time, so that their scores fit into memory."""
+        step = max(1, _CELLS // max(len(self.texts), 1))
+        for at in range(0, len(self.truth), step):
+            some = np.arange(at, min(at + step, len(self.truth)))
+            versions = tuple(each.of(some) for each in self.noisings)
+            yield _Part(self.texts, self.layouts, versions, self.truth[some])
+
+
+def _readers(
+    part: _Part,
+    vocabulary: Vocabulary,
+    space: MetricSpace,
+    emissions: Emissions | None,
+    whole: bool,
+    seed: str,
+    progress: Callable[[float], None],
+) -> dict[str, Ids]:
+    """The rank that each reader gives to the original of each sanitized text, (r,)."""
+    found: dict[str, list[Ids]] = {}
+    key = randomness.seeded_key(f"dpsan linkage {seed}")
+    done = 0.0
+    for number, block in enumerate(part.blocks()):
+        last = done + len(block.truth) / len(part.truth)
+        told = part_of(progress, done, last)
+        for name, scores in _scores(block, vocabulary, space, emissions, whole, told):
+            own = randomness.derive_key(key, name, str(number))
+            found.setdefault(name, []).append(ranks(scores, block.truth, own))
+        done = last
+    return {name: np.concatenate(each) for name, each in found.items()}
+
+
+def _scores(
+    part: _Part,
+    vocabulary: Vocabulary,
+    space: MetricSpace,
+    emissions: Emissions | None,
+    whole: bool,
+    progress: Callable[[float], None],
+) -> Iterator[tuple[str, Floats]]:
+    if emissions is not None:
+        yield (
+            "exact, in order",
+            ordered(emissions, part.texts, part.noisings, lambda x: progress(0.4 * x)),
+        )
+        yield (
+            "exact, any order",
+            bag(emissions, part.texts, part.noisings, lambda x: progress(0.4 + 0.4 * x)),
+        )
+    one = _joined(part.noisings)
+    yield "TF-IDF", _tf_idf(part.texts, one, vocabulary)
+    yield "mean vector", _mean_vector(part.texts, one, space)
+    if whole:
+        sizes, own = part.texts.sizes, part.noisings[0].sizes
+        yield "number of words", (sizes[:, None] == own).astype(np.float64)
+        yield "layout", (part.layouts[:, None] == part.layouts[part.truth]).astype(np.float64)
+    progress(1.0)
+
+
+def _joined(noisings: Sequence[Texts]) -> Texts:
+    """All sanitized versions of each text as one text."""
+    ids = [np.split(each.ids, each.starts[1:-1]) for each in noisings]
+    starts = noisings[0].starts * len(noisings)
+    return Texts(np.concatenate([part for row in zip(*ids, strict=True) for part in row]), starts)
+
+
+def _tf_idf(texts: Texts, sanitized: Texts, vocabulary: Vocabulary) -> Floats:
+    """Cosine of TF-IDF vectors of words without letter case, (c, r); idf of the candidates."""
+    from scipy.sparse import diags
+
+    candidates, others = (_counts(each, vocabulary) for each in (texts, sanitized))
+    held = np.asarray((candidates > 0).sum(axis=0)).ravel()
+    idf = np.log((1 + len(texts)) / (1 + held)) + 1
+    candidates, others = (each @ diags(idf) for each in (candidates, others))
+    return np.asarray((_unit(candidates) @ _unit(others).T).toarray())
+
+
+def _counts(texts: Texts, vocabulary: Vocabulary) -> Any:
+    from scipy.sparse import csr_matrix  # heavy import
+
+    n = vocabulary.n
+    known = (texts.ids >= 0) & (texts.ids < n)
+    rows = vocabulary.fold[np.where(known, texts.ids, 0)]
+    return csr_matrix((known.astype(np.float64), rows, texts.starts), (len(texts), n))
+
+
+def _unit(rows: Any) -> Any:
+    from scipy.sparse import diags
+
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return diags(1 / np.maximum(norms, 1e-300)) @ rows
+
+
+def _mean_vector(texts: Texts, sanitized: Texts, space: MetricSpace) -> Floats:
+    """Cosine of the sums of word vectors, (c, r)."""
+
+    def sums(each: Texts) -> Floats:
+        known = (each.ids >= 0) & (each.ids < space.n)
+        owners = np.repeat(np.arange(len(each)), each.sizes)[known]
+        out = np.zeros((len(each), space.d))
+        for at in range(0, len(owners), 1 << 16):
+            part = slice(at, at + (1 << 16))
+            np.add.at(out, owners[part], space.vectors[each.ids[known][part]])
+        norms = np.sqrt((out * out).sum(axis=1, keepdims=True))
+        return np.asarray(out / np.maximum(norms, 1e-300))
+
+    return np.asarray(sums(texts) @ sums(sanitized).T)
+
+
+def _notes(emissions: Emissions | None, found: Candidates) -> tuple[str, ...]:
+    notes = ["first: the original is the first guess; rank: its median place, 1 is the best"]
+    if emissions is not None and not emissions.exact:
+        notes.append(f"exact: {emissions.name}, as the distribution is not known")
+    if emissions is not None:
+        notes.append("exact: for words drawn one by one; after --consistent or --keep no bound")
+    if any((each.ids < 0).any() for each in found.noisings):
+        notes.append("outputs that are no words of the vocabulary are not read: a lower bound")
+    return tuple(notes)

@@ -1,0 +1,49 @@
+"""What a command found, as sections of rows: printed as tables, or written on a page.
+
+Knows cells and how they are written.  Must not know what they are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpsan.errors import printable
+from dpsan.outcomes.intervals import Share
+from dpsan.text.numerals import number
+
+__all__ = ["Cell", "Section", "written"]
+
+Cell = str | int | float | Share | None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table."""
+
+    columns: Sequence[str]
+    """The first one names the section."""
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+    """Lines below it."""
+    intervals: bool = True
+    """Whether shares are written with their confidence intervals."""
+
+    def texts(self) -> list[list[str]]:
+        """All cells as they are written."""
+        return [[written(cell, intervals=self.intervals) for cell in row] for row in self.rows]
+
+
+def written(cell: Cell, *, intervals: bool = True) -> str:
+    """A cell as text: counts in full, shares in per cent, nothing as a dash."""
+    if isinstance(cell, Share):
+        if cell.value is None:
+            return "-"
+        share = f"{100 * cell.value:.2f} %"
+        if not intervals:
+            return share
+        low, high = cell.interval
+        return f"{share} ({100 * low:.2f}-{100 * high:.2f})"
+    if cell is None:
+        return "-"
+    return printable(cell) if isinstance(cell, str) else number(cell)

@@ -1,0 +1,122 @@
+"""Mean cosine of word and output by public word frequency, and what none under LDP can pass.
+
+Knows samplers, public frequencies and the bound of :mod:`dpsan.mechanisms.optimal_response`.  Must
+not know how epsilon was found or how a table is shown.
+
+Over a whole vocabulary the mean is exact.  Else the most frequent words are all looked at, and of
+the others some that are drawn by frequency: limits come from those.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.study.sample import mean_of_words
+from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.outcomes.draws import Progress, draw
+from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.near_words import cosines, unit_vectors
+from dpsan.outcomes.shares import Outcomes, from_laws
+from dpsan.privacy import randomness
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["CosinesOfDraws", "bounds", "cosines_of_laws"]
+
+Ids = NDArray[np.int64]
+
+_RANGE: Final = (-1.0, 1.0)
+_LARGEST: Final = 50_000
+"""Words up to which the bound is computed: it looks at every pair, a minute for 30,000."""
+
+
+def bounds(
+    space: MetricSpace, epsilons: Sequence[float], progress: Progress
+) -> dict[float, float] | None:
+    """For each epsilon a mean cosine that no epsilon-LDP mechanism passes: docs/proofs.md 2.9.4.
+
+    It is for cosines of directions rounded to integers, off by at most sqrt(d)/2850.
+
+    Args:
+        space: the vocabulary.
+        epsilons: LDP epsilons, nats.
+        progress: called with the share done.
+
+    Returns:
+        The bounds, at most 1; None where the vocabulary is too large for them.
+    """
+    if space.n > _LARGEST:
+        return None
+    out = {}
+    for at, epsilon in enumerate(epsilons):
+        best = OptimalResponse(epsilon).optimum(space)
+        out[epsilon] = 1.0 if best is None else best.bound
+        progress((at + 1) / len(epsilons))
+    return out
+
+
+def cosines_of_laws(
+    space: MetricSpace,
+    ids: Ids,
+    samplers: Sequence[Sampler],
+    found: Sequence[Outcomes],
+    key: bytes,
+    progress: Progress,
+) -> list[Estimate]:
+    """The mean cosine of each sampler whose distribution is known.
+
+    Args:
+        space: the vocabulary.
+        ids: words that were looked at, (m,).
+        samplers: of known distributions.
+        found: their outcomes for these words.
+        key: of the choice of other words, where these are not all.
+        progress: called with the share done.
+    """
+    if len(ids) == space.n:
+        return [Estimate.exactly(float(space.frequencies @ each.cosine)) for each in found]
+    head, tail = _by_frequency(space, len(ids) // 2, len(ids) - len(ids) // 2, key)
+    both = np.concatenate([head, tail])
+    share = float(space.frequencies[head].sum())
+    out = []
+    for each in from_laws(space, both, samplers, near=False, similar=True, progress=progress):
+        known = float(space.frequencies[head] @ each.cosine[: len(head)])
+        rest = mean_of_words(each.cosine[len(head) :], math.inf, _RANGE)
+        parts = (known + (1 - share) * part for part in (rest.value, rest.low, rest.high))
+        out.append(Estimate(*parts))
+    return out
+
+
+class CosinesOfDraws:
+    """The mean cosine of samplers whose distribution is not known, all from the same words.
+
+    Args:
+        space: the vocabulary.
+        count: how many words, each drawn by frequency.
+        key: public.
+    """
+
+    def __init__(self, space: MetricSpace, count: int, key: bytes) -> None:
+        self._key = randomness.derive_key(key, "outputs by frequency")
+        _, self._ids = _by_frequency(space, 0, count, key)
+        self._units = unit_vectors(space)
+
+    def of(self, sampler: Sampler, progress: Progress) -> Estimate:
+        """That of one sampler."""
+        drawn = draw(sampler, self._ids, self._key, progress)
+        return mean_of_words(cosines(self._units, self._ids, drawn), math.inf, _RANGE)
+
+
+def _by_frequency(space: MetricSpace, most: int, others: int, key: bytes) -> tuple[Ids, Ids]:
+    """The most frequent words, and some of the others by frequency, with replacement."""
+    order = np.argsort(-space.frequencies, kind="stable")
+    head, rest = order[:most], order[most:]
+    edges = np.cumsum(space.frequencies[rest])
+    streams = randomness.streams_for(randomness.derive_key(key, "by frequency"), [0], [others])
+    places = streams.bits("words")[:, 0].astype(np.float64) * 2.0**-64 * edges[-1]
+    return head, rest[np.minimum(np.searchsorted(edges, places, side="right"), len(rest) - 1)]

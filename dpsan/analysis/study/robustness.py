@@ -1,0 +1,245 @@
+"""``robustness``: classifiers trained on rewrites, and how often an attacker makes them wrong.
+
+[TGumbel] §6.3 and §6.4 train on randomized copies of the texts and report the accuracy under
+attack.  Here every row is a classifier (TF-IDF and logistic regression): one trained on the texts
+as they are, and for each mechanism one trained on them and on ``copies`` rewrites of each.
+Attackers see the probabilities of the classifier and replace a share of a text's words by some of
+their nearest words.
+
+Knows texts, mechanisms and classifiers.  Must not know command lines or how a panel is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.evaluate.accuracy import Classifier
+from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.choice import label, parameters
+from dpsan.analysis.study.request import positive
+from dpsan.analysis.study.sample import share_of_draws, spread
+from dpsan.analysis.study.search import Numbers, Words, genetic, greedy, random_rewrite
+from dpsan.analysis.study.texts import Texts, labelled, rewrite, whole
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import UsageError
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.tem import TEM
+from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.shares import part_of
+from dpsan.privacy import randomness
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["ATTACKS", "EPSILONS", "METHODS", "SOURCE", "run"]
+
+SOURCE: Final = "[TGumbel] Tables 2, 3"
+METHODS: Final = (Laplace, TEM, KnnResponse)
+EPSILONS: Final = (8.0, 20.0)
+ATTACKS: Final = ("random", "greedy", "genetic")
+_COPIES, _ATTACKED, _NEAR, _CHANGED = 2, 100, 8, 0.2
+
+
+def run(space: MetricSpace | None, asked: Asked) -> Result:
+    """Accuracy on test texts as they are, and under three attackers, of each classifier.
+
+    Args:
+        space: the vocabulary.
+        asked: of it are used
+            mechanisms: that rewrite the training texts; default laplace, tem and knn-response.
+            epsilons: in each mechanism's own unit; default 8, 20.
+            embeddings: the words of the vocabulary.
+            seed: of the draws and of the attackers.
+            parameters: those of study utility, and ``copies``, ``attacked``, ``near``,
+                ``changed``.
+
+    Raises:
+        UsageError: a parameter is missing or wrong, or a mechanism is not defined at an epsilon.
+        InputError: a file cannot be read.
+        ExtraMissingError: scikit-learn is not installed.
+    """
+    if space is None or space.n < 3:
+        raise UsageError("study robustness needs a vocabulary of at least 3 words")
+    train, test = labelled(asked)
+    values, embeddings = asked.parameters, asked.embeddings
+    assert embeddings is not None  # noqa: S101 - the texts were split by it
+    copies = whole(values, "copies", _COPIES)
+    near = whole(values, "near", _NEAR)
+    changed = positive(values.get("changed", _CHANGED), "changed")
+    attacked = min(whole(values, "attacked", _ATTACKED), len(test.texts))
+    chosen = list(asked.mechanisms) or [Draft(kind) for kind in METHODS]
+    key = randomness.seeded_key(f"dpsan study robustness {asked.seed}")
+    settings = [(draft, epsilon) for draft in chosen for epsilon in asked.epsilons or EPSILONS]
+    field = _Field(space, embeddings, test, attacked, near, changed, key)
+    steps = len(settings) + 1
+    rows = [
+        {
+            "trained_on": "the texts alone",
+            "parameters": "",
+            "epsilon": None,
+            "epsilon_unit": None,
+            **field.judge(
+                Classifier(train.texts, train.labels), part_of(asked.progress, 0.0, 1 / steps)
+            ),
+        }
+    ]
+    for at, (draft, epsilon) in enumerate(settings, 1):
+        mechanism = draft.at(epsilon)
+        mechanism.guarantee(space)
+        sampler = mechanism.prepare(space)
+        texts = list(train.texts)
+        for copy in range(copies):
+            own = randomness.derive_key(key, f"copy {copy}")
+            drawn = rewrite(sampler, train, own, lambda _: None)
+            texts += train.joined([embeddings.index_to_key[row] for row in drawn.tolist()])
+        model = Classifier(texts, train.labels * (copies + 1))
+        rows.append(
+            {
+                "trained_on": f"{label(draft)}, {copies} copies",
+                "parameters": parameters(mechanism, space),
+                "epsilon": epsilon,
+                "epsilon_unit": mechanism.epsilon_unit,
+                **field.judge(model, part_of(asked.progress, at / steps, (at + 1) / steps)),
+            }
+        )
+    return Result(
+        name="robustness",
+        source=SOURCE,
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        summary={},
+        parameters={
+            "mechanisms": [label(draft) for draft in chosen],
+            "epsilons": list(asked.epsilons or EPSILONS),
+            "training_texts": len(train.texts),
+            "attacked": attacked,
+            "copies": copies,
+            "near": near,
+            "changed": changed,
+            "seed": asked.seed,
+        },
+        panels=_panels(rows),
+        caption=f"Accuracy of TF-IDF and logistic regression on {attacked:,} test texts as they "
+        f"are and under attackers who replace up to {changed:.0%} of the words by one of the "
+        f"{near} nearest; trained on {len(train.texts):,} texts and {copies} rewrites of each. "
+        "95 % limits.",
+        notes=(
+            "random rewrites are only an upper bound of the accuracy under attack; greedy and "
+            "genetic search for a text that is read wrong, and may miss one that exists",
+        ),
+    )
+
+
+class _Field:
+    """The texts that are attacked, and what may stand in for their words."""
+
+    def __init__(
+        self,
+        space: MetricSpace,
+        embeddings: Embeddings,
+        test: Texts,
+        attacked: int,
+        near: int,
+        changed: float,
+        key: bytes,
+    ) -> None:
+        self._key, self._labels = key, test.labels[:attacked]
+        self._pieces = test.pieces[:attacked]
+        ids = test.ids[: sum(test.counts[:attacked])]
+        known = np.unique(ids[ids < space.n])
+        found = space.neighbors(known, min(near + 1, space.n))
+        others = {
+            int(row): [embeddings.index_to_key[each] for each in nearest.tolist() if each != row]
+            for row, nearest in zip(known.tolist(), found, strict=True)
+        }
+        ends = np.cumsum([0, *test.counts[:attacked]])
+        self._candidates = [
+            [others.get(int(row), [])[:near] for row in ids[begin:end]]
+            for begin, end in pairwise(ends.tolist())
+        ]
+        self._most = [max(1, math.floor(changed * count)) for count in test.counts[:attacked]]
+
+    def judge(self, model: Classifier, progress: Progress) -> Mapping[str, Any]:
+        """Shares of texts that are read right, as they are and under each attacker."""
+        right = dict.fromkeys(("clean", *ATTACKS), 0)
+        for at, label_ in enumerate(self._labels):
+            words = self._pieces[at][1::2]
+            score = _Score(model, self._pieces[at], label_)
+            keys = (f"text {at} {name}" for name in ("random", "genetic"))
+            chance, numbers = (_numbers(randomness.derive_key(self._key, each)) for each in keys)
+            most, candidates = self._most[at], self._candidates[at]
+            versions = {
+                "clean": words,
+                "random": random_rewrite(words, candidates, most, chance),
+                "greedy": greedy(words, candidates, most, score),
+                "genetic": genetic(words, candidates, most, score, numbers),
+            }
+            for name, value in zip(versions, score(list(versions.values())), strict=True):
+                right[name] += bool(value > 0)
+            progress((at + 1) / len(self._labels))
+        total = len(self._labels)
+        return spread(**{name: share_of_draws(hits, total) for name, hits in right.items()})
+
+
+class _Score:
+    """Probability of the true label less the largest of another."""
+
+    def __init__(self, model: Classifier, pieces: list[str], label_: str) -> None:
+        self._model, self._pieces = model, pieces
+        self._own = model.labels.index(label_) if label_ in model.labels else -1
+
+    def __call__(self, versions: Sequence[Words]) -> NDArray[np.float64]:
+        texts = []
+        for words in versions:
+            line = list(self._pieces)
+            line[1::2] = words
+            texts.append("".join(line))
+        shares = self._model.shares(texts)
+        if self._own < 0:  # a label that was never learnt
+            return np.full(len(texts), -1.0)
+        others = np.delete(shares, self._own, axis=1).max(axis=1)
+        return np.asarray(shares[:, self._own] - others)
+
+
+def _numbers(key: bytes) -> Numbers:
+    """Uniform numbers from a public stream, in order."""
+    at = 0
+
+    def take(count: int) -> NDArray[np.float64]:
+        nonlocal at
+        at += 1
+        return np.asarray(
+            randomness.streams_for(key, [at], [1]).uniform("search", max(count, 1))[0][:count]
+        )
+
+    return take
+
+
+def _panels(rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
+    names = [
+        row["trained_on"] + ("" if row["epsilon"] is None else f", epsilon {row['epsilon']:g}")
+        for row in rows
+    ]
+    columns = ("clean", *ATTACKS)
+    return (
+        Panel(
+            "Accuracy under attack",
+            "0: as they are, 1: random, 2: greedy, 3: genetic",
+            "accuracy",
+            tuple(
+                Series(
+                    name,
+                    tuple(float(at) for at in range(len(columns))),
+                    tuple(row[column] for column in columns),
+                )
+                for name, row in zip(names, rows, strict=True)
+            ),
+            y_limits=(0.0, 1.0),
+        ),
+    )

@@ -1,0 +1,139 @@
+"""A certificate as a file: the claim, and every integer that is drawn from.
+
+Knows verdicts, integer weights and the layout below.  Must not know command lines.
+
+JSON lines, which docs/check_certificate.py checks without dpsan:
+
+* the claim: ``dpsan_certificate`` (version of this layout), ``mechanism``, ``vocabulary`` (digest),
+  ``words`` n, ``public`` (row numbers), ``epsilon`` and ``delta`` (exact decimals), ``weights``
+  (name of the form), and what the form has for all words: ``common`` and ``increment``, or
+  ``by_rank``;
+* a line for each word, in order of row numbers. ``common``: output, mass, output, mass ...;
+  ``ranks``: the outputs by rank; ``rows``: the weight of every output;
+* ``sha256`` of all that stands before it.
+
+The forms are those of :mod:`dpsan.privacy.integer_weights`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from dpsan.analysis.verify.verdict import Verdict, Verification
+from dpsan.errors import Hint, UsageError
+from dpsan.formats.atomic_files import AtomicFile
+from dpsan.privacy.certificate import MATRIX_WORDS
+from dpsan.privacy.integer_weights import CommonWeights, IntegerWeights, RankWeights
+from dpsan.sanitize.sanitizer import Sanitizer
+
+__all__ = ["certificate_weights", "check_certificate", "write_certificate"]
+
+_VERSION: Final = 1
+_FEWER: Final = Hint(f"such as vocab_size={MATRIX_WORDS}", f"such as --vocab-size {MATRIX_WORDS}")
+
+
+def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
+    """What a certificate of this sanitizer lists.
+
+    Raises:
+        UsageError: nothing is drawn from integer weights; or they are n² numbers, and too many.
+    """
+    name, n = sanitizer.mechanism.name, sanitizer.space.n
+    found = sanitizer.sampler.integer_weights()
+    if found is None:
+        raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
+    if not isinstance(found, CommonWeights) and n > MATRIX_WORDS:
+        raise UsageError(
+            f"a certificate of {name} has {n:,} x {n:,} numbers: at most {MATRIX_WORDS:,} words",
+            _FEWER,
+        )
+    return found
+
+
+def check_certificate(path: Path, sanitizer: Sanitizer, *, force: bool = False) -> None:
+    """Say what stands in the way before the slow part.
+
+    Raises:
+        OutputError: the file exists and ``force`` is not given.
+        UsageError: see :func:`certificate_weights`.
+    """
+    certificate_weights(sanitizer)
+    AtomicFile(path, force=force).discard()
+
+
+def write_certificate(
+    path: Path,
+    sanitizer: Sanitizer,
+    found: Verification,
+    *,
+    force: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> str | None:
+    """Write what was certified, with all integers; complete under its name, or not there.
+
+    Args:
+        path: of the new file.
+        sanitizer: what was verified.
+        found: the verdict; nothing is written of a guarantee that is not kept.
+        force: replace a file.
+        progress: called with the share that is done.
+
+    Returns:
+        The digest at its end; None where nothing was written.
+
+    Raises:
+        OutputError: it exists and ``force`` is not given, or it cannot be written.
+        UsageError: see :func:`certificate_weights`.
+    """
+    if found.verdict is not Verdict.KEPT or found.certified is None:
+        return None
+    weights, n = certificate_weights(sanitizer), sanitizer.space.n
+    sink = AtomicFile(path, force=force)
+    try:
+        sink.write(_line(_claim(sanitizer, found.certified, weights)))
+        for word, row in enumerate(_rows(weights)):
+            sink.write(_line(row))
+            if progress is not None and word % 256 == 255:
+                progress((word + 1) / n)
+        digest = sink.sha256
+        sink.write(_line({"sha256": digest}))
+        sink.commit()
+    finally:
+        sink.discard()
+    return digest
+
+
+def _claim(sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights) -> dict[str, Any]:
+    claim: dict[str, Any] = {
+        "dpsan_certificate": _VERSION,
+        "mechanism": sanitizer.mechanism.name,
+        "vocabulary": sanitizer.embeddings.digest,
+        "words": sanitizer.space.n,
+        "public": list(sanitizer.public),
+        "epsilon": str(Decimal(epsilon)),  # every digit: a rounded one may be too small
+        "delta": "0",
+    }
+    if isinstance(weights, CommonWeights):
+        claim |= {"weights": "common", "common": weights.common.tolist()}
+        return claim | {"increment": weights.increment}
+    if isinstance(weights, RankWeights):
+        return claim | {"weights": "ranks", "by_rank": weights.weights.tolist()}
+    return claim | {"weights": "rows"}
+
+
+def _rows(weights: IntegerWeights) -> Iterator[list[int]]:
+    if isinstance(weights, CommonWeights):
+        for outputs, masses in weights.rows():
+            pairs = zip(outputs.tolist(), masses.tolist(), strict=True)
+            yield [number for pair in pairs for number in pair]
+        return
+    for row in weights.rows():
+        yield row.tolist()
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"

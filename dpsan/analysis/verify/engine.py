@@ -1,0 +1,72 @@
+"""Documents of public words through the whole program, as ``rewrite`` would do it.
+
+Knows files, formats and runs.  Must not know what is checked.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+
+from dpsan.analysis.verify.inputs import may_hold
+from dpsan.formats.atomic_files import Sink
+from dpsan.formats.base import ReadOptions
+from dpsan.formats.source import FileSource
+from dpsan.run.stream import Plan, rewrite_stream
+from dpsan.run.workers import Workers
+from dpsan.sanitize.sanitizer import Sanitizer
+
+__all__ = ["between", "rewritten", "words_of"]
+
+
+def rewritten(
+    sanitizer: Sanitizer,
+    documents: Sequence[bytes],
+    key: bytes,
+    *,
+    format: str = "text",  # noqa: A002 - the name it has everywhere
+    fields: tuple[str, ...] = (),
+    copies: int = 1,
+    workers: Workers | None = None,
+    batch: int = 1 << 14,
+) -> list[bytes]:
+    """What is written for each document, the first, second ... file of a run, without an audit.
+
+    Args:
+        key: of the run.
+        workers: processes; default this one.
+        batch: records that are sanitized at once.
+    """
+    plan = Plan(format, ReadOptions(fields=fields), copies, batch=batch)
+    out = []
+    for number, document in enumerate(documents, start=1):
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
+            source.write(document)
+            source.seek(0)
+            sink = Sink("verify", target.fileno())
+            given = FileSource("verify", source.fileno())
+            rewrite_stream(given, sink, sanitizer, plan, key, workers=workers, file=number)
+            sink.finish()
+            target.seek(0)
+            out.append(target.read())
+    return out
+
+
+def between(sanitizer: Sanitizer) -> str | None:
+    """A gap that is passed through and that no output can hold, None where there is none.
+
+    It ends no sentence, and no article agrees with the word behind it.
+    """
+    return next((gap for gap in (" | ", " / ", " = ") if not may_hold(sanitizer, gap)), None)
+
+
+def words_of(text: str, gaps: Sequence[str]) -> list[str] | None:
+    """The words between gaps that none of them holds; None where the gaps are not there."""
+    out, at = [], 0
+    for gap in gaps:
+        end = text.find(gap, at)
+        if end < 0:
+            return None
+        out.append(text[at:end])
+        at = end + len(gap)
+    return [*out, text[at:]]

@@ -1,0 +1,110 @@
+"""The checks of the program that runs, one after the other: what certificates take for granted.
+
+Knows which check applies to which sampler.  Must not know how a check is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
+from dpsan.analysis.verify.independence import independence
+from dpsan.analysis.verify.interference import interference
+from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
+from dpsan.mechanisms.sampling.samplers import PointSampler
+from dpsan.privacy import randomness
+from dpsan.privacy.certificate import Certificate
+from dpsan.run.workers import Workers
+from dpsan.sanitize.sanitizer import Sanitizer
+
+__all__ = ["check_program", "steps"]
+
+_STAGES: Final = 3
+"""Stages that report progress, each a quarter of the draws of the lower bound."""
+
+
+def steps(draws: int) -> int:
+    """What the checks report to ``progress`` in all.
+
+    Args:
+        draws: of the lower bound.
+    """
+    return _STAGES * (draws // 4)
+
+
+def check_program(
+    sanitizer: Sanitizer,
+    certificate: Certificate | None,
+    inputs: list[str],
+    rows: NDArray[np.int64],
+    allowed: Callable[[int, int], float],
+    *,
+    draws: int,
+    workers: Workers | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Check, ...]:
+    """Every check that applies.
+
+    Args:
+        sanitizer: the program under test.
+        certificate: of its mechanism, if it has one.
+        inputs: strings that may be drawn, and ``rows`` the inputs that they stand for.
+        allowed: positions of two inputs -> the loss that the guarantee permits.
+        draws: budget, about.
+        workers: processes that are checked too.
+        progress: called with steps made since the last call.
+    """
+    key = randomness.new_key()
+    single = sanitizer.by_text()
+    chosen = [at for at, text in enumerate(inputs) if (single.input_of(text) or 0) >= 0]
+    texts, ids = [inputs[at] for at in chosen], rows[chosen]
+    told = [0]
+
+    def stage(number: int) -> Callable[[float], None]:
+        def report(share: float) -> None:
+            done = int((number + min(1.0, share)) * (draws // 4))
+            if progress and done > told[0]:
+                progress(done - told[0])
+                told[0] = done
+
+        return report
+
+    def part(name: str) -> bytes:
+        return randomness.derive_key(key, name)
+
+    stated = sanitizer.mechanism.prepare(sanitizer.space)
+    distribution = sanitizer.mechanism.noise_distribution(sanitizer.space)
+    out = []
+    if distribution is not None and isinstance(stated, PointSampler):
+        out.append(noise_fit(single, stated, distribution, draws=draws, key=part("noise")))
+        out.append(
+            projection_check(
+                single, stated, texts, ids, draws=draws, key=part("point"), progress=stage(0)
+            )
+        )
+    else:
+        fit = goodness_of_fit(
+            single, stated, texts, ids, draws=draws, key=part("fit"), progress=stage(0)
+        )
+        if fit.held is not None:
+            out.append(stated_losses(stated, ids, sanitizer.public, certificate, allowed))
+        out.append(fit)
+    out.append(
+        independence(
+            sanitizer,
+            stated,
+            key=part("independence"),
+            workers=workers,
+            fits=all(each.held is not False for each in out),
+            noise_tested=distribution is not None,
+            progress=stage(1),
+        )
+    )
+    out.append(interference(sanitizer, key=part("interference"), progress=stage(2)))
+    stage(_STAGES)(0.0)
+    return tuple(out)

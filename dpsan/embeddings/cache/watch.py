@@ -1,0 +1,19 @@
+"""What shows that something long is being made.
+
+Knows nothing; whoever has a terminal gives a function of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+__all__ = ["Watch", "unseen"]
+
+Watch = Callable[[str], AbstractContextManager[Callable[[float], None] | None]]
+"""Given what is being made, shows it while the body runs; the body gives the share that is done."""
+
+
+def unseen(what: str) -> AbstractContextManager[Callable[[float], None] | None]:
+    """Show nothing."""
+    return nullcontext()

@@ -1,0 +1,76 @@
+"""Public words: those that need no protection, from a list that comes with dpsan or from a file.
+
+Knows lists of words and row numbers.  Must not know mechanisms.
+
+A listed word is looked up as a word of a text is; what the vocabulary lacks is ⊥, and protected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dpsan.embeddings.bundled import directory
+from dpsan.errors import InputError, UsageError
+from dpsan.text.out_of_vocabulary import read_word_list
+from dpsan.text.tokens import lookup_keys
+
+__all__ = ["BUNDLED", "PublicWords", "public_words"]
+
+BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
+    "function": ("function",),
+    "common": ("function", "common"),
+}
+"""Names of the lists that come with dpsan, and the files ``vocab/public/*.txt`` of each."""
+
+
+@dataclass(frozen=True)
+class PublicWords:
+    """A list of public words; picklable."""
+
+    name: str
+    """``function``, ``common``, or ``list`` for words of the user's own."""
+    words: frozenset[str] = field(repr=False)
+
+    def rows(self, key_to_index: Mapping[str, int]) -> tuple[int, ...]:
+        """The row numbers of the listed words that a vocabulary has, ascending.
+
+        Raises:
+            UsageError: it has none of them.
+        """
+        found = {
+            next((key_to_index[key] for key in lookup_keys(word) if key in key_to_index), -1)
+            for word in self.words
+        }
+        rows = tuple(sorted(found - {-1}))
+        if not rows:
+            raise UsageError("none of the public words is in the vocabulary")
+        return rows
+
+    @property
+    def sha256(self) -> str:
+        """Of the words, sorted, one a line (hex)."""
+        text = "".join(f"{word}\n" for word in sorted(self.words))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def public_words(given: str | Path) -> PublicWords:
+    """A list by its name, ``function`` or ``common``, else from a file of the grammar of --keep.
+
+    Raises:
+        InputError: the file is missing, not UTF-8 or lists no word.
+    """
+    if given in BUNDLED:
+        folder = directory().parent / "public"
+        files = [folder / f"{each}.txt" for each in BUNDLED[str(given)]]
+        return PublicWords(
+            str(given), frozenset(word for file in files for word in read_word_list(file))
+        )
+    path = Path(given)
+    words = frozenset(read_word_list(path))
+    if not words:
+        raise InputError(path, "lists no word")
+    return PublicWords("list", words)

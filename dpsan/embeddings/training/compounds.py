@@ -1,0 +1,47 @@
+"""What a token trains as: itself, or the words that it is looked up as.
+
+Knows the tokenizer's rules.  Must not know how words are chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dpsan.text.tokens import folded, subwords
+
+__all__ = ["LookupSpelling", "in_pieces", "pieces_of_compounds"]
+
+
+class LookupSpelling(dict[str, str]):
+    """The spelling under which each token is looked up at last; a text repeats few tokens often."""
+
+    _MOST = 1 << 20
+
+    def __missing__(self, token: str) -> str:
+        if len(self) >= self._MOST:
+            self.clear()
+        self[token] = spelling = folded(token)
+        return spelling
+
+
+def in_pieces(token: str, kept: frozenset[str]) -> list[str]:
+    """The words a token trains as: itself if kept or indivisible, else its pieces, likewise."""
+    if token in kept:
+        return [token]
+    pieces = subwords(token)
+    if pieces is None:
+        return [token]
+    words = (piece for piece in pieces[1::2] if piece)
+    return [word for piece in words for word in in_pieces(piece, kept)]
+
+
+def pieces_of_compounds(tokens: Iterable[str], kept: frozenset[str]) -> dict[str, str]:
+    """The splits to make in the training text: token -> its pieces, separated by spaces."""
+    return dict(_splits(tokens, kept))
+
+
+def _splits(tokens: Iterable[str], kept: frozenset[str]) -> Iterator[tuple[str, str]]:
+    for token in tokens:
+        words = in_pieces(token, kept)
+        if words != [token]:
+            yield token, " ".join(words)

@@ -1,0 +1,183 @@
+"""A vocabulary from public text: which words, their vectors, counts and usual spellings.
+
+The steps are those of the bundled vocabulary (vocab/README.md) without what is English in it:
+tokens are counted, the words of widest use are chosen, skip-gram vectors are trained on the text in
+random order, their mean is removed, synonyms are drawn together and antonyms pushed apart, and how
+each word is written is counted where a capital tells something.
+
+Knows the order of the steps.  Must not know where the vocabulary is written.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.cache.watch import Watch, unseen
+from dpsan.embeddings.training.compounds import in_pieces, pieces_of_compounds
+from dpsan.embeddings.training.half_precision import distinct_half_precision
+from dpsan.embeddings.training.public_text import blocks_of, check_readable
+from dpsan.embeddings.training.shaping import Shaping, constraints_of, shape_vectors, word_pairs
+from dpsan.embeddings.training.skipgram import Training, train_vectors
+from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
+from dpsan.embeddings.training.word_choice import most_used
+from dpsan.embeddings.training.word_counts import TokenText
+from dpsan.errors import InputError
+
+__all__ = ["Recipe", "Trained", "train"]
+
+_FEWEST: Final = 100
+"""Words of a vocabulary: with fewer a word has no near words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is trained on, and the settings."""
+
+    texts: list[Path]
+    """Public text in UTF-8, or gzip of it: its words, and how often they occur, get out."""
+    words: int = 32_000
+    """Words of the vocabulary, at most."""
+    least: int = 10
+    """Occurrences of a word, at least."""
+    synonyms: list[Path] = field(default_factory=list)
+    """Two words a line."""
+    antonyms: list[Path] = field(default_factory=list)
+    training: Training = field(default_factory=lambda: Training(threads=1))
+    """``min_count`` is ``least``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A vocabulary, most frequent word first, and what is to be said of it."""
+
+    words: list[str]
+    vectors: NDArray[np.float16]
+    """Shape (n, d), all different, unit length before rounding."""
+    counts: NDArray[np.int64]
+    """Occurrences in the text, shape (n,)."""
+    spellings: list[str]
+    """How each word is usually written."""
+    running: int
+    """Words of the text."""
+    known: float
+    """The share of them that the vocabulary knows, whole or in parts."""
+    synonyms: int
+    """Pairs that were drawn together."""
+    antonyms: int
+
+
+def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
+    """Make a vocabulary.
+
+    Args:
+        recipe: what of, and how.
+        folder: for temporary files, up to twice the size of the text without compression.
+        watch: shows the steps that take long.
+
+    Raises:
+        InputError: a text cannot be read, or there are too few words.
+        OSError: the folder is full.
+    """
+    # It tells of itself what nobody can mend, such as another number of words than it expected.
+    logging.getLogger("gensim").setLevel(logging.ERROR)
+    for path in (*recipe.texts, *recipe.synonyms, *recipe.antonyms):
+        check_readable(path)
+    text = TokenText(folder / "tokens")
+    with _reading(recipe.texts, "counting words", watch) as blocks:
+        for block in blocks:
+            text.add(block)
+    text.finish()
+    chosen = most_used(dict(text.blocks), text.tokens.copy(), recipe.words, recipe.least)
+    _require(recipe, text.running, len(chosen))
+    pieces = pieces_of_compounds(text.tokens, chosen)
+    frequency: Counter[str] = Counter()
+    for token, number in text.tokens.items():
+        for word in in_pieces(token, chosen):
+            frequency[word] += number
+    least, training = recipe.least, replace(recipe.training, min_count=recipe.least)
+    text.write_training_text(
+        folder / "text",
+        pieces,
+        lambda word: frequency[word] >= least,
+        np.random.default_rng(training.seed),
+    )
+    with watch("training vectors") as advance:
+        trained, table = train_vectors(folder / "text", training, advance)
+    row = {word: at for at, word in enumerate(trained)}
+    words = sorted((w for w in chosen if w in row), key=lambda w: (-frequency[w], w))
+    _require(recipe, text.running, len(words))
+    constraints = constraints_of(
+        word_pairs(recipe.synonyms, words), word_pairs(recipe.antonyms, words)
+    )
+    pairs = len(constraints.synonyms), len(constraints.antonyms)
+    shaping = Shaping(seed=training.seed, rounds=Shaping().rounds if any(pairs) else 0)
+    vectors = shape_vectors(table[[row[word] for word in words]], constraints, shaping)
+    return Trained(
+        words,
+        distinct_half_precision(vectors, np.random.default_rng(training.seed)),
+        np.array([frequency[word] for word in words], dtype=np.int64),
+        _spellings(recipe, words, watch),
+        text.running,
+        sum(frequency[word] for word in words) / max(1, frequency.total()),
+        *pairs,
+    )
+
+
+def _require(recipe: Recipe, running: int, words: int) -> None:
+    where = recipe.texts[0] if len(recipe.texts) == 1 else "the texts"
+    if not running:
+        raise InputError(where, "has no words" if len(recipe.texts) == 1 else "have no words")
+    if words < _FEWEST:
+        raise InputError(
+            where,
+            f"{words} words occur {recipe.least} times or more, and {_FEWEST} are needed",
+            "take more text, or a smaller --least",
+        )
+
+
+def _spellings(recipe: Recipe, words: list[str], watch: Watch) -> list[str]:
+    reader, found = SpellingReader(words), Spellings()
+    with _reading(recipe.texts, "counting spellings", watch) as blocks:
+        for block in blocks:
+            for line in block:
+                reader.read(line, found)
+    return usual_spellings([(found, 1.0)], words)
+
+
+@contextmanager
+def _reading(texts: list[Path], what: str, watch: Watch) -> Iterator[Iterator[list[str]]]:
+    """The blocks of all texts; the share that was read is shown."""
+    total, done = max(1, sum(path.stat().st_size for path in texts)), 0
+
+    with watch(what) as show:
+
+        def advance(size: int) -> None:
+            nonlocal done
+            done += size
+            if show is not None:
+                show(min(1.0, done / total))
+
+        yield (block for path in texts for block in blocks_of(path, _sparing(advance)))
+
+
+def _sparing(advance: Callable[[int], None]) -> Callable[[int], None]:
+    """The same, called about once a megabyte: lines are many."""
+    waiting = 0
+
+    def wait(size: int) -> None:
+        nonlocal waiting
+        waiting += size
+        if waiting >= 1 << 20:
+            advance(waiting)
+            waiting = 0
+
+    return wait

@@ -1,0 +1,263 @@
+"""Shaping trained vectors so that near words can stand for each other.
+
+Knows vectors and pairs of words.  Must not know how vectors were trained, nor any test set.
+
+Steps: remove the mean, scale to unit length, counter-fit, and the first two again.  Beside the
+synonyms and antonyms of counter-fitting (Mrkšić, Ó Séaghdha, Thomson, Gašić,
+Rojas-Barahona, Su, Vandyke, Wen, Young: Counter-fitting Word Vectors to Linguistic Constraints,
+NAACL 2016) there are kin: words of one kind (cities, first names, jobs) that must not be far apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import InputError
+from dpsan.errors import reason as os_reason
+from dpsan.text.tokens import folded
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = [
+    "Constraints",
+    "Shaping",
+    "centred",
+    "constraints_of",
+    "counter_fit",
+    "shape_vectors",
+    "word_pairs",
+]
+
+_CHUNK: Final = 2_000
+_LANGUAGE: Final = re.compile(r"^[a-z]{2}_")
+
+Vectors = NDArray[np.float32]
+Pairs = NDArray[np.int64]
+"""Row numbers of word pairs, shape (pairs, 2), smaller first, no pair twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Pairs of words to pull together and to push apart, and rows of words of one kind."""
+
+    synonyms: Pairs
+    antonyms: Pairs
+    kinds: tuple[NDArray[np.int64], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """Settings; the letters are the paper's."""
+
+    remove_mean: bool = True
+    components: int = 0
+    """Leading principal components removed with the mean."""
+    rounds: int = 20
+    """Passes of gradient descent; 0 leaves counter-fitting out."""
+    rate: float = 0.1
+    repel: float = 1.0
+    """Weight k1 of antonym repel."""
+    attract: float = 1.0
+    """Weight k2 of synonym attract."""
+    preserve: float = 0.3
+    """Weight k3 of vector space preservation."""
+    apart: float = 1.0
+    """Cosine distance delta that antonyms should have at least."""
+    close: float = 0.0
+    """Cosine distance gamma that synonyms should have at most."""
+    neighbours: int = 10
+    """Neighbours of each word whose distance must not grow (the paper takes a radius)."""
+    indirect: bool = True
+    """Also push a word from the synonyms of its antonyms."""
+    kin: int = 6
+    """Members of its kind that a word is tied to; 0 leaves kinds out."""
+    kin_cosine: float = 0.4
+    """Cosine that a word should have at least with those."""
+    kin_share: float = 0.2
+    """Share of a word's 20 nearest that must be of its kind first: *nice* is hardly a city."""
+    polarity: float = 0.8
+    """Length along the coordinate of good and bad, to 1 across it; of listed words."""
+    seed: int = 20261121
+
+
+def centred(vectors: Vectors, components: int = 0) -> Vectors:
+    """Rows minus their mean (and leading principal components), at unit length."""
+    out = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    out -= out.mean(axis=0)
+    if components:
+        _, axes = np.linalg.eigh(out.T @ out)
+        leading = axes[:, -components:]
+        out -= (out @ leading) @ leading.T
+    out /= np.linalg.norm(out, axis=1, keepdims=True)
+    return np.asarray(out, dtype=np.float32)
+
+
+def _pairs(path: Path, ids: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        why = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error).lower()
+        raise InputError(path, why) from None
+    except UnicodeDecodeError:
+        raise InputError(path, "not UTF-8") from None
+    for line in text.splitlines():
+        words = [ids.get(folded(_LANGUAGE.sub("", word))) for word in line.split()]
+        if len(words) == 2 and words[0] is not None and words[1] is not None:
+            first, second = sorted((words[0], words[1]))
+            if first != second:
+                yield first, second
+
+
+def _array(pairs: set[tuple[int, int]]) -> Pairs:
+    return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+
+
+def word_pairs(paths: Iterable[Path], words: Sequence[str]) -> set[tuple[int, int]]:
+    """Row numbers of the pairs of words in files, two words a line, that are both known.
+
+    A language before a word (``en_good``), which some lists have, is left out.
+
+    Raises:
+        InputError: a file cannot be read or is not UTF-8; names the file only.
+    """
+    ids = {word: row for row, word in enumerate(words)}
+    return {pair for path in paths for pair in _pairs(path, ids)}
+
+
+def constraints_of(
+    synonyms: set[tuple[int, int]],
+    antonyms: set[tuple[int, int]],
+    kinds: Iterable[set[int]] = (),
+) -> Constraints:
+    """A pair listed as both is taken for antonyms: a wrong repulsion costs a neighbour, a wrong
+    attraction turns the meaning round.
+    """
+    return Constraints(
+        _array(synonyms - antonyms),
+        _array(antonyms),
+        tuple(np.array(sorted(rows), np.int64) for rows in kinds),
+    )
+
+
+def _with_indirect(constraints: Constraints, n: int) -> Pairs:
+    """Antonyms, and pairs (synonym of u, v), (u, synonym of v) for antonyms u, v."""
+    from scipy.sparse import csr_matrix  # heavy import
+
+    def graph(pairs: Pairs) -> csr_matrix:
+        ones = np.ones(len(pairs), dtype=np.float32)
+        half = csr_matrix((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+        return half + half.T
+
+    synonyms = graph(constraints.synonyms)
+    step = synonyms @ graph(constraints.antonyms)
+    both = (step + step.T).tocoo()
+    near = (synonyms + synonyms @ synonyms).tocsr()  # synonyms of one word are not repelled
+    found = {(int(u), int(v)) for u, v in zip(both.row, both.col, strict=True) if u < v}
+    rows = {(u, v) for u, v in found if near[u, v] == 0}
+    rows.update((int(u), int(v)) for u, v in constraints.antonyms)
+    return _array(rows)
+
+
+def _neighbour_pairs(vectors: Vectors, k: int) -> Pairs:
+    """Every word with its k nearest words by cosine."""
+    n = len(vectors)
+    keys = []
+    for start in range(0, n, _CHUNK):
+        cosines = vectors[start : start + _CHUNK] @ vectors.T
+        rows = np.arange(start, start + len(cosines))
+        cosines[rows - start, rows] = -np.inf
+        nearest = np.argpartition(-cosines, k, axis=1)[:, :k]
+        words = rows[:, None]
+        keys.append((np.minimum(words, nearest) * n + np.maximum(words, nearest)).ravel())
+    return np.stack(np.divmod(np.unique(np.concatenate(keys)), n), axis=1)
+
+
+def _kin_pairs(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Pairs:
+    """Each word of a kind with random other words of it, if its neighbours are of that kind."""
+    rng = np.random.default_rng(shaping.seed)
+    pairs: set[tuple[int, int]] = set()
+    for rows in constraints.kinds if shaping.kin else ():
+        cosines = vectors[rows] @ vectors.T
+        cosines[np.arange(len(rows)), rows] = -np.inf
+        nearest = np.argpartition(-cosines, 20, axis=1)[:, :20]
+        # A kind of seven words cannot fill twenty places.
+        enough = shaping.kin_share * min(20, len(rows) - 1)
+        kin = rows[np.isin(nearest, rows).sum(axis=1) >= enough]
+        others = rng.integers(len(kin), size=(len(kin), shaping.kin)) if len(kin) else kin
+        for word, chosen in zip(kin.tolist(), kin[others].tolist(), strict=True):
+            pairs.update((min(word, at), max(word, at)) for at in chosen if at != word)
+    return _array(pairs)
+
+
+def _cosines(vectors: Vectors, pairs: Pairs) -> NDArray[np.float32]:
+    cosines = np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
+    return np.asarray(cosines, dtype=np.float32)
+
+
+def counter_fit(
+    vectors: Vectors,
+    constraints: Constraints,
+    shaping: Shaping,
+    free: NDArray[np.bool_] | None = None,
+) -> Vectors:
+    """Unit vectors moved by gradient descent on the paper's three hinge losses.
+
+    With d = 1 - cosine and tau(x) = max(0, x), the loss is the sum of k1·tau(delta - d(u, v)) over
+    antonyms, k2·tau(d(u, v) - gamma) over synonyms (and kin, with a larger gamma), and
+    k3·tau(d(u, v) - d0(u, v)) over neighbours u, v of the first space, where d0 is the distance
+    they had there.  A word's gradient is divided by its number of active pairs, as in the authors'
+    code.  Only the words that are free (default: all) move.
+    """
+    from scipy.sparse import csr_matrix  # heavy import
+
+    n = len(vectors)
+    near = _neighbour_pairs(vectors, shaping.neighbours)
+    first = _cosines(vectors, near)
+    antonyms = _with_indirect(constraints, n) if shaping.indirect else constraints.antonyms
+    groups = [antonyms, constraints.synonyms, _kin_pairs(vectors, constraints, shaping), near]
+    pairs = np.concatenate(groups)
+    group = np.repeat(np.arange(4), [len(part) for part in groups])
+    weights = (-shaping.repel, shaping.attract, shaping.attract, shaping.preserve)
+    strength = np.array(weights, np.float32)[group]
+    # Cosine at which a pair stops pushing (antonyms) or pulling (all others).
+    bounds = (1 - shaping.apart, 1 - shaping.close, shaping.kin_cosine, 0)
+    bound = np.array(bounds, np.float32)[group]
+    bound[group == 3] = first
+    out = vectors.copy()
+    for _ in range(shaping.rounds):
+        cosines = _cosines(out, pairs)
+        active = (cosines < bound) == (strength > 0)
+        rows, columns = pairs[active].T
+        pull, cosine = strength[active], cosines[active]
+        graph = csr_matrix((pull, (rows, columns)), shape=(n, n))
+        # d cos(u, v) / du = v - cos(u, v)·u for unit u, v
+        move = graph @ out + graph.T @ out
+        own = np.bincount(rows, pull * cosine, n) + np.bincount(columns, pull * cosine, n)
+        degree = np.bincount(rows, minlength=n) + np.bincount(columns, minlength=n)
+        move -= own[:, None] * out
+        rate = shaping.rate / np.maximum(degree, 1)
+        out += (rate if free is None else rate * free)[:, None] * move
+        out /= np.linalg.norm(out, axis=1, keepdims=True)
+        out = out.astype(np.float32)
+    return out
+
+
+def shape_vectors(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Vectors:
+    """Trained vectors -> unit vectors to ship."""
+    if shaping.remove_mean:
+        out = centred(vectors, shaping.components)
+    else:
+        out = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    if shaping.rounds:
+        out = counter_fit(out, constraints, shaping)
+        if shaping.remove_mean:
+            out = centred(out)
+    return out

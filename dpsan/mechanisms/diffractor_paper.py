@@ -1,0 +1,148 @@
+"""``diffractor-paper``: geometric noise on the place in an order; stop words are copied.
+
+Definition
+    The ``kept`` share of most frequent words, at least one word, stands for the stop words, and
+    each of them comes out as itself.  Every other word gets the noise of ``diffractor`` in the
+    greedy order: P(noise = k) = (1-alpha)/(1+alpha)·alpha^|k| with alpha = e^-epsilon, clamped at
+    both ends.  Copied words have a place too, and can come out of other words.
+    ⊥ stands in the middle; the published code copies unknown words (``--unknown keep``).
+Guarantee
+    REFUTED as a guarantee between any two words of the list: a copied word comes out for certain,
+    and no other copied word ever gives it (infinite loss with mass 1; with one copied word,
+    1 less the smallest probability that it comes out of another word).
+    Between words that are drawn epsilon per place holds, as for ``diffractor``: clamping and the
+    noise are sound.
+Proof
+    docs/proofs.md 3.6
+Source
+    [Diffractor], geometric form, and the authors' code for stop words (copied by default), unknown
+    words and clamping.  The code knows the stop words of a list; here frequent words stand for
+    them.  It draws in one list for each of five embeddings and takes one of the five outputs at
+    random; here there is one list.  With several the loss of two drawn words is at most epsilon
+    times the largest of their distances in the lists.
+Parameters
+    kept: share of the vocabulary; 0.005 of the bundled words are 160, NLTK has 179 stop words.
+Cost
+    The order once per vocabulary (cached); then O(log n) per word.
+Not to be confused with
+    ``diffractor``, which draws every word and is proved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.rank_noise import RankNoise, RankNoiseSampler
+from dpsan.mechanisms.sampling.word_orders import word_order
+from dpsan.privacy.certificate import Certificate, support_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["CopyingSampler", "DiffractorPaper"]
+
+
+class CopyingSampler(RankNoiseSampler):
+    """Noise on places for the words from ``first`` on; those before are copied.
+
+    Args:
+        order: rows in order of their place, shape (n,).
+        noise: on the n places.
+        first: the first row that is drawn.
+    """
+
+    def __init__(self, order: NDArray[np.int64], noise: RankNoise, first: int) -> None:
+        super().__init__(order, noise)
+        self.first = first
+
+    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+        """See :class:`Sampler`."""
+        return np.where(ids < self.first, ids, super().sample(ids, streams))
+
+    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See :class:`Sampler`."""
+        out = super().probabilities(ids)
+        copied = np.flatnonzero(ids < self.first)
+        out[copied] = 0.0
+        out[copied, ids[copied]] = 1.0
+        return out
+
+    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See :class:`Sampler`."""
+        return np.where(ids < self.first, 1.0, super().unchanged(ids))
+
+
+@dataclass(frozen=True)
+class DiffractorPaper(Mechanism):
+    """1-Diffractor as published, with one list."""
+
+    name: ClassVar[str] = "diffractor-paper"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.REFUTED
+    summary: ClassVar[str] = "1-Diffractor: noise on the place in an order, stop words copied"
+    epsilon_unit: ClassVar[str] = "1/distance"
+    source: ClassVar[str] = "Diffractor, geometric form"
+    reads_vectors: ClassVar[bool] = False
+
+    kept: float = parameter(
+        0.005,
+        "share of the vocabulary, most frequent words, that is copied",
+        low=0,
+        high=1,
+        open_low=True,
+    )
+
+    @classmethod
+    def is_heavy(cls) -> bool:
+        """No: its loss is infinite."""
+        return False
+
+    def first(self, n: int) -> int:
+        """The first row that is drawn."""
+        return max(1, math.ceil(self.kept * n - 1e-9))
+
+    def excluded(self, space: MetricSpace) -> tuple[float, tuple[int, int]]:
+        """The probability of outputs that a copied word never gives, and the two inputs."""
+        first = self.first(space.n)
+        if first > 1:
+            return 1.0, (0, 1)
+        # One word is copied, the first of the order: the last place is the farthest from it.
+        noise = RankNoise(self.epsilon, space.n)
+        last = int(word_order(space, "greedy")[-1])
+        return 1 - int(noise.tails[-1]) / noise.total, (last, 0)
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Infinite loss wherever a word is copied."""
+        mass, _ = self.excluded(space)
+        return self.promise(
+            epsilon_ldp=math.inf if mass else 0.0,
+            delta=mass,
+            infinite_loss_mass=mass,
+            claimed=Claim(self.epsilon, metric="rank"),
+            why=f"{self.first(space.n)} frequent words are copied, as the published code copies "
+            "stop words; epsilon per place holds between words that are drawn",
+        )
+
+    def claim_distances(
+        self, space: MetricSpace, ids: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """See :class:`Mechanism`: in places."""
+        places = self.prepare(space).places[ids]
+        return np.asarray(np.abs(places[:, None] - places), dtype=np.float64)
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """In closed form: an output that a copied word never gives."""
+        mass, pair = self.excluded(space)
+        return support_certificate(mass, pair, mass) if mass else None
+
+    def prepare(self, space: MetricSpace) -> CopyingSampler:
+        """The published sampler."""
+        noise = RankNoise(self.epsilon, space.n)
+        return CopyingSampler(word_order(space, "greedy"), noise, self.first(space.n))

@@ -1,0 +1,91 @@
+"""``gaussian-paper``: the Gaussian baseline of [TrLap] as published, at every epsilon.
+
+Definition
+    Vectors longer than C are shortened to C; z ~ N(0, sigma²·I) with the textbook formula
+    sigma = 2·C·sqrt(2·ln(1.25/delta))/epsilon for any epsilon; the output is the word nearest to
+    the result among the unclipped vectors.
+Guarantee
+    REFUTED: (epsilon, delta)-LDP is claimed for every epsilon.  The formula is proved for
+    epsilon <= 1 (docs/proofs.md 1.7) and first fails at epsilon 8.42 (delta 1e-5), 8.78 (1e-6),
+    9.62 (1e-9).  The exact delta of this sigma for two inputs 2·C apart, D(epsilon, mu) with
+    mu = epsilon/sqrt(2·ln(1.25/delta)), is printed in its place, whatever epsilon.
+Proof
+    docs/proofs.md 3.8
+Source
+    [TrLap] Theorem 2 and its experiments, with delta = 4^-d; the formula is [DR14] Theorem A.1.
+Parameters
+    delta: probability; auto is 4^-d.  clip: C, a length; auto is the largest norm.
+Cost
+    One exact search per word.
+Not to be confused with
+    ``gaussian``, whose exact calibration and diameter need less noise for a guarantee that holds.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from dpsan.mechanisms.parameters import published_delta_parameter
+from dpsan.mechanisms.sampling.gaussian_noise import GaussianNoise
+from dpsan.mechanisms.sampling.samplers import NearestIn, PointSampler
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise import gaussian
+from dpsan.privacy.noise_formulas import gaussian_delta
+from dpsan.space.diameters import clipped
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["GaussianPaper"]
+
+
+@dataclass(frozen=True)
+class GaussianPaper(GaussianNoise):
+    """Gaussian noise by the textbook formula and sensitivity 2·C, nearest unclipped word."""
+
+    name: ClassVar[str] = "gaussian-paper"
+    status: ClassVar[Status] = Status.REFUTED
+    summary: ClassVar[str] = "Gaussian noise by the textbook formula at any epsilon, as published"
+    source: ClassVar[str] = "TrLap Theorem 2"
+
+    delta: float | str = published_delta_parameter()  # type: ignore[assignment]
+
+    def _log(self, d: int) -> float:
+        """Logarithm of delta, which may be far below the smallest float64."""
+        return -d * math.log(4) if isinstance(self.delta, str) else math.log(self.delta)
+
+    def mu(self, d: int) -> float:
+        """2·C/sigma."""
+        return self.epsilon / math.sqrt(2 * (math.log(1.25) - self._log(d)))
+
+    def wanted_delta(self, d: int) -> float:
+        """4^-d below the smallest float64 is that, not 0."""
+        if not isinstance(self.delta, str):
+            return self.delta
+        return max(math.exp(self._log(d)), sys.float_info.min)
+
+    def sensitivity(self, moved: MetricSpace, radius: float) -> float:
+        """2·C: the paper's, whatever the words."""
+        return 2 * radius
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """The claim, and the exact delta of its sigma at two inputs 2·C apart."""
+        mu, claimed = self.mu(space.d), self.wanted_delta(space.d)
+        true = max(gaussian_delta(self.epsilon, mu), sys.float_info.min)
+        verdict = "is above" if true > claimed else "is below"
+        return self.promise(
+            epsilon_ldp=self.epsilon,
+            delta=true,
+            gaussian_mu=mu,
+            claimed=Claim(self.epsilon, claimed),
+            why="the textbook formula is proved for epsilon <= 1 only; the exact delta of its "
+            f"noise, {true:.4g}, {verdict} the claim at this epsilon",
+        )
+
+    def prepare(self, space: MetricSpace) -> PointSampler:
+        """A point sampler: clipped points in, unclipped words out."""
+        moved, _ = clipped(space, self.clip)
+        noise = partial(gaussian, sigma=self.noise_scale(space))
+        return PointSampler(moved, noise, NearestIn(space))

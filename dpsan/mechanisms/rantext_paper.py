@@ -1,0 +1,210 @@
+"""``rantext-paper``: exponential mechanism within a random distance of the true word.
+
+Definition
+    The vector of w gets independent Laplace noise of scale Delta_i/epsilon in coordinate i, Delta_i
+    the range of that coordinate over the vocabulary; from epsilon = 2 on the divisor is
+    F(epsilon) = 0.0166·ln(19.06·epsilon - 38.13) + 9.311, the paper's fit.  R is the length of the
+    noise.  Candidates are the words nearer to w than R, w among them, and
+    P(u|w, R) is proportional to exp(epsilon·(1 - d(w, u)/R)/2) among these.
+    ⊥ gives a uniform word.
+Guarantee
+    REFUTED.  The proof compares two words for one candidate list.  But the list is made of the true
+    word: with one and the same R, two words have different supports (infinite loss; its mass is
+    in the reason that is printed for a small vocabulary).  The list is not released, and R may be
+    any length, so every word gives every output with some probability, and the loss of the output
+    alone is finite: at most max d/max scale + epsilon/2 + ln n.  Up to 200 words the exact loss is
+    printed.  It exceeds epsilon even for two words on a line: 1.68 at epsilon 1.
+Proof
+    docs/proofs.md 3.7
+Source
+    [InferDPT] RANTEXT and the authors' code for the noise, F, candidates and draw.  The code drops
+    tokens without a vector and writes a number from 1 to 1000 for every number: infinite loss as
+    well, which is not in here.  Vectors are those of the vocabulary, not of a language model.
+Cost
+    One row of n distances per distinct word of a batch, and n weights per word.
+Not to be confused with
+    ``tem``, whose words beyond a fixed distance keep a small probability.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.privacy.certificate import Certificate, matrix_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.laplace_norm import LaplaceNorm
+from dpsan.privacy.noise import independent_laplace
+from dpsan.privacy.randomness import Streams
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["RanTextPaper", "RanTextSampler", "divisor"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_AUDITED: Final = 200
+"""Words up to which the distribution is computed, and all pairs are compared."""
+_RADII: Final = 600
+_FEW: Final = 20
+_ROWS: Final = 32
+
+
+def divisor(epsilon: float) -> float:
+    """What ranges of coordinates are divided by: the constants of the authors' code."""
+    if epsilon < 2:
+        return epsilon
+    inner = epsilon * 19.064721649556482 - 38.1294334077209
+    return 0.01658160142016071 * math.log(inner) + 9.311083811697406
+
+
+class RanTextSampler(Sampler):
+    """Radius, candidates, word; float64.
+
+    Args:
+        space: the vocabulary.
+        epsilon: the published epsilon.
+    """
+
+    integrates = True
+
+    def __init__(self, space: MetricSpace, epsilon: float) -> None:
+        self.space, self.epsilon = space, epsilon
+        ranges = space.vectors.max(axis=0).astype(np.float64) - space.vectors.min(axis=0)
+        self.scales = ranges / divisor(epsilon)
+        self._norm: LaplaceNorm | None = None
+
+    def _law(self, apart: Floats, radii: Floats) -> Floats:
+        """P(u|w, R) for distances (m, n), or (n,) of one word, and radii (m,)."""
+        ratio = apart / np.maximum(radii, 1e-300)[:, None]
+        weights = np.where(apart < radii[:, None], np.exp(-0.5 * self.epsilon * ratio), 0.0)
+        # All words at one point have no noise: then the word itself is left.
+        weights[apart == 0] = 1.0
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        """See :class:`Sampler`."""
+        out = streams.integers("unknown", self.space.n).astype(np.int64)
+        noise = independent_laplace(streams, self.space.d, 1.0) * self.scales
+        radii = np.linalg.norm(noise, axis=1)
+        drawn = streams.uniform("word")[:, 0]
+        known = np.flatnonzero(ids < self.space.n)
+        known = known[np.argsort(ids[known], kind="stable")]
+        for at in range(0, len(known), _ROWS):
+            rows = known[at : at + _ROWS]
+            sums = np.cumsum(self._law(self.space.distances(ids[rows]), radii[rows]), axis=1)
+            place = (sums <= drawn[rows, None] * sums[:, -1:]).sum(axis=1)
+            out[rows] = np.minimum(place, self.space.n - 1)
+        return out
+
+    def probabilities(self, ids: Ids) -> Floats | None:
+        """See :class:`Sampler`; None above 200 words."""
+        n = self.space.n
+        if n > _AUDITED:
+            return None
+        distinct, places = np.unique(ids, return_inverse=True)
+        rows = np.full((len(distinct), n), 1 / n)
+        for row in np.flatnonzero(distinct < n).tolist():
+            apart = self.space.distances(distinct[row : row + 1])[0]
+            radii, shares = self._radii(apart)
+            rows[row] = shares @ self._law(np.broadcast_to(apart, (len(radii), n)), radii)
+        return rows[places]
+
+    def _radii(self, cuts: Floats) -> tuple[Floats, Floats]:
+        """Radii and the shares of R that they stand for; no cut lies between those of one share."""
+        if not (self.scales > 0).any():
+            return np.zeros(1), np.ones(1)
+        if self._norm is None:
+            self._norm = LaplaceNorm(self.scales)
+        end = max(self._norm.end, 1.01 * float(cuts.max(initial=0.0)))
+        edges = np.unique(np.concatenate([np.linspace(0.0, end, _RADII), cuts]))
+        above = np.minimum.accumulate(self._norm.above(edges))
+        radii = np.append((edges[1:] + edges[:-1]) / 2, 1.1 * end)
+        return radii, np.append(-np.diff(above), above[-1])
+
+    def excluded(self) -> tuple[float, tuple[int, int]]:
+        """Mean over R of the probability of words that another word has not in its list.
+
+        The largest over all pairs of words, and the pair: O(n³) times some hundreds.  To about
+        1e-3, for few words to 1e-5.
+        """
+        n = self.space.n
+        apart = self.space.distances(np.arange(n))
+        mass, cuts = np.zeros((n, n)), apart[apart > 0] if n <= _FEW else np.zeros(0)
+        for radius, share in zip(*self._radii(cuts), strict=True):
+            law = self._law(apart, np.full(n, radius))
+            mass += share * (law @ (apart >= max(radius, 1e-300)).T)
+        first, second = np.unravel_index(int(np.argmax(mass)), mass.shape)
+        return float(mass[first, second]), (int(first), int(second))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_norm": None}
+
+
+@dataclass(frozen=True)
+class RanTextPaper(Mechanism):
+    """RANTEXT as published."""
+
+    name: ClassVar[str] = "rantext-paper"
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.REFUTED
+    summary: ClassVar[str] = "RANTEXT: exponential mechanism within a random distance of the word"
+    epsilon_unit: ClassVar[str] = "nats"
+    source: ClassVar[str] = "InferDPT RANTEXT, authors' code"
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """The exact loss for small vocabularies, else a bound; both are finite."""
+        found = self.certificate(space)
+        why = "the candidates are words near the true word, and the proof takes them as given; "
+        if found is None:
+            sampler = self.prepare(space)
+            largest = float(sampler.scales.max())
+            loss = space.diameter / largest if largest > 0 else 0.0
+            loss += self.epsilon / 2 + math.log(space.n)
+            why += f"the loss is a bound, up to {_AUDITED} words it is exact"
+        else:
+            loss = found.epsilon_ldp
+            why += (
+                f"with one radius for both, {float(self._table(space)['excluded'][0]):.3g} of the "
+                "outputs of one word are impossible for another; the radius is not released"
+            )
+        return self.promise(epsilon_ldp=loss, claimed=Claim(self.epsilon), why=why)
+
+    def _table(self, space: MetricSpace) -> dict[str, NDArray[Any]]:
+        def build() -> dict[str, NDArray[Any]]:
+            sampler = self.prepare(space)
+            law = sampler.probabilities(np.arange(space.n + 1))
+            found = matrix_certificate(np.asarray(law), Claim(self.epsilon))
+            return {
+                "values": np.array([found.epsilon_ldp, found.delta, found.infinite_loss_mass]),
+                "pair": np.array(found.pair),
+                "excluded": np.array([sampler.excluded()[0]]),
+            }
+
+        return space.table(f"certificate-{self!r}", build)
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Exact audit of all pairs of a small vocabulary, to about 1e-5."""
+        if space.n > _AUDITED:
+            return None
+        table = self._table(space)
+        loss, delta, mass = table["values"].tolist()
+        first, second = table["pair"].tolist()
+        return Certificate(
+            method="exact law matrix, quadrature over the radius",
+            epsilon_ldp=loss,
+            delta=delta,
+            infinite_loss_mass=mass,
+            pair=(first, second),
+            seconds=0.0,
+        )
+
+    def prepare(self, space: MetricSpace) -> RanTextSampler:
+        """The published sampler."""
+        return RanTextSampler(space, self.epsilon)

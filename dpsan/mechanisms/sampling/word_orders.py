@@ -1,0 +1,83 @@
+"""Public orders of a vocabulary along one line, in which near places are similar words.
+
+Knows vectors.  Must not know noise, guarantees or mechanisms.  An order is a table of public data:
+how good it is concerns utility alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import Hint, UsageError
+from dpsan.space.metric_space import MetricSpace
+
+__all__ = ["ORDERS", "word_order"]
+
+Ids = NDArray[np.int64]
+
+ORDERS: Final = ("greedy", "principal")
+_NEAR: Final = 32
+"""Neighbours that are tried before all words that are left."""
+_COMPACT: Final = 2048
+"""Words placed between two clearings of those that are left."""
+_FEWER: Final = Hint(
+    "such as vocab_size=50000, or order='principal'",
+    "such as --vocab-size 50000, or -p order=principal",
+)
+
+
+def word_order(space: MetricSpace, order: str, start: int = 0) -> Ids:
+    """The rows of all words in order of their place, shape (n,); made once per vocabulary.
+
+    ``greedy`` begins at a word and goes on to the nearest word that has no place yet; ``principal``
+    sorts by the coordinate along the direction of largest variance.  Ties go by row number.
+
+    Args:
+        space: the vocabulary.
+        order: one of :data:`ORDERS`.
+        start: row of the first word; ``greedy`` only.
+
+    Raises:
+        UsageError: too many words for their neighbours.
+    """
+    if order == "principal":
+        return space.table("order-principal", lambda: {"order": _principal(space)})["order"]
+    if not space.eager(space.n):
+        raise UsageError(f"order=greedy needs the neighbours of all {space.n} words", _FEWER)
+    return space.table(f"order-greedy-{start}", lambda: {"order": _greedy(space, start)})["order"]
+
+
+def _principal(space: MetricSpace) -> Ids:
+    centred = space.vectors - space.centroid
+    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    direction *= np.sign(direction[np.argmax(np.abs(direction))])  # its sign means nothing
+    return np.argsort(centred @ direction, kind="stable").astype(np.int64)
+
+
+def _greedy(space: MetricSpace, start: int) -> Ids:
+    n = space.n
+    near = np.empty((n, min(_NEAR, n)), dtype=np.int32)
+    for at in range(0, n, 4096):
+        ids = np.arange(at, min(at + 4096, n))
+        near[ids] = space.neighbors(ids, near.shape[1])
+    free = np.ones(n, dtype=np.bool_)
+    left, vectors = np.arange(n), space.vectors
+    squares = np.einsum("nd,nd->n", vectors, vectors)
+    out, here = np.empty(n, dtype=np.int64), start
+    for place in range(n):
+        out[place], free[here] = here, False
+        if place == n - 1:
+            break
+        some = near[here][free[near[here]]]
+        if len(some):
+            here = int(some[0])
+            continue
+        if len(left) - (n - place) >= _COMPACT:
+            vectors, squares, left = vectors[free[left]], squares[free[left]], left[free[left]]
+        apart = squares - 2 * (vectors @ space.vectors[here])  # squared: for the order only
+        apart[~free[left]] = np.inf
+        here = int(left[np.argmin(apart)])
+    return out

@@ -1,0 +1,206 @@
+"""How likely a whole sanitized text is under each text that a reader holds for its original.
+
+Knows row numbers and distributions.  Must not know strings or files.
+
+Words are drawn independently, so the likelihood of a text is the product over its words.  A reader
+who takes the candidate of the largest one is right as often as any reader can be who holds all
+candidates equally likely (Bayes).  Everything is computed for a block of inputs at a time, so the
+largest matrix is that of the scores, (candidates, records).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.outcomes.emissions import Emissions
+from dpsan.privacy import randomness
+
+__all__ = ["Texts", "bag", "ordered", "ranks"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+
+_BLOCK: Final = 256
+"""Inputs whose distributions are held at once."""
+_CELLS: Final = 1 << 22
+"""Cells of the mixtures of a block of candidates."""
+_SLACK: Final = 1e-9
+"""Relative difference of scores that rounding may make."""
+_LEAST: Final = 1e-300
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts as row numbers, one behind the other; negative numbers tell nothing, n is ⊥."""
+
+    ids: Ids
+    """Of all words, (m,)."""
+    starts: Ids
+    """Where each text begins, and the end of the last one, (t + 1,)."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> Ids:
+        """Words of each text, (t,)."""
+        return np.diff(self.starts)
+
+    def beginnings(self, words: int | None) -> Texts:
+        """The first so many words of the texts; texts with fewer words become empty."""
+        if words is None:
+            return self
+        sizes = np.where(self.sizes >= words, words, 0)
+        starts = np.append(0, np.cumsum(sizes))
+        places = np.arange(starts[-1]) - np.repeat(starts[:-1] - self.starts[:-1], sizes)
+        return Texts(self.ids[places], starts)
+
+    def of(self, some: Ids) -> Texts:
+        """Some of the texts, by number."""
+        sizes = self.sizes[some]
+        starts = np.append(0, np.cumsum(sizes))
+        places = np.arange(starts[-1]) - np.repeat(starts[:-1] - self.starts[some], sizes)
+        return Texts(self.ids[places], starts)
+
+
+def ordered(
+    emissions: Emissions,
+    candidates: Texts,
+    noisings: Sequence[Texts],
+    progress: Progress = lambda _: None,
+) -> Floats:
+    """Ln P(sanitized text|candidate), word for word, shape (c, r).
+
+    Args:
+        emissions: the distribution.
+        candidates: c texts.
+        noisings: independent sanitized versions of the same r texts: their logarithms are added.
+        progress: called with the share done.
+
+    Returns:
+        Minus infinity where the numbers of words differ or there are no words.
+    """
+    scores = np.full((len(candidates), len(noisings[0])), -np.inf)
+    sizes, own = candidates.sizes, noisings[0].sizes
+    order = np.argsort(own, kind="stable")
+    outputs = _distinct(noisings)
+    # Records of one size side by side: their outputs, numbered, position by position.
+    groups: dict[int, tuple[slice, list[Ids]]] = {}
+    for size in np.unique(own[own > 0]).tolist():
+        low, high = np.searchsorted(own[order], [size, size + 1]).tolist()
+        groups[size] = (
+            slice(low, high),
+            [_numbered(each.of(order[low:high]), outputs).reshape(-1, size).T for each in noisings],
+        )
+    matching = np.isin(sizes, list(groups))
+    for c in np.flatnonzero(matching).tolist():
+        scores[c, groups[int(sizes[c])][0]] = 0.0
+    owners = np.repeat(np.arange(len(candidates)), sizes)
+    places = np.arange(len(owners)) - candidates.starts[owners]
+    tokens = np.flatnonzero(matching[owners] & (candidates.ids >= 0))
+    tokens = tokens[np.argsort(candidates.ids[tokens], kind="stable")]
+    words, firsts = np.unique(candidates.ids[tokens], return_index=True)
+    firsts = np.append(firsts, len(tokens))
+    for at in range(0, len(words), _BLOCK):
+        block = words[at : at + _BLOCK]
+        rows = _rows(emissions, block, outputs)
+        some = tokens[firsts[at] : firsts[at + len(block)]]
+        which = np.searchsorted(block, candidates.ids[some]).tolist()
+        for word, c, place in zip(which, owners[some].tolist(), places[some].tolist(), strict=True):
+            part, codes = groups[int(sizes[c])]
+            row = rows[word]
+            for each in codes:
+                scores[c, part] += row[each[place]]
+        progress((at + len(block)) / len(words))
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return scores[:, back]
+
+
+def bag(
+    emissions: Emissions,
+    candidates: Texts,
+    noisings: Sequence[Texts],
+    progress: Progress = lambda _: None,
+) -> Floats:
+    """The same for a reader who does not use the order: each output is of a random word, (c, r).
+
+    P(u|candidate) is the mean of P(u|w) over the words w of the candidate.
+    """
+    from scipy.sparse import csr_matrix  # heavy import
+
+    outputs = _distinct(noisings)
+    counts = sum(
+        _counted(_numbered(each, outputs), each.starts, len(outputs) + 1) for each in noisings
+    )
+    scores = np.full((len(candidates), len(noisings[0])), -np.inf)
+    step = max(1, _CELLS // (len(outputs) + 1))
+    filled = np.flatnonzero(candidates.sizes)
+    for at in range(0, len(filled), step):
+        some = filled[at : at + step]
+        texts = candidates.of(some)
+        words, places = np.unique(texts.ids, return_inverse=True)
+        weights = np.repeat(1 / texts.sizes, texts.sizes)
+        shares = csr_matrix((weights, places, texts.starts), (len(some), len(words))).tocsc()
+        mixture = np.zeros((len(some), len(outputs) + 1))
+        for first in range(0, len(words), _BLOCK):
+            rows = np.exp(_rows(emissions, words[first : first + _BLOCK], outputs))
+            mixture += shares[:, first : first + _BLOCK] @ rows
+        scores[some] = (counts @ np.log(np.maximum(mixture, _LEAST)).T).T
+        progress((at + len(some)) / len(filled))
+    return scores
+
+
+def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:
+    """The place of the true candidate among all, by falling scores, 1 for the first, (r,).
+
+    Ties are broken by a draw: a reader cannot do better.
+
+    Args:
+        scores: (c, r).
+        truth: number of the true candidate of each record, (r,).
+        key: public.
+    """
+    own = scores[truth, np.arange(len(truth))]
+    slack = _SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(own), own, 0.0)))
+    above = (scores > own + slack).sum(axis=0)
+    level = (scores >= own - slack).sum(axis=0) - above
+    streams = randomness.streams_for(key, range(len(truth)), [1] * len(truth))
+    drawn = streams.integers("ties", np.maximum(level, 1).astype(np.uint64))
+    return np.asarray(1 + above + drawn.astype(np.int64))
+
+
+def _distinct(noisings: Sequence[Texts]) -> Ids:
+    """The outputs that occur, ascending."""
+    every = np.unique(np.concatenate([each.ids for each in noisings]))
+    return every[every >= 0]
+
+
+def _numbered(texts: Texts, outputs: Ids) -> Ids:
+    """The place of each output among the distinct ones; behind them where it tells nothing."""
+    if not len(outputs):
+        return np.zeros(len(texts.ids), dtype=np.int64)
+    return np.where(texts.ids >= 0, np.searchsorted(outputs, texts.ids), len(outputs))
+
+
+def _rows(emissions: Emissions, words: Ids, outputs: Ids) -> Floats:
+    """Ln P(u|w) with a last column for outputs that tell nothing, (b, q + 1)."""
+    known = np.zeros((len(words), len(outputs) + 1))
+    real = words >= 0  # a word that tells nothing explains every output alike
+    if len(outputs):
+        known[real, :-1] = emissions.log(words[real], outputs)
+    return known
+
+
+def _counted(numbers: Ids, starts: Ids, size: int) -> Any:
+    """How often each output is in each text, sparse (r, size); nothing in the last column."""
+    from scipy.sparse import csr_matrix  # heavy import
+
+    used = (numbers < size - 1).astype(np.float64)
+    return csr_matrix((used, numbers, starts), (len(starts) - 1, size))

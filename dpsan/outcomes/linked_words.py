@@ -1,0 +1,181 @@
+"""How many words of a text say which of many candidates it is, from the vocabulary alone.
+
+Knows samplers and public word frequencies.  Must not know texts or files.
+
+Assumption: the candidates are texts of words drawn independently by their public frequencies, 6 %
+of them unknown, all equally likely, and one of them is the original; the reader knows the
+distribution and takes the candidate under which the output is likeliest, word for word.  Words of
+real texts depend on each other, which makes texts a little more alike.  The vocabulary stands for
+itself with the words at evenly spaced places of its cumulative frequencies.  All draws are made
+under a public key, so the figures are the same in every run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.linkage import ranks
+from dpsan.outcomes.prior import UNKNOWN_PRIOR, words_at
+from dpsan.privacy import randomness
+from dpsan.space.metric_space import MetricSpace
+from dpsan.text.numerals import counted
+
+__all__ = [
+    "CANDIDATES",
+    "LONGEST",
+    "HalfLinked",
+    "half_linked",
+    "largest_epsilon",
+    "linked_at_most",
+    "linked_by_words",
+]
+
+CANDIDATES: Final = 1000
+TEXTS: Final = 250
+LONGEST: Final = 64
+"""Words up to which the figure that is quoted is looked for."""
+_PLACES: Final = 1000
+_CELLS: Final = 40_000_000
+_CHUNK: Final = 32
+"""Positions whose words are drawn at once."""
+
+
+def linked_by_words(
+    mechanism: Mechanism,
+    space: MetricSpace,
+    *,
+    longest: int,
+    key: bytes,
+    candidates: int = CANDIDATES,
+    texts: int = TEXTS,
+) -> Iterator[Share]:
+    """The texts that are linked by their first 1, 2, ... ``longest`` words.
+
+    Args:
+        mechanism: resolved.
+        space: the vocabulary.
+        longest: words of the longest texts.
+        key: public.
+        candidates: how many the reader holds.
+        texts: how many of them are sanitized.
+    """
+    emissions = Emissions(mechanism, space)
+    places = int(min(_PLACES, max(50, _CELLS // space.n)))
+    known = words_at(space, (np.arange(places) + 0.5) / places)
+    unknown = round(places * UNKNOWN_PRIOR / (1 - UNKNOWN_PRIOR))
+    words = np.append(known, np.full(unknown, space.n))
+    truth = np.arange(texts)
+    scores = np.zeros((candidates, texts))
+    for first in range(0, longest, _CHUNK):
+        size = min(_CHUNK, longest - first)
+        own = randomness.derive_key(key, "words", first)
+        drawn = randomness.streams_for(own, range(candidates), [size] * candidates)
+        held = words[drawn.integers("word", len(words)).astype(np.int64)]
+        own = randomness.derive_key(key, "outputs", first)
+        sampler = emissions.sampler
+        outputs = np.empty(texts * size, dtype=np.int64)
+        for at in range(0, texts, 64):
+            part = range(at, min(at + 64, texts))
+            streams = randomness.streams_for(own, part, [size] * len(part))
+            stretch = slice(at * size, part.stop * size)
+            outputs[stretch] = sampler.sample(held[stretch], streams)
+        distinct, inputs = np.unique(held, return_inverse=True)
+        seen, columns = np.unique(outputs, return_inverse=True)
+        logs = np.concatenate(
+            [
+                emissions.log(distinct[at : at + 256], seen).astype(np.float32)
+                for at in range(0, len(distinct), 256)
+            ]
+        )
+        inputs, columns = inputs.reshape(candidates, size), columns.reshape(texts, size)
+        for at in range(size):
+            scores += logs[inputs[:, at]][:, columns[:, at]]
+            ties = randomness.derive_key(key, "ties", first + at)
+            hits = int((ranks(scores, truth, ties) == 1).sum())
+            yield Share(hits, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class HalfLinked:
+    """Words until half of the texts are linked to their originals."""
+
+    words: int | None
+    """None: more than :data:`LONGEST`."""
+
+    @property
+    def sentence(self) -> str:
+        """What a statement says."""
+        words = "more than" if self.words is None else "their first"
+        return (
+            f"a reader who holds {CANDIDATES:,} candidates links half of the texts to their "
+            f"originals by {words} {counted(self.words or LONGEST, 'word')}, if words are "
+            "drawn by their public frequencies"
+        )
+
+    def of(self, copies: int) -> str:
+        """The same of a run that writes so many copies: a reader of all needs fewer words."""
+        return self.sentence + (", from one of the copies alone" if copies > 1 else "")
+
+
+def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
+    """Words until half of the texts are linked; None where the distribution is not known.
+
+    A second, or three where the distribution is computed for each word; once, through the cache.
+
+    Args:
+        mechanism: resolved.
+        space: the vocabulary.
+    """
+    if not has_distribution(mechanism.prepare(space)):
+        return None
+
+    def build() -> dict[str, NDArray[np.int64]]:
+        key = randomness.seeded_key("dpsan half linked")
+        shares = linked_by_words(mechanism, space, longest=LONGEST, key=key)
+        found = (at for at, share in enumerate(shares, start=1) if 2 * share.hits >= share.total)
+        return {"words": np.array([next(found, 0)])}
+
+    digest = hashlib.sha256(repr(vars(mechanism)).encode()).hexdigest()
+    words = int(space.table(f"half-linked-1-{mechanism.name}-{digest}", build)["words"][0])
+    return HalfLinked(words or None)
+
+
+def linked_at_most(words: int, epsilon: float, candidates: int) -> float:
+    """What no reader exceeds, whatever the texts and the mechanism of that pure LDP epsilon.
+
+    A text of l words has epsilon l·E against any other, so the right one of c equally likely
+    candidates is found with probability e^(l·E)/(e^(l·E) + c - 1) at most.  Also, the divergence
+    of two outputs of a word is at most E·tanh(E/2), so all l outputs tell no more than that l
+    times, and Fano's inequality bounds the success by (information + ln 2)/ln c.
+
+    Args:
+        words: of the text.
+        epsilon: LDP epsilon of a word, nats.
+        candidates: c >= 2, the original among them.
+    """
+    odds = 1 / (1 + (candidates - 1) * math.exp(-min(words * epsilon, 700.0)))
+    told = words * epsilon * math.tanh(epsilon / 2)
+    return min(1.0, odds, (told + math.log(2)) / math.log(candidates))
+
+
+def largest_epsilon(words: int, candidates: int = CANDIDATES) -> float:
+    """Epsilon per word up to which no reader links more than half of texts of so many words."""
+    low, high = 0.0, 64.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if linked_at_most(words, middle, candidates) <= 0.5:
+            low = middle
+        else:
+            high = middle
+    return low

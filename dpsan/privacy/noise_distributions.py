@@ -1,0 +1,120 @@
+"""Distributions of noise, stated so that draws can be tested against them.
+
+Knows distribution functions.  Must not know mechanisms or how anything is drawn: these formulas
+share nothing with those of ``noise``.  Each turns noise vectors into numbers that are uniform on
+(0, 1) if the noise has the distribution, by the distribution functions of its parts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "GaussianCoordinates",
+    "LaplaceCoordinates",
+    "NoiseDistribution",
+    "SphericalLaplace",
+    "TruncatedLaplaceCoordinates",
+]
+
+Floats = NDArray[np.float64]
+
+
+class NoiseDistribution(ABC):
+    """A distribution over vectors, symmetric in the sign of every coordinate."""
+
+    def whitened(self, noise: Floats) -> Floats:
+        """Noise vectors in the coordinates in which they are symmetric, (m, d) -> (m, d)."""
+        return noise
+
+    @abstractmethod
+    def uniforms(self, noise: Floats) -> dict[str, Floats]:
+        """Uniform numbers of whitened noise (m, d), by the name of the part: each (m, parts)."""
+
+
+@dataclass(frozen=True)
+class SphericalLaplace(NoiseDistribution):
+    """Density proportional to exp(-epsilon·|S^-1 z|): Gamma(d) radius, uniform direction.
+
+    Args:
+        epsilon: per unit of distance.
+        root: S, shape (d, d); None for the identity.
+    """
+
+    epsilon: float
+    root: Floats | None = None
+
+    def whitened(self, noise: Floats) -> Floats:
+        """See :class:`NoiseDistribution`."""
+        if self.root is None:
+            return noise
+        return np.asarray(np.linalg.solve(self.root.T, noise.T).T, dtype=np.float64)
+
+    def uniforms(self, noise: Floats) -> dict[str, Floats]:
+        """Of the radius, and of each coordinate of the direction, which is Beta distributed."""
+        from scipy.special import betainc, gammainc  # heavy import
+
+        d = noise.shape[1]
+        radius = np.sqrt(np.square(noise).sum(axis=1, keepdims=True))
+        out = {"radius": gammainc(float(d), self.epsilon * radius)}
+        if d > 1:
+            half = (d - 1) / 2
+            with np.errstate(invalid="ignore"):
+                out["direction"] = betainc(half, half, np.clip((noise / radius + 1) / 2, 0, 1))
+        return out
+
+
+class _Coordinates(NoiseDistribution):
+    """Independent coordinates of one distribution."""
+
+    @abstractmethod
+    def cumulative(self, values: Floats) -> Floats:
+        """The distribution function."""
+
+    def uniforms(self, noise: Floats) -> dict[str, Floats]:
+        """Of each coordinate."""
+        return {"coordinates": self.cumulative(noise)}
+
+
+@dataclass(frozen=True)
+class GaussianCoordinates(_Coordinates):
+    """N(0, sigma²) coordinates."""
+
+    sigma: float
+
+    def cumulative(self, values: Floats) -> Floats:
+        """See :class:`_Coordinates`."""
+        from scipy.special import ndtr  # heavy import
+
+        return np.asarray(ndtr(values / self.sigma), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class LaplaceCoordinates(_Coordinates):
+    """Density exp(-|x|/scale)/(2 scale)."""
+
+    scale: float
+
+    def cumulative(self, values: Floats) -> Floats:
+        """See :class:`_Coordinates`."""
+        tail = np.exp(-np.abs(values) / self.scale) / 2
+        return np.asarray(np.where(values < 0, tail, 1 - tail), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class TruncatedLaplaceCoordinates(_Coordinates):
+    """Density proportional to e^(-alpha|x|) on [-bound, bound]."""
+
+    alpha: float
+    bound: float
+
+    def cumulative(self, values: Floats) -> Floats:
+        """See :class:`_Coordinates`; values outside the support are no probabilities: NaN."""
+        size = np.abs(values)
+        part = np.expm1(-self.alpha * size) / np.expm1(-self.alpha * self.bound) / 2
+        inside = np.where(size <= self.bound * (1 + 2.0**-50), part, np.nan)
+        return np.asarray(0.5 + np.copysign(inside, values), dtype=np.float64)

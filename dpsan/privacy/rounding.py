@@ -1,0 +1,185 @@
+"""How far the word that float64 noise gives can be from the word that a proof speaks of.
+
+Knows noise distributions, dimensions and distances.  Must not know mechanisms or how anything is
+drawn.  Real and float64 noise are made of the same random bits, so that both words are the same
+unless the real noisy point lies within the rounding error of a wall between two words' cells; this
+bounds the probability of that, for every input.  It is a bound on the total variation distance of
+the two distributions of the word.  docs/proofs.md 1.9 has the proof and what it takes for granted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from dpsan.privacy.noise_distributions import (
+    GaussianCoordinates,
+    LaplaceCoordinates,
+    NoiseDistribution,
+    SphericalLaplace,
+)
+
+__all__ = ["LIBRARY_ERROR", "float64_delta", "float64_gap"]
+
+LIBRARY_ERROR: Final = 2.0**-44
+"""Relative error granted to the library's inverse distribution functions; tests see 1/10 of it."""
+_UNIT: Final = 2.0**-53
+"""Unit roundoff of float64."""
+_CELL: Final = 2.0**-52
+"""Mass of a cell of the grid of uniform numbers."""
+_REACH: Final = 8.3
+"""Standard deviations beyond which less than a cell of a normal distribution lies, and more."""
+_SMALL: Final = 200
+"""Displacements above the smallest distance over this count as another word."""
+
+
+class _Moments(NamedTuple):
+    """What the bound needs of noise z with density p and a displacement s(z) by the grid."""
+
+    power: tuple[float, float, float]
+    """E|z|^k for k = 0, 1, 2."""
+    slope: tuple[float, float, float, float]
+    """E|z|^k·G for k = 0 ... 3, with G = |grad ln p|."""
+    grid: tuple[float, float, float, float, float]
+    """E s; E s·G, E s·G·|z|; E|grad s|, E|grad s|·|z|."""
+    relative: float
+    """Rounding of the noise relative to |z|."""
+    ends: float
+    """Mass of the cells at the ends of the grid."""
+
+
+def float64_gap(
+    noise: NoiseDistribution,
+    d: int,
+    largest_norm: float,
+    smallest_distance: float,
+    offset: float = 0.0,
+) -> float | None:
+    """Bound on the total variation distance that rounding makes between distributions of a word.
+
+    Args:
+        noise: on the point of a word.
+        d: dimensions.
+        largest_norm: of the points that noise is added to.
+        smallest_distance: between words at different points; a lower bound, > 0.
+        offset: largest distance of such a point from the nearest word: that of ⊥.
+
+    Returns:
+        None where no bound is known, or none below 1.
+    """
+    found = _moments(noise, d)
+    if found is None or not smallest_distance > 0:
+        return None
+    # S = constant + linear·|z| + square·|z|²: sums, noise, and squared distances compared.
+    square = 1.2 * (d + 3) * _UNIT / smallest_distance
+    linear = found.relative + _UNIT + 2 * square * offset
+    own = (_UNIT * largest_norm + square * offset**2, linear, square)
+
+    def mean(moments: Sequence[float]) -> float:
+        return sum(a * b for a, b in zip(own, moments, strict=True))
+
+    about = mean(found.power) + found.grid[0]
+    slope = mean(found.slope[1:]) + found.grid[2]
+    slope += offset * (mean(found.slope[:3]) + found.grid[1])
+    change = linear * found.power[1] + 2 * square * found.power[2] + found.grid[4]
+    change += offset * (linear + 2 * square * found.power[1] + found.grid[3])
+    walls = 2.1 / smallest_distance * (4 * d * about + 4 * slope + 8 * change)
+    gap = walls + _SMALL * about / smallest_distance + found.ends
+    return gap * (1 + 1e-9) if gap < 1 else None
+
+
+def float64_delta(epsilon: float, delta: float, gap: float) -> float:
+    """The delta that holds for distributions within ``gap`` of those of an (epsilon, delta) proof.
+
+    P'(T|x) <= P(T|x) + gap <= e^epsilon·(P'(T|x') + gap) + delta + gap.
+    """
+    return min(1.0, delta + (1 + math.exp(min(epsilon, 700.0))) * gap * (1 + 1e-9))
+
+
+def _moments(noise: NoiseDistribution, d: int) -> _Moments | None:
+    if isinstance(noise, SphericalLaplace) and noise.root is None:
+        return _spherical(noise.epsilon, d)
+    if isinstance(noise, GaussianCoordinates):
+        return _gaussian(noise.sigma, d)
+    if isinstance(noise, LaplaceCoordinates):
+        return _laplace(noise.scale, d)
+    return None
+
+
+def _spherical(epsilon: float, d: int) -> _Moments:
+    """Radius Gamma(d, 1/epsilon); direction g/|g| of normal g.  G = epsilon."""
+    from scipy.special import gammainccinv, gammaincinv  # heavy import
+
+    power = [1.0]
+    for k in range(3):
+        power.append(power[-1] * (d + k) / epsilon)
+    far = 1.1 * float(gammainccinv(float(d), _CELL)) / epsilon
+    near = 0.9 * float(gammaincinv(float(d), _CELL)) / epsilon
+    size, outwards = far, epsilon * far**2 / 2
+    change = (d - 1) * math.log(far / near) + epsilon * far
+    moved = (d - 1) * far + epsilon * far**2 / 2
+    if d > 1:  # else the direction is a sign, which is exact
+        inverse = 7.4  # bound on the integral of E[1/|g|] over a coordinate, for every d > 1
+        if d > 2:
+            chi = math.exp(math.lgamma(d / 2 - 1) - math.lgamma((d - 1) / 2)) / math.sqrt(2)
+            inverse = min(inverse, 2 * _REACH * chi)
+        turned = inverse + _REACH**2
+        size += 2 * d * power[1] * inverse
+        outwards += 2 * d * power[2] * inverse
+        change += 2 * d * turned
+        moved += 2 * d * power[1] * turned
+    grid = (size, epsilon * size, epsilon * outwards, change, moved)
+    return _Moments(
+        (power[0], power[1], power[2]),
+        (epsilon, epsilon * power[1], epsilon * power[2], epsilon * power[3]),
+        _scaled(_CELL, grid),
+        3 * LIBRARY_ERROR + (d + 8) * _UNIT,
+        2 * (d + 1) * _CELL,
+    )
+
+
+def _gaussian(sigma: float, d: int) -> _Moments:
+    """Independent normal coordinates.  G = |z|/sigma²."""
+    second, fourth = d * sigma**2, d * (d + 2) * sigma**4
+    first, third = math.sqrt(second), math.sqrt(second * fourth)
+    reach, others = _REACH, math.sqrt(d - 1)
+    cube = 2 * reach**3 / 3
+    grid = (
+        sigma * 2 * reach,
+        reach**2 + 2 * reach * others,
+        sigma * (cube + 2 * reach * (d - 1)),
+        reach**2,
+        sigma * (cube + others * reach**2),
+    )
+    return _Moments(
+        (1.0, first, second),
+        (first / sigma**2, second / sigma**2, third / sigma**2, fourth / sigma**2),
+        _scaled(d * _CELL, grid),
+        LIBRARY_ERROR + 2 * _UNIT,
+        2 * d * _CELL,
+    )
+
+
+def _laplace(scale: float, d: int) -> _Moments:
+    """Independent Laplace coordinates.  G = sqrt(d)/scale."""
+    second = 2 * d * scale**2
+    third = math.sqrt(second * (24 * d + 4 * d * (d - 1)) * scale**4)
+    first, steep = math.sqrt(second), math.sqrt(d) / scale
+    far = 38 * scale
+    size, outwards = 2 * far, far**2 + 2 * far * math.sqrt(2 * (d - 1)) * scale
+    grid = (size, steep * size, steep * outwards, size / scale, outwards / scale)
+    return _Moments(
+        (1.0, first, second),
+        (steep, steep * first, steep * second, steep * third),
+        _scaled(d * _CELL, grid),
+        LIBRARY_ERROR + 4 * _UNIT,
+        2 * d * _CELL,
+    )
+
+
+def _scaled(
+    factor: float, grid: tuple[float, float, float, float, float]
+) -> tuple[float, float, float, float, float]:
+    a, b, c, d, e = grid
+    return factor * a, factor * b, factor * c, factor * d, factor * e

@@ -1,0 +1,68 @@
+"""Records that cannot be read, set aside in a file of their own while the others go on.
+
+Knows bytes and messages.  Must not know formats.  The file is as secret as the input: it holds
+those records as they were.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from dpsan.errors import InputError, OutputError
+from dpsan.errors import reason as os_reason
+from dpsan.formats.atomic_files import create_private
+
+__all__ = ["BadRecords"]
+
+_TOLD: Final = 3
+"""Problems that are told one by one; the file has the others."""
+
+
+class BadRecords:
+    """Takes bad records; a context manager.
+
+    Args:
+        path: created with mode 0600 under every umask.
+        force: replace an existing file.
+        complain: told of the first problems.
+
+    Raises:
+        OutputError: it exists or cannot be written.
+    """
+
+    def __init__(self, path: Path, *, force: bool, complain: Callable[[str], None]) -> None:
+        self._descriptor = create_private(path, force=force)
+        self._path, self._complain = path, complain
+        self.count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._descriptor)
+
+    def __call__(self, raw: bytes, problem: InputError) -> None:
+        """Set a record aside.
+
+        Args:
+            raw: as it stands in the input, with its ending.
+            problem: names file and line.
+        """
+        data = memoryview(raw)
+        while data:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except OSError as error:
+                raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+        self.count += 1
+        if self.count <= _TOLD:
+            self._complain(f"{problem.on_command_line()}: set aside")

@@ -1,0 +1,76 @@
+"""A run that writes nothing: what it would draw and cost, and what its first lines look like.
+
+Knows runs.  Must not know how words are drawn.  Words are drawn as in any run, under a key of their
+own that nobody keeps, so counts, costs and bad records are exactly those of a run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dpsan.run.run import Result, Run
+from dpsan.run.workers import Inline, Workers
+from dpsan.sanitize.result import Sanitized
+from dpsan.text.long_text import Text
+
+__all__ = ["DryRun"]
+
+_SAMPLES: Final = 3
+
+
+class _Sampling:
+    """Workers whose first outputs are kept."""
+
+    def __init__(self, workers: Workers, samples: list[str]) -> None:
+        self._workers, self._samples = workers, samples
+        self.window = workers.window
+
+    def idle(self) -> None:
+        """See :class:`Workers`."""
+        self._workers.idle()
+
+    def submit(
+        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+    ) -> Future[Sanitized]:
+        """See :class:`Workers`."""
+        future = self._workers.submit(texts, key, numbers, audit)
+        if len(self._samples) < _SAMPLES:
+            done = future.result()
+            drawn = [line for line, count in zip(done.lines, done.drawn, strict=True) if count]
+            room = _SAMPLES - len(self._samples)
+            self._samples += [
+                line if isinstance(line, str) else next(iter(line)) for line in drawn[:room]
+            ]
+        return future
+
+
+@dataclass
+class DryRun(Run):
+    """A run of which nothing is written; its budget ends nothing."""
+
+    samples: list[str] = field(default_factory=list)
+    """The first texts with a drawn word, as they come out; of a long one its beginning."""
+
+    def execute(self) -> Result:
+        """See :class:`Run`; inputs that could not be joined are read one by one."""
+        result = Result(self.sanitizer.accountant(whole_run=True))
+        workers = _Sampling(self.workers or Inline(self.sanitizer), self.samples)
+        for file, path in enumerate(self.inputs, start=1):
+            one = Run(
+                **{name: getattr(self, name) for name in ("sanitizer", "plan", "key", "progress")},
+                inputs=[path],
+                output=Path(os.devnull),
+                workers=workers,
+                complain=self.complain,
+            ).execute()
+            if not one.failed:
+                result.totals.merge(one.totals)
+            result.outcomes += one.outcomes
+            result.became[file] = one.became[1]
+            result.failed += one.failed
+        return result

@@ -1,0 +1,213 @@
+"""One draw for each distinct word of a unit: a record, a file or a run.
+
+Knows which words are the same, keys and streams.  Must not know mechanisms or files.
+
+Words are the same if they have the same row number or, outside the vocabulary, the same last
+spelling of the look-up.  The distinct words of a record are drawn from the streams of that record,
+in order.  In a file or a run each word has a stream of its own, so that batches, processes and
+pieces of a file that know nothing of one another draw the same words.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.privacy.randomness import (
+    Streams,
+    derive_key,
+    streams_by_word,
+    streams_for,
+    string_places,
+)
+from dpsan.text.tokens import lookup_keys
+
+__all__ = ["Distinct", "DrawnOnce", "Held", "OneDraw", "Unit"]
+
+Ids = NDArray[np.int64]
+Draw = Callable[[Ids, Streams], Ids]
+Held = dict[int | str, int]
+"""What was drawn for the words of the record that is being rewritten: by row number, or string."""
+
+_TABLES: Final = 4
+"""Keys of which it is held what was drawn for the words of the vocabulary: 4 bytes for each."""
+_COUNTED: Final = 1 << 19
+"""Distinct words that are told apart where they are counted; further ones count at every place."""
+
+
+class Unit(StrEnum):
+    """Within what equal words have the same draw."""
+
+    RECORD = "record"
+    FILE = "file"
+    RUN = "run"
+
+
+class DrawnOnce(NamedTuple):
+    """The drawn words of a batch."""
+
+    outputs: Ids
+    """Of each word, (m,)."""
+    first: NDArray[np.bool_]
+    """Whether the word is the first of its kind in its record, (m,)."""
+    marks: NDArray[np.uint64] | None
+    """64 bits of each word that is, equal for equal words of a file or run; None in a record."""
+
+
+class OneDraw:
+    """Draws each distinct word of a unit once.
+
+    Args:
+        unit: record, file or run; of the last two a key has one.
+        n: words of the vocabulary; ``n`` is ⊥.
+    """
+
+    def __init__(self, unit: Unit, n: int) -> None:
+        self.unit, self.n = unit, n
+        self._tables: OrderedDict[bytes, NDArray[np.int32]] = OrderedDict()
+
+    def __call__(
+        self,
+        draw: Draw,
+        inputs: Ids,
+        words: Callable[[Ids], Sequence[str]],
+        sizes: Ids,
+        numbers: Sequence[int],
+        key: bytes,
+        held: Held | None = None,
+    ) -> DrawnOnce:
+        """Draw the words of a batch of texts.
+
+        Args:
+            draw: inputs (m,), their streams -> outputs (m,).
+            inputs: row number of each drawn word or ``n``, (m,).
+            words: places -> the words there, as they stand in the text.
+            sizes: drawn words of each text, (texts,).
+            numbers: of the record of each text: those of a record are neighbours.
+            key: of the file or run, and of the copy.
+            held: where the texts are parts of one record, what its earlier parts drew; grows.
+        """
+        codes, strings = self._numbered(inputs, words)
+        begins = np.diff(np.asarray(numbers, dtype=np.int64), prepend=-1) != 0
+        records = np.repeat(np.cumsum(begins) - 1, sizes)
+        _, places, which = np.unique(
+            records * (self.n + len(strings)) + codes, return_index=True, return_inverse=True
+        )
+        new = np.sort(places)
+        if held is not None:
+            names = self._names(codes, strings)
+            new = np.array([at for at in new.tolist() if names(at) not in held], dtype=np.int64)
+        marks = None
+        if self.unit is Unit.RECORD:
+            outputs = np.empty_like(codes)
+            counts = np.bincount(records[new], minlength=int(begins.sum())).tolist()
+            own = [number for number, begin in zip(numbers, begins.tolist(), strict=True) if begin]
+            streams = streams_for(key, own, counts, before=len(held or ()))
+            outputs[new] = draw(np.minimum(codes[new], self.n), streams)
+            if held is not None:
+                old = np.setdiff1d(places, new)
+                outputs[old] = [held[names(at)] for at in old.tolist()]
+            outputs = outputs[places][which]
+        else:
+            found = string_places(derive_key(key, "strings"), strings)
+            outputs = self._by_word(draw, derive_key(key, "words"), codes, found)
+            names_of = np.array([second for _, second in found], dtype=np.uint64)
+            marks = codes[new].astype(np.uint64)
+            unknown = codes[new] >= self.n
+            marks[unknown] = names_of[codes[new][unknown] - self.n]
+        if held is not None:
+            held.update(zip(map(names, new.tolist()), outputs[new].tolist(), strict=True))
+        first = np.zeros(len(codes), dtype=np.bool_)
+        first[new] = True
+        return DrawnOnce(outputs, first, marks)
+
+    def _numbered(
+        self, inputs: Ids, words: Callable[[Ids], Sequence[str]]
+    ) -> tuple[Ids, list[str]]:
+        """Inputs where the strings outside the vocabulary have numbers from ``n`` on; these."""
+        unknown = np.flatnonzero(inputs == self.n)
+        if not len(unknown):
+            return inputs, []
+        numbers: dict[str, int] = {}
+        codes = inputs.copy()
+        codes[unknown] = [
+            self.n + numbers.setdefault(_folded(word), len(numbers)) for word in words(unknown)
+        ]
+        return codes, list(numbers)
+
+    def _names(self, codes: Ids, strings: list[str]) -> Callable[[int], int | str]:
+        """What the word at a place is known by in other parts of its record."""
+
+        def name(at: int) -> int | str:
+            code = int(codes[at])
+            return code if code < self.n else strings[code - self.n]
+
+        return name
+
+    def _by_word(self, draw: Draw, key: bytes, codes: Ids, places: list[tuple[int, int]]) -> Ids:
+        """Outputs of words that have a stream each, (m,)."""
+        if key not in self._tables:
+            self._tables[key] = np.full(self.n, -1, dtype=np.int32)
+            if len(self._tables) > _TABLES:
+                self._tables.popitem(last=False)
+        self._tables.move_to_end(key)
+        table, known = self._tables[key], codes < self.n
+        rows = codes[known]
+        missing = np.unique(rows[table[rows] < 0])
+        drawn = draw(
+            np.append(missing, np.full(len(places), self.n)),
+            streams_by_word(key, missing.tolist(), places),
+        )
+        table[missing] = drawn[: len(missing)]
+        outputs = np.empty_like(codes)
+        outputs[known] = table[rows]
+        outputs[~known] = drawn[len(missing) :][codes[~known] - self.n]
+        return outputs
+
+
+@dataclass
+class Distinct:
+    """Counts the distinct words of a file or run, in bounded memory.
+
+    The count depends on which words are equal alone, not on which words they are.  It is exact up
+    to half a million distinct words, and never too low.
+    """
+
+    marks: set[int] = field(default_factory=set, repr=False)
+    """Those of words that count no more."""
+    count: int = 0
+
+    def add(self, marks: Sequence[int]) -> int:
+        """Count words by their marks; returns how many are new."""
+        seen = self.marks
+        before = len(seen)
+        if before + len(marks) <= _COUNTED:
+            seen.update(marks)
+            new = len(seen) - before
+        else:
+            new = 0
+            for mark in marks:
+                if mark not in seen:
+                    new += 1
+                    if len(seen) < _COUNTED:
+                        seen.add(mark)
+        self.count += new
+        return new
+
+    def merge(self, other: Distinct) -> int:
+        """Count the words of another; returns how many are new."""
+        untold = other.count - len(other.marks)
+        self.count += untold
+        return self.add([*other.marks]) + untold
+
+
+def _folded(word: str) -> str:
+    """The last spelling under which a word is looked up."""
+    *_, last = lookup_keys(word)
+    return last

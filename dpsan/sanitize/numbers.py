@@ -1,0 +1,108 @@
+"""Numbers drawn by value: which words they are, and with which random numbers each is drawn.
+
+Knows words, keys and streams.  Must not know the mechanism that draws all other words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import Hint, UsageError
+from dpsan.mechanisms.sampling.number_response import grid_response, respond
+from dpsan.privacy.guarantee import Guarantee
+from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_places
+from dpsan.sanitize.consistent import Unit
+from dpsan.text.number_forms import formed_number
+from dpsan.text.tokens import folded
+
+__all__ = ["FORMS", "NumberPolicy", "Numbers", "check_numbers"]
+
+FORMS: Final = (
+    "which words are numbers, and their form (digits, separators, currency, unit, dates, times, "
+    "years, a leading zero)"
+)
+"""What is not protected where numbers are drawn by value."""
+
+
+class NumberPolicy(StrEnum):
+    """What a number becomes."""
+
+    WORD = "word"
+    """A word of the vocabulary, as all other words do."""
+    VALUE = "value"
+    """A number of the same form, mostly near in value."""
+
+
+def check_numbers(policy: str, guarantee: Guarantee) -> None:
+    """Refuse what no number could be drawn with.
+
+    Raises:
+        UsageError: the mechanism has no finite LDP epsilon for a word, or has a better guarantee
+            for near words, which numbers do not have.
+    """
+    if policy == NumberPolicy.WORD:
+        return
+    if guarantee.per_line or guarantee.metric is not None or guarantee.epsilon_ldp == np.inf:
+        raise UsageError(
+            "numbers by value need a mechanism whose guarantee is an LDP epsilon for each word",
+            Hint("such as mechanism='optimal-response'", "such as -m optimal-response"),
+        )
+
+
+class Numbers:
+    """Draws numbers by value.
+
+    Args:
+        epsilon: LDP epsilon of each.
+        unit: within what equal ones have the same draw.
+    """
+
+    def __init__(self, epsilon: float, unit: Unit | None) -> None:
+        self._epsilon, self._unit = epsilon, unit
+
+    def drawn(self, words: Sequence[str], places: Sequence[int], streams: Streams) -> list[str]:
+        """Another number for each, from the streams of a batch.
+
+        Args:
+            words: the numbers.
+            places: of each, among the words of the batch that are drawn.
+            streams: of all of these.
+        """
+        numbers = [number for word in words if (number := formed_number(word))]
+        every = list(zip(places, numbers, strict=True))
+        grids = {
+            at: (grid_response(self._epsilon, number.size), number.value) for at, number in every
+        }
+        values = respond(grids, streams, len(streams))
+        return [number.written(values[at]) for at, number in every]
+
+    def drawn_once(self, words: Sequence[str], records: NDArray[np.int64], key: bytes) -> list[str]:
+        """The same where equal numbers have the same draw: each has a stream of its own.
+
+        Args:
+            words: the numbers.
+            records: the number of the record of each, (words,).
+            key: of the batch.
+        """
+        out = [""] * len(words)
+        by_record = self._unit is Unit.RECORD
+        units = records if by_record else np.zeros(len(words), dtype=np.int64)
+        for unit in np.unique(units).tolist():
+            own = derive_key(key, "numbers", *([unit] if by_record else []))
+            at = np.flatnonzero(units == unit).tolist()
+            spellings = list(dict.fromkeys(words[each] for each in at))
+            strings = {
+                string: place for place, string in enumerate(dict.fromkeys(map(folded, spellings)))
+            }
+            streams = streams_by_word(own, [], string_places(own, list(strings)))
+            # Spellings of one string have the same form and value, and so the same digits.
+            places = [strings[folded(word)] for word in spellings]
+            written = dict(zip(spellings, self.drawn(spellings, places, streams), strict=True))
+            for each in at:
+                out[each] = written[words[each]]
+        return out

@@ -1,0 +1,211 @@
+"""How output words are written: in natural case, as the vocabulary has them, or like the input.
+
+Knows strings and where sentences begin.  Must not know what was drawn for what.
+
+Natural case is free: it reads the words that were drawn and the gaps between them, all of which are
+in the output anyway, and no input word.  Whatever is a function of the output alone is
+post-processing, and post-processing spends no privacy.  Another input word at one place changes
+what is written there, and at most the a or an before it; everything else stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import compress
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LetterCase", "NaturalCase", "article_for", "begins_sentence", "capitalised", "recased"]
+
+T = TypeVar("T")
+
+
+class LetterCase(StrEnum):
+    """What decides the capital letters of the output."""
+
+    NATURAL = "natural"
+    """The usual spelling of each output word, and a capital where a sentence begins."""
+    VOCABULARY = "vocabulary"
+    """The spelling under which the vocabulary has the word."""
+    INPUT = "input"
+    """The capital pattern of the input word, which leaks it."""
+
+
+_LINE_BREAK: Final = re.compile("[\n\v\f\r\x85\u2028\u2029]")
+# Behind a full stop a closing quote ends the sentence; behind ? and ! ("is she?" asked ...) it need
+# not.  Texts split in advance have white space before the quote too.
+_MAY_END: Final = re.compile(r"""[.…!?]["'”’»›)\]}]*\s""")
+"""Part of all that ends a sentence, also where gaps stand side by side."""
+_END: Final = re.compile(r"""[.…]["'”’»›)\]}]*\s | [!?]\s(?!\s*(?:''|["”’»›])\s)""", re.VERBOSE)
+_CONTINUES: Final = ",;:"
+_MARKS: Final = frozenset(".!?…")
+_LONG: Final = 64
+_MANY: Final = 50_000
+
+
+def begins_sentence(gap: str) -> bool:
+    """Whether the word behind a gap begins a sentence, or a line."""
+    if gap == " ":
+        return False
+    if _LINE_BREAK.search(gap):
+        return True
+    behind = max(map(gap.rfind, _CONTINUES)) + 1
+    return _END.search(gap, behind) is not None
+
+
+def capitalised(word: str) -> str:
+    """A word as it begins a sentence; one that has a capital already (iPhone) as it is."""
+    return word if word != word.lower() else word[:1].title() + word[1:]
+
+
+def recased(original: str, output: str) -> str:
+    """The output with the capital pattern of the original (all, first or none)."""
+    if len(original) > 1 and original.isupper():
+        return output.upper()
+    if original[:1].isupper():
+        return output[:1].upper() + output[1:]
+    return output
+
+
+# By sound, not by letter: an hour, an honest; a university, a European, a one-way street.
+_SILENT_H: Final = r"h(?:our|onest|onou?r(?!u)|eir)"
+_LIKE_Y: Final = r"eu|ew|u(?:bi|ga|k|ly|nesco|ni(?![dmn])|r[aeiu]|s[aeiu]|t(?![mt])|v)"
+_LIKE_W: Final = r"one(?:s|self|time)?(?![a-z])|once(?![a-z])|ouija"
+_VOWEL: Final = re.compile(rf"{_SILENT_H}|(?!{_LIKE_Y}|{_LIKE_W})[aeiou]|y[^aeiou]")
+_NUMBER: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+")
+_LETTER_NAME: Final = "aefhilmnorsx"
+"""Letters whose names begin with a vowel: an FBI agent, an X-ray, a UN report."""
+_SPELT: Final = 3
+"""Longest abbreviation that is read letter by letter although it has a vowel."""
+
+
+def article_for(word: str) -> str | None:
+    """The English article, a or an, that a word takes; None if its sound is not known."""
+    first = unicodedata.normalize("NFD", word[:1])[:1]
+    if number := _NUMBER.match(word):
+        return _article_for_number(number[0])
+    if not (first.isascii() and first.isalpha()):
+        return None
+    stem = re.split("['’-]", word, maxsplit=1)[0]
+    spelt = stem.isupper() and (len(stem) <= _SPELT or not re.search("[AEIOUY]", stem))
+    if spelt or len(stem) == 1:
+        return "an" if first.lower() in _LETTER_NAME else "a"
+    small = first.lower() + word[1:].lower()
+    return "an" if _VOWEL.match(small) else "a"
+
+
+def _article_for_number(number: str) -> str:
+    """An 8, an 80, an 11th, an 18,000, an 1850s house; a 1,800, a 118."""
+    digits = number.replace(",", "")
+    hundreds = len(digits) == 4 and "," not in number  # eighteen fifty, eleven hundred
+    eleven = digits[:2] in ("11", "18") and (len(digits) % 3 == 2 or hundreds)
+    return "an" if digits[0] == "8" or eleven else "a"
+
+
+class _Lately(dict[str, T]):
+    """What a function says of strings seen lately."""
+
+    def __init__(self, function: Callable[[str], T]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, text: str) -> T:
+        found = self._function(text)
+        if len(text) <= _LONG:
+            if len(self) >= _MANY:
+                self.clear()
+            self[text] = found
+        return found
+
+
+class NaturalCase:
+    """Writes drawn words as readers expect them: capitals where sentences begin, and a or an.
+
+    Args:
+        rows: row number of each word of the vocabulary.
+        english: whether the vocabulary is known to be English, so that *a* and *an* are articles.
+    """
+
+    def __init__(self, rows: Mapping[str, int], *, english: bool) -> None:
+        found = (rows.get(word) for word in ("a", "an") if english)
+        self._articles = [row for row in found if row is not None]
+        self._begins = _Lately(begins_sentence)
+        self._article_for = _Lately(article_for)
+        self._capitalised = _Lately(capitalised)
+
+    def write(
+        self,
+        split: Sequence[list[str]],
+        gaps: Sequence[str],
+        outputs: list[str],
+        rows: NDArray[np.int64],
+        *,
+        previous: str | None = None,
+        following: tuple[str, str] | None = None,
+    ) -> None:
+        """Put the outputs of some texts into natural case, in place.
+
+        A text of one word and no . ! ? … is a value and no sentence: *doctor* in a column of jobs
+        stays small.  Words that were not drawn stay as they are.
+
+        Args:
+            split: the alternating pieces of each text, with the gaps that will be written.
+            gaps: the gaps of each text as one string.
+            outputs: what is written for each word of all texts, in its usual spelling.
+            rows: the row number of each, negative where nothing was drawn, shape (words,).
+            previous: of the only text, which continues another: the gap before that one's last
+                word.
+            following: of the only text, which is continued: the gap and the output behind it.
+        """
+        sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
+        starts = np.cumsum(sizes) - sizes
+        self._agree(split, starts, outputs, rows, following)
+        begins: list[int] = []
+        for pieces, passed, start in zip(split, gaps, starts.tolist(), strict=True):
+            if _MAY_END.search(passed) or not passed.isprintable():  # a line break is not
+                begins += [start + at for at in self._within(pieces, previous)]
+        if previous is None:
+            begins += starts[sizes > 1].tolist()
+            for text in np.flatnonzero(sizes == 1).tolist():
+                if following or not _MARKS.isdisjoint(split[text][2]):
+                    begins.append(int(starts[text]))
+        places = np.array(begins, dtype=np.int64)
+        for at in places[rows[places] >= 0].tolist():
+            outputs[at] = self._capitalised[outputs[at]]
+
+    def _within(self, pieces: list[str], previous: str | None) -> Iterator[int]:
+        """The words of a text that begin a sentence, but for the first of a whole text."""
+        gaps = pieces[:-1:2]
+        for at in compress(range(len(gaps)), map(self._begins.__getitem__, gaps)):
+            before = gaps[at - 1] if at else previous
+            if before not in (None, "."):  # the last full stop of U.S. or p.m. ends no sentence
+                yield at
+
+    def _agree(
+        self,
+        split: Sequence[list[str]],
+        starts: NDArray[np.int64],
+        outputs: list[str],
+        rows: NDArray[np.int64],
+        following: tuple[str, str] | None,
+    ) -> None:
+        """Write a or an, where one was drawn, as the output word behind it asks for."""
+        drawn = [np.flatnonzero(rows == row) for row in self._articles]
+        places = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+        texts = np.searchsorted(starts, places, side="right") - 1
+        for at, text, start in zip(
+            places.tolist(), texts.tolist(), starts[texts].tolist(), strict=True
+        ):
+            pieces = split[text]
+            within = 2 * (at - start) + 3  # of the word behind it
+            if within < len(pieces):
+                gap, word = pieces[within - 1], outputs[at + 1]
+            else:
+                gap, word = following or ("", "")
+            if gap == " ":
+                outputs[at] = self._article_for[word] or outputs[at]

@@ -1,0 +1,215 @@
+"""Certificate files, and the checker that knows nothing of dpsan."""
+
+import ast
+import hashlib
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from support import ROOT, make_embeddings
+
+from dpsan.analysis.verify.certificate_file import (
+    certificate_weights,
+    check_certificate,
+    write_certificate,
+)
+from dpsan.analysis.verify.verdict import verify
+from dpsan.errors import OutputError, UsageError
+from dpsan.sanitize.sanitizer import Sanitizer
+
+CHECKER = ROOT / "docs" / "check_certificate.py"
+MADE = {
+    "krr": {},
+    "knn-response": {"k": 3},
+    "optimal-response": {},
+    "exponential": {},
+    "zipf-response": {},
+    "tem": {},
+    "geodesic": {},
+    "uniform": {},
+}
+
+
+def made(name, **options):
+    return Sanitizer(
+        name, epsilon=2.0, embeddings=make_embeddings(n=20, d=3), parameters=MADE[name], **options
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    for name in MADE:
+        sanitizer = made(name)
+        found = verify(sanitizer, words=4, draws=2000)
+        assert write_certificate(folder / name, sanitizer, found)
+    return folder
+
+
+def load():
+    scope = {"__name__": "checker"}
+    exec(compile(CHECKER.read_text(), CHECKER.name, "exec"), scope)  # noqa: S102 - our own
+    return scope["check"]
+
+
+ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+
+
+def accepts(path):
+    try:
+        load()(path)
+    except ERRORS:
+        return False
+    return True
+
+
+def sealed(lines):
+    """The lines of a certificate with the digest that belongs to them."""
+    body = b"".join(json.dumps(each, separators=(",", ":")).encode() + b"\n" for each in lines)
+    return body + b'{"sha256":"%s"}\n' % hashlib.sha256(body).hexdigest().encode()
+
+
+def test_the_checker_needs_nothing_but_python():
+    source = CHECKER.read_text()
+    assert len(source.splitlines()) <= 100
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [node.names[0].name]
+            assert set(names) <= sys.stdlib_module_names
+        # The proof is in integers and fractions; a float is only printed.
+        assert not (isinstance(node, ast.Constant) and isinstance(node.value, float))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_certificates_are_accepted(name, files):
+    done = subprocess.run([sys.executable, "-I", CHECKER, files / name], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    claim = json.loads((files / name).read_bytes().splitlines()[0])
+    told = done.stdout.decode()
+    assert told.startswith("PROVED: epsilon ")
+    assert float(told.split()[2].rstrip(",")) == pytest.approx(float(claim["epsilon"]), abs=1e-9)
+    if name not in ("exponential", "tem", "geodesic", "uniform"):
+        assert 0 < float(claim["epsilon"]) <= 2.0
+
+
+def test_a_hundred_of_a_hundred_altered_certificates_are_rejected(files, tmp_path):
+    """One byte changed, dropped or doubled, or a line, anywhere: whatever it would mean."""
+    generator = random.Random(16)
+    rejected = 0
+    for run in range(100):
+        data = bytearray((files / list(MADE)[run % 6]).read_bytes())
+        at = generator.randrange(len(data))
+        lines = bytes(data).splitlines(keepends=True)
+        row = generator.randrange(1, len(lines) - 1)
+        match run % 5:
+            case 0:
+                data[at] ^= 1 << generator.randrange(8)
+            case 1:
+                del data[at]
+            case 2:
+                data.insert(at, data[at])
+            case 3:
+                data = bytearray(b"".join(lines[:row] + lines[row + 1 :]))
+            case 4:
+                lines.insert(row, lines[row])
+                data = bytearray(b"".join(lines))
+        path = tmp_path / "altered"
+        path.write_bytes(data)
+        rejected += not accepts(path)
+    assert rejected == 100
+
+
+def lower_claim(lines):
+    lines[0]["epsilon"] = str(float(lines[0]["epsilon"]) * 0.999)
+
+
+def one_row_less(lines):
+    del lines[5]
+
+
+def a_negative_number(lines):
+    lines[3][-1] = -1
+
+
+def a_fraction(lines):
+    lines[3][-1] += 0.5
+
+
+@pytest.mark.parametrize("name", [each for each in MADE if each != "uniform"])
+@pytest.mark.parametrize("change", [lower_claim, one_row_less, a_negative_number, a_fraction])
+def test_a_forger_who_makes_the_digest_anew_is_rejected(name, change, files, tmp_path):
+    """Arithmetic, and not the digest alone, is what is checked."""
+    lines = [json.loads(each) for each in (files / name).read_bytes().splitlines()[:-1]]
+    path = tmp_path / "forged"
+    path.write_bytes(sealed(lines))
+    if change is lower_claim and name in ("exponential", "tem", "geodesic"):
+        lines[0]["epsilon"] = "0.5"  # their claims count roundings that did not happen
+    else:
+        change(lines)
+    assert accepts(path)  # sealed as it was
+    path.write_bytes(sealed(lines))
+    assert not accepts(path)
+
+
+FORGED = {
+    "krr": lambda lines: lines[4].extend([9, 1]),  # another output is likely too: other total
+    "knn-response": lambda lines: lines[4].__setitem__(1, 2),  # twice the mass
+    "optimal-response": lambda lines: lines[0].__setitem__("increment", lines[0]["increment"] * 2),
+    "exponential": lambda lines: lines[4].__setitem__(3, 1),  # nearly impossible
+    "zipf-response": lambda lines: lines[4].__setitem__(0, lines[4][1]),  # twice in the order
+    "tem": lambda lines: lines[4].__setitem__(3, 1),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_weight_that_breaks_the_claim_is_found(name, files, tmp_path):
+    lines = [json.loads(each) for each in (files / name).read_bytes().splitlines()[:-1]]
+    FORGED[name](lines)
+    path = tmp_path / "forged"
+    path.write_bytes(sealed(lines))
+    assert not accepts(path)
+
+
+def test_public_words_are_left_out_as_first_inputs(tmp_path):
+    sanitizer = made("knn-response", public=["word0", "word7"])
+    found = verify(sanitizer, words=6, draws=2000)
+    path = tmp_path / "public"
+    assert write_certificate(path, sanitizer, found)
+    assert accepts(path)
+    lines = [json.loads(each) for each in path.read_bytes().splitlines()[:-1]]
+    assert lines[0]["public"] == [0, 7]
+    lines[0]["public"] = [0]  # the other one has infinite loss as a first input
+    path.write_bytes(sealed(lines))
+    assert not accepts(path)
+
+
+def test_nothing_is_written_of_a_guarantee_that_is_not_kept(tmp_path):
+    sanitizer = made("krr", unknown="mask")
+    found = verify(sanitizer, words=4, draws=2000)
+    assert write_certificate(tmp_path / "c", sanitizer, found) is None
+    assert not (tmp_path / "c").exists()
+
+
+def test_what_has_no_certificate_of_integers_says_so(files):
+    laplace = Sanitizer("laplace", epsilon=2.0, embeddings=make_embeddings(n=20, d=3))
+    with pytest.raises(UsageError, match="no certificate of integers"):
+        certificate_weights(laplace)
+    large = Sanitizer("exponential", epsilon=2.0, embeddings=make_embeddings(n=2001, d=2))
+    with pytest.raises(UsageError, match="at most 2,000 words"):
+        certificate_weights(large)
+    with pytest.raises(OutputError, match="exists"):
+        check_certificate(files / "krr", made("krr"))
+    check_certificate(files / "krr", made("krr"), force=True)
+    assert accepts(files / "krr")  # still there
+
+
+def test_the_command_writes_what_the_checker_accepts(dpsan, tmp_path):
+    (tmp_path / "v.txt").write_text("".join(f"w{i} {i} {i % 3}\n" for i in range(30)))
+    arguments = ("verify", "-e", "2", "-m", "krr", "-E", "v.txt", "--draws", "10000", "--json")
+    done = dpsan(*arguments, "--certificate", "c.jsonl", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert accepts(tmp_path / "c.jsonl")
+    same = dpsan(*arguments, "--certificate", "v.txt", "--force", cwd=tmp_path)
+    assert same.returncode == 2  # it reads that file

@@ -1,0 +1,168 @@
+"""Issue 16: what runs is what was certified; each check can fail, and finds what it is for.
+
+Every bound is proved for any number of draws, so a sound program is refuted less than once in 1e9
+runs.  Keys are fixed all the same: what these tests show of a version they show in every run.
+"""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from planted import HIDDEN, hidden, make, many_words, response
+from scipy import stats
+
+from dpsan.analysis.verify.verdict import Verdict, verify
+from dpsan.mechanisms import MECHANISMS
+from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, share_at_most
+from dpsan.privacy import randomness
+from dpsan.privacy.randomness import derive_key, streams_for
+from dpsan.run import stream
+from dpsan.run.workers import Inline
+
+FEW = 10_000
+
+
+@pytest.fixture(autouse=True)
+def same_draws_every_time(monkeypatch):
+    numbers = itertools.count()
+    monkeypatch.setattr(
+        randomness, "new_key", lambda: randomness.seeded_key(f"program {next(numbers)}")
+    )
+
+
+def checks(found):
+    return {each.name: each for each in found.checks}
+
+
+@pytest.mark.parametrize("defect", HIDDEN)
+def test_what_no_lower_bound_sees_is_violated(defect):
+    sanitizer, name = hidden(defect)
+    more = sanitizer.space.n > 100 or name == "noise"
+    found = verify(sanitizer, words=12, draws=60_000 if more else FEW)
+    assert found.verdict is Verdict.VIOLATED
+    assert checks(found)[name].held is False
+    assert "probability below" in checks(found)[name].sentence or name in (
+        "projection",
+        "non-interference",
+    )
+
+
+def test_the_same_programs_without_the_defect_are_kept():
+    for sanitizer in (response(8.0, many_words()), response(), make("laplace", 0.8)):
+        found = verify(sanitizer, words=12, draws=FEW)
+        assert found.verdict is Verdict.KEPT
+        assert all(each.held for each in found.checks)
+
+
+def test_files_and_copies_that_share_a_key_are_violated(monkeypatch):
+    monkeypatch.setattr(stream.randomness, "derive_key", lambda key, *path: key)
+    found = verify(response(), words=12, draws=FEW)
+    assert found.verdict is Verdict.VIOLATED
+    assert "two copies of a line share" in checks(found)["independence"].sentence
+
+
+class Restarting(Inline):
+    """Worker processes that number the records of each batch from 0."""
+
+    window = 2
+
+    def submit(self, texts, key, numbers, audit):
+        return super().submit(texts, key, range(len(texts)), audit)
+
+
+def test_workers_that_reuse_a_stream_are_violated():
+    sanitizer = response()
+    found = verify(sanitizer, words=12, draws=FEW, workers=Restarting(sanitizer))
+    assert found.verdict is Verdict.VIOLATED
+    assert checks(found)["independence"].held is False
+    assert "worker processes" in checks(found)["independence"].sentence
+    found = verify(sanitizer, words=12, draws=FEW, workers=Inline(sanitizer))
+    assert found.verdict is Verdict.KEPT
+    assert checks(found)["independence"].figures["lines_of_workers"] > 0
+
+
+@pytest.mark.parametrize("unit", ["record", "run"])
+def test_equal_words_of_a_unit_share_their_draw_and_no_others_do(unit):
+    sanitizer = response(consistent=unit)
+    assert checks(verify(sanitizer, words=12, draws=FEW))["independence"].held
+    sanitizer._rewriter._one_draw = None  # equal words are drawn anew
+    found = checks(verify(sanitizer, words=12, draws=FEW))["independence"]
+    assert found.held is False
+    assert "not the same draw" in found.sentence
+
+
+def test_what_cannot_be_judged_is_never_kept():
+    """The words of a line together have no table of probabilities."""
+    sanitizer = make("tldp", 1.0, {"tensor": "line"})
+    found = verify(sanitizer, words=12, draws=FEW)
+    assert checks(found)["goodness of fit"].held is None
+    assert found.verdict is Verdict.INCONCLUSIVE
+
+
+NOISY = [name for name, kind in MECHANISMS.items() if kind.moves_points()]
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_every_noise_has_the_distribution_it_states(name):
+    """The formulas of both share nothing; the twin: scaled it has not."""
+    parameters = {"delta": 1e-6} if "delta" in MECHANISMS[name].parameters() else {}
+    parameters |= {"delta": 0.1} if name == "trlaplace-paper" else {}
+    sanitizer = make(name, 0.9, parameters, allow_unproved=True)
+    space, mechanism = sanitizer.space, sanitizer.mechanism
+    sampler, stated = sanitizer.sampler, mechanism.noise_distribution(space)
+    m, d = 1 << 14, sampler.space.d
+    noise = sampler.noise(streams_for(randomness.seeded_key(name), range(m), [1] * m), d)
+    for factor, fits in ((1.0, True), (0.8, False), (1.25, False)):
+        worst = 1.0
+        for values in stated.uniforms(stated.whitened(factor * noise)).values():
+            for column in values.T:
+                inside = np.isfinite(column).all()  # outside a bounded support there is nothing
+                worst = min(worst, stats.kstest(column, "uniform").pvalue if inside else 0.0)
+        assert bool(worst > 1e-9) is fits, (name, factor, worst)
+
+
+def test_tail_bounds_are_never_too_small():
+    """Against every outcome of 14 draws of three cells, and of 40 draws of one event."""
+    p, draws = np.array([0.6, 0.3, 0.1]), 14
+    outcomes = np.array(
+        [(a, b, draws - a - b) for a in range(draws + 1) for b in range(draws + 1 - a)]
+    )
+    exact = stats.multinomial.pmf(outcomes, draws, p)
+    bounds = log_tail_of_cells(outcomes, np.tile(p, (len(outcomes), 1)))
+    assert bounds.min() < math.log(1e-3)
+    for bound in np.unique(bounds):
+        assert exact[bounds <= bound].sum() <= math.exp(bound) * (1 + 1e-9)
+    hits = np.arange(41)
+    for each in (0.02, 0.3):
+        exact = stats.binom.pmf(hits, 40, each)
+        bounds = log_tail_of_share(hits, 40, np.full(41, each))
+        for bound in np.unique(bounds):
+            assert exact[bounds <= bound].sum() <= math.exp(bound) * (1 + 1e-9)
+        for error in (1e-2, 1e-6):
+            high = np.array([share_at_most(hit, 40, math.log(error)) for hit in hits.tolist()])
+            assert exact[high < each].sum() <= error
+    assert log_tail_of_cells(np.array([[1, 5]]), np.array([[0.0, 1.0]]))[0] == -math.inf
+
+
+def test_the_command_says_which_evidence_refuted(dpsan, tmp_path, monkeypatch):
+    (tmp_path / "v.txt").write_text("".join(f"w{i} {i} {i % 3}\n" for i in range(30)))
+    arguments = ("verify", "-e", "8", "-m", "krr", "-E", "v.txt", "--draws", "10000", "-j", "2")
+    done = dpsan(*arguments, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = {each["name"]: each for each in json.loads(done.stdout)["checks"]}
+    assert set(found) == {
+        "stated distribution",
+        "goodness of fit",
+        "independence",
+        "non-interference",
+    }
+    assert all(each["held"] for each in found.values())
+    assert found["independence"]["figures"]["lines_of_workers"] > 0
+
+
+def test_keys_of_runs_files_and_copies_differ():
+    key = bytes(32)
+    paths = itertools.product(("file", "run"), range(3), ("copy",), range(3))
+    assert len({derive_key(key, *path) for path in paths}) == 18

@@ -1,0 +1,264 @@
+"""The tables of docs/attacks.md: ``python tests/attacks.py [PART ...]`` writes them anew.
+
+Parts are ``linkage``, ``layout``, ``words``, ``classes`` and ``safe``; without a name all of them.
+Everything is done by the program's own commands, which the page shows.  All but ``safe`` need the
+developers' data.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import page_parts
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PAGE: Final = ROOT / "docs" / "attacks.md"
+DATA: Final = ROOT.parent / "shared" / "data"
+FOLDER: Final = tempfile.TemporaryDirectory()
+MECHANISMS: Final = ("optimal-response", "knn-response")
+LINKED_AT: Final = (4, 6, 8, 10)
+READ_AT: Final = (8,)
+MOST: Final = 600
+"""Records of each text, and candidates."""
+READ: Final = 150
+"""Records of each text whose words are read one by one."""
+_PUBLIC: Final = {"enwiki2021_tail": 12_000_000, "sgd_dialogues": 16_000_000}
+"""Bytes of public text."""
+
+
+def dpsan(*arguments: str | Path) -> str:
+    """Standard output of a command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dpsan", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return done.stdout
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    """Markdown; the first row is the head."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
+
+
+def _texts(name: str) -> Iterator[str]:
+    folder = DATA / "eval"
+    if name == "presidio":
+        yield from (
+            each["full_text"]
+            for each in json.loads((folder / "pii/presidio_synth_dataset_v2.json").read_text())
+        )
+    elif name == "AG News":
+        lines = (folder / "ag_news/alps_dev.tsv").read_text().splitlines()
+        yield from (line.split("\t")[0] for line in lines)
+    elif name == "SST-2":
+        with (folder / "sst2/dev.tsv").open(newline="") as file:
+            yield from (row["content"] for row in csv.DictReader(file, delimiter="\t"))
+    elif name == "MultiDoGO":
+        with (folder / "multidogo/finance_dev.tsv").open(newline="") as file:
+            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            yield from (row["utterance"] for row in rows if len(row["utterance"].split()) >= 6)
+    else:
+        documents = json.loads((folder / "tab/tab_dev_2docs.json").read_text())
+        for each in documents:
+            yield from (part for part in each["text"].split("\n") if len(part.split()) >= 6)
+
+
+TEXTS: Final = ("AG News", "SST-2", "presidio", "MultiDoGO", "TAB")
+NAMES: Final = {
+    "AG News": "AG News, news items",
+    "SST-2": "SST-2, film reviews",
+    "presidio": "presidio, made-up sentences",
+    "MultiDoGO": "MultiDoGO, chat messages",
+    "TAB": "TAB, paragraphs of two judgments",
+}
+
+
+@cache
+def original(name: str, most: int) -> Path:
+    """The first different records of a text, as JSON lines."""
+    path = Path(FOLDER.name) / f"{TEXTS.index(name)}-{most}.jsonl"
+    some = list(dict.fromkeys(_texts(name)))[:most]
+    path.write_text("".join(json.dumps({"t": text}) + "\n" for text in some))
+    return path
+
+
+@cache
+def public() -> Path:
+    """Public text."""
+    path = Path(FOLDER.name) / "public.txt"
+    with path.open("wb") as file:
+        for name, size in _PUBLIC.items():
+            with lzma.open(DATA / "corpus" / f"{name}.txt.xz") as corpus:
+                file.write(corpus.read(size))
+    return path
+
+
+@cache
+def vocabulary() -> Any:
+    """The bundled vocabulary, once for all."""
+    from dpsan.analysis.evaluate.vocabulary import Vocabulary
+    from dpsan.cli.cache import open_cache
+    from dpsan.space.library import open_space
+
+    embeddings, space = open_space(None, None, open_cache(quiet=True))
+    return space, Vocabulary(embeddings, "unicode")
+
+
+def sanitized(name: str, mechanism: str, epsilon: int, most: int) -> Any:
+    """A text and its sanitized version, aligned, and the mechanism."""
+    from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
+    from dpsan.formats.base import ReadOptions
+    from dpsan.sanitize.sanitizer import Sanitizer
+
+    first, safe = original(name, most), Path(FOLDER.name) / "safe.jsonl"
+    sanitizer = Sanitizer(mechanism, epsilon=float(epsilon), seed="attacks")
+    texts = [json.loads(line)["t"] for line in first.read_text().splitlines()]
+    safe.write_text("".join(json.dumps({"t": text}) + "\n" for text in sanitizer.rewrite(texts)))
+    _, words = vocabulary()
+    pairs = read_pairs(first, [safe], Inputs(options=ReadOptions(fields=("t",))), words)
+    return pairs, sanitizer.mechanism
+
+
+@cache
+def linked(name: str, mechanism: str, epsilon: int) -> Any:
+    """What ``evaluate --candidates --words 6,12`` says, by reader and words."""
+    from dpsan.analysis.evaluate.candidates import read_candidates
+    from dpsan.analysis.evaluate.linkage import linkage as link
+    from dpsan.analysis.evaluate.pairs import Inputs
+    from dpsan.formats.base import ReadOptions
+    from dpsan.outcomes.emissions import Emissions
+
+    pairs, built = sanitized(name, mechanism, epsilon, MOST)
+    space, words = vocabulary()
+    inputs = Inputs(options=ReadOptions(fields=("t",)))
+    held = read_candidates(original(name, MOST), inputs, words, pairs)
+    found = link(held, words, space, Emissions(built, space), (6, 12))
+    return {(each.reader, each.words): each for each in found.rows}
+
+
+def linkage() -> str:
+    """Text, epsilon × readers, the default mechanism and knn-response."""
+    columns = (
+        ("6 words", ("exact, in order", 6)),
+        ("6, order unknown", ("exact, any order", 6)),
+        ("12 words", ("exact, in order", 12)),
+        ("whole", ("exact, in order", None)),
+        ("whole, TF-IDF", ("TF-IDF", None)),
+    )
+    rows = []
+    for name in TEXTS:
+        for epsilon in LINKED_AT:
+            both = [linked(name, each, epsilon) for each in MECHANISMS]
+            count = both[0]["exact, in order", None].candidates
+            title = f"{NAMES[name]}, {count:,}" if epsilon == LINKED_AT[0] else ""
+            cells = [
+                " / ".join(f"{each[key].first.value:.2f}" for each in both) for _, key in columns
+            ]
+            rows.append((title, str(epsilon), *cells))
+    return table(("text, candidates", "epsilon", *(each for each, _ in columns)), *rows)
+
+
+def layout() -> str:
+    """What needs no word at all."""
+    rows = []
+    for name in TEXTS:
+        found = linked(name, MECHANISMS[0], LINKED_AT[0])
+        shares = [found[each, None].first.value for each in ("number of words", "layout")]
+        rows.append((NAMES[name], *(f"{share:.2f}" for share in shares)))
+    return table(("text", "number of words alone", "and punctuation, white space"), *rows)
+
+
+@cache
+def model() -> Any:
+    """Words in public text, once for all texts: it is the slow part."""
+    from dpsan.analysis.evaluate.language import count
+
+    words = vocabulary()[1]
+    lines = iter(public().read_text(errors="replace").splitlines())
+    counts = count(lines, words)
+    return counts.model(words.frequencies), counts.symbols
+
+
+@cache
+def _read(name: str, epsilon: int) -> Any:
+    """The shares of ``evaluate --public``, by attack and class of words."""
+    from dpsan.analysis.evaluate.attack import attacks
+
+    pairs, built = sanitized(name, MECHANISMS[0], epsilon, READ)
+    space, words = vocabulary()
+    found = attacks(pairs, words, space, built, *model())
+    return {
+        each.key: {str(kind): share for kind, share in each.shares.items()}
+        for each in found.attacks
+    }
+
+
+def words() -> str:
+    """Text, epsilon × what readers guess."""
+    rows = []
+    for name in TEXTS:
+        for epsilon in READ_AT:
+            found = _read(name, epsilon)
+            total = found["verbatim"]["all"].total
+            title = f"{NAMES[name]}, {total:,} words" if epsilon == READ_AT[0] else ""
+            keys = ("verbatim", "one-word", "context", "informed")
+            cells = [f"{found[each]['all'].value:.2f}" for each in keys]
+            rows.append((title, str(epsilon), *cells))
+    head = ("text", "epsilon", "unchanged", "single words", "context", "all other words known")
+    return table(head, *rows)
+
+
+def classes() -> str:
+    """Kinds of words × readers, ranges over the texts, at epsilon 8."""
+    found = [_read(name, 8) for name in TEXTS]
+    rows = []
+    for kind in ("stop word", "capitalised", "name", "number", "rare", "unknown"):
+        cells = []
+        for attack in ("one-word", "context", "informed"):
+            shares = [each[attack][kind] for each in found]
+            every = [each.value for each in shares if each.total >= 50]
+            cells.append(f"{min(every):.2f}–{max(every):.2f}")
+        rows.append((kind, *cells))
+    return table(("words", "single words", "context", "all other words known"), *rows)
+
+
+def safe() -> str:
+    """Words of a text × epsilon up to which nobody links more than half of such texts."""
+    shown = dpsan("study", "linkage", "-q", "-e", "1", "--words", "1", "--json")
+    proved = json.loads(shown)["epsilon_not_linked"]
+    epsilons = "0.25,0.5,1,2,4"
+    command = ("study", "linkage", "-q", "-m", MECHANISMS[0], "-e", epsilons, "--words", "1000")
+    measured: dict[float, int | None] = {}
+    for row in json.loads(dpsan(*command, "--json"))["rows"]:
+        measured[row["epsilon"]] = row["half_linked"]
+    first = table(
+        ("words of the text", *proved),
+        ("epsilon per word at most", *(f"{int(1000 * most) / 1000:g}" for most in proved.values())),
+    )
+    cells = ("over 1,000" if half is None else str(half) for half in measured.values())
+    second = table(
+        ("epsilon per word", *(f"{each:g}" for each in measured)),
+        ("words until half are linked", *cells),
+    )
+    return f"{first}\n{second}"
+
+
+PARTS: Final = {each.__name__: each for each in (linkage, layout, words, classes, safe)}
+
+
+if __name__ == "__main__":
+    page_parts.write(PAGE, PARTS, sys.argv[1:])

@@ -1,0 +1,67 @@
+"""Small manners of the command line that people expect of any."""
+
+import pytest
+
+from dpsan.cli.completion import parameter_names
+
+BASE = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    return tmp_path
+
+
+def test_version_and_help(dpsan):
+    assert dpsan("-V").stdout == dpsan("--version").stdout
+    assert dpsan("help", "report").stdout == dpsan("report", "--help").stdout
+    assert dpsan("help").stdout == dpsan("--help").stdout
+    assert dpsan("help", "reprot").returncode == 2
+
+
+def test_parameters_are_completed():
+    assert "outputs=" in parameter_names("o")
+    assert parameter_names("k")[0] == "k="
+
+
+def test_did_you_mean_a_field(folder, dpsan):
+    (folder / "a.csv").write_text("id,body\n1,here\n")
+    done = dpsan(*BASE, "-k", "bdoy", "a.csv", cwd=folder)
+    assert b"no column 'bdoy' (did you mean 'body'?)" in done.stderr
+    done = dpsan(*BASE, "-k", "other", "a.csv", cwd=folder)
+    assert b"body" not in done.stderr
+
+
+def test_recursive_keeps_the_tree(folder, dpsan):
+    (folder / "in/deep").mkdir(parents=True)
+    for name in ("in/b.txt", "in/deep/a.txt", "in/.hidden"):
+        (folder / name).write_text("Here there\n")
+    (folder / "in/link.txt").symlink_to("b.txt")
+    done = dpsan(*BASE, "-q", "-r", "in", "-O", "out", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = sorted(str(p.relative_to(folder / "out")) for p in folder.rglob("out/**/*.txt"))
+    assert [each.removeprefix("in/") for each in found] == ["b.txt", "deep/a.txt"]
+    (folder / "empty").mkdir()
+    assert dpsan(*BASE, "-r", "empty", cwd=folder).returncode == 2
+
+
+def test_many_files_have_one_line(folder, dpsan):
+    names = [f"{at}.txt" for at in range(21)]
+    for name in names:
+        (folder / name).write_text("here\n")
+    many = dpsan(*BASE, *names, "-O", "many", cwd=folder)
+    assert b"21 files rewritten, 21 records" in many.stderr
+    assert b"20.txt" not in many.stderr
+    few = dpsan(*BASE, *names[:3], "-O", "few", cwd=folder)
+    assert few.stderr.count(b".txt\n") == 3
+
+
+def test_the_list_of_entries_is_sorted(folder, dpsan):
+    for name in ("b.txt", "a.txt"):
+        (folder / name).write_text("here 0 9\nthere 9 0\n" + name + " 1 1\n")
+        dpsan("index", name, cwd=folder)
+    lines = dpsan("index", "--list", cwd=folder).stdout.decode().split("\n")
+    kinds = [line.split()[0] for line in lines[:-2]]
+    assert kinds == sorted(kinds)
+    assert all(" bytes " in line for line in lines[:-2])

@@ -1,0 +1,183 @@
+"""``dpsan train``: from public text to a rewrite with it."""
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from embeddings.test_training import sentences
+
+from dpsan import load_embeddings
+
+FAST = ("--least", "5", "--dimensions", "16", "--epochs", "2")
+
+
+@pytest.fixture(scope="module")
+def text():
+    return "\n".join(sentences(1500)).encode()
+
+
+@pytest.fixture
+def folder(tmp_path, text):
+    (tmp_path / "t.txt.gz").write_bytes(gzip.compress(text))
+    return tmp_path
+
+
+def test_train_and_rewrite(dpsan, folder):
+    (folder / "s").write_text("rot blau\n")
+    (folder / "a").write_text("eins zwei\n")
+    (folder / "j").write_text("rot blau 9\nrot eins 1\nrot Berlin 2\nx y 3\n")
+    told = dpsan(
+        "train", "t.txt.gz", "-o", "de.npz", *FAST, "--synonyms", "s", "--antonyms", "a",
+        "--similarity", "j", "--json", cwd=folder,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    report = json.loads(told.stdout)
+    made = load_embeddings(folder / "de.npz")
+    assert report["words"] == made.n >= 100
+    assert (report["synonyms"], report["antonyms"], report["known"]) == (1, 1, 1.0)
+    assert report["similarity"][0]["known"] == 0.75
+    assert len(report["neighbours"]) > 10
+    assert all(len(near) == 6 for near in report["neighbours"].values())
+    assert made.spellings is not None
+    assert made.spellings[made.key_to_index["berlin"]] == "Berlin"
+    assert made.counts is not None
+    assert (np.diff(made.counts) <= 0).all()
+    assert not made.english
+    # The first run builds the index, the second takes words and spellings from the cache.
+    for _ in range(2):
+        out = dpsan("rewrite", "-q", "-e", "400", "-m", "laplace", "-E", "de.npz", cwd=folder,
+                    stdin=b"oder Berlin und berlin\n")  # fmt: skip
+        assert out.stdout == b"Oder Berlin und Berlin\n", out.stderr
+
+
+def test_what_people_see(dpsan, folder):
+    done = dpsan("train", "t.txt.gz", "-o", "own.npz", *FAST, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "own.npz"
+    assert any(line.startswith("  text ") and "100.0 % of them known" in line for line in lines)
+    assert "near words" in lines
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "why"),
+    [
+        (("t.txt.gz", "cut.gz", "-o", "o.npz"), 1, "cut.gz: the compressed data are damaged"),
+        (("latin.txt", "-o", "o.npz"), 1, "latin.txt:1: not UTF-8 (iconv -t UTF-8 converts it)"),
+        (("t.txt.gz", "-o", "o.npz", "--least", "99999"), 1, "words occur 99999 times or more"),
+        (("t.txt.gz", "-o", "there.npz"), 1, "there.npz: exists (--force replaces it)"),
+        (("t.txt.gz", "--synonyms", "none", "-o", "o.npz"), 1, "none: no such file"),
+        (("t.txt.gz", "--similarity", "bad", "-o", "o.npz"), 1, "bad:1: needs two words and a"),
+        (("t.txt.gz", "-o", "o.npz", "--dimensions", "1"), 2, "--dimensions"),
+        (("t.txt.gz", "-o", "no/o.npz"), 1, "cannot create"),
+    ],
+)
+def test_errors(dpsan, folder, arguments, status, why):
+    (folder / "cut.gz").write_bytes((folder / "t.txt.gz").read_bytes()[:-30])
+    (folder / "latin.txt").write_bytes("CANARY schön".encode("latin-1"))
+    for name in ("there.npz", "s"):
+        (folder / name).write_text("mine")
+    (folder / "bad").write_text("CANARY\n")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    done = dpsan("train", *arguments, cwd=folder)
+    assert done.returncode == status
+    assert why in done.stderr.decode()
+    assert b"CANARY" not in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_interrupted(folder):
+    """While vectors are trained: nothing is left, neither output nor temporary files."""
+    (folder / "tmp").mkdir()
+    env = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "dpsan", "train", "t.txt.gz", "-o", "o.npz", "--epochs", "1000"],
+        cwd=folder, env=env, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while running.poll() is None and not list((folder / "tmp").glob("*/text")):
+        pass
+    running.send_signal(signal.SIGTERM)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == -signal.SIGTERM, told
+    assert b"Traceback" not in told
+    assert sorted(path.name for path in folder.iterdir()) == ["t.txt.gz", "tmp"]
+    assert list((folder / "tmp").iterdir()) == []
+
+
+# --- what an .npz may say of its words ----------------------------------------------------------
+
+
+def npz(**arrays):
+    out = io.BytesIO()
+    np.savez(out, vectors=np.eye(3, dtype=np.float32), words=np.array(["paris", "may", "ibm"]),
+             **arrays)  # fmt: skip
+    return out.getvalue()
+
+
+def test_counts_and_spellings_are_optional(tmp_path):
+    path = tmp_path / "v.npz"
+    path.write_bytes(npz(counts=np.array([5, 4, 3]), spellings=np.array(["Paris", "may", "IBM"])))
+    found = load_embeddings(path)
+    assert found.counts.tolist() == [5, 4, 3]
+    assert found.spellings == ["Paris", "may", "IBM"]
+    assert load_embeddings(path, vocab_size=2).spellings == ["Paris", "may"]
+    path.write_bytes(npz(spellings=np.array([b"Paris", b"may", b"IBM"])))
+    assert load_embeddings(path).spellings == ["Paris", "may", "IBM"]
+    path.write_bytes(npz())
+    assert (load_embeddings(path).counts, load_embeddings(path).spellings) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "why"),
+    [
+        ({"counts": np.array([5, 4])}, r"counts\.npy: expected whole numbers of shape \(n,\)"),
+        ({"counts": np.array([5.0, 4, 3])}, "expected whole numbers"),
+        ({"counts": np.array([[5], [4], [3]])}, "expected whole numbers"),
+        ({"counts": np.array([5, -4, 3])}, r"expected counts from 0 to below 10\^15"),
+        ({"counts": np.array([5, 10**15, 3])}, "expected counts from 0"),
+        ({"counts": np.array([5, None, 3])}, "refused: pickle"),
+        ({"spellings": np.array(["Paris", "may"])}, "2 spellings, but 3 vectors"),
+        ({"spellings": np.array([1, 2, 3])}, r"spellings\.npy: expected text"),
+        ({"spellings": np.array(["Paris", "may", "SAP"])}, "a spelling that is not of its word"),
+        ({"spellings": np.array(["Paris", "may", ""])}, "a spelling that is not of its word"),
+        ({"spellings": np.array(["Paris", "may", None])}, "refused: pickle"),
+    ],
+)
+def test_counts_and_spellings_that_lie(tmp_path, arrays, why):
+    from dpsan.errors import EmbeddingError
+
+    path = tmp_path / "v.npz"
+    path.write_bytes(npz(**arrays))
+    with pytest.raises(EmbeddingError, match=why):
+        load_embeddings(path)
+
+
+def test_the_spelling_of_one_word_is_no_other_word(tmp_path):
+    from dpsan.errors import EmbeddingError
+
+    path = tmp_path / "v.npz"
+    arrays = {"words": np.array(["paris", "Paris"]), "vectors": np.eye(2, dtype=np.float32)}
+    np.savez(path, **arrays, spellings=np.array(["Paris", "Paris"]))
+    with pytest.raises(EmbeddingError, match="a spelling that is not of its word"):
+        load_embeddings(path)
+
+
+def test_a_shorter_array_in_the_zip(tmp_path):
+    from dpsan.errors import EmbeddingError
+
+    path, whole = tmp_path / "v.npz", npz(counts=np.array([5, 4, 3]))
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive, zipfile.ZipFile(path, "w") as out:
+        for name in archive.namelist():
+            data = archive.read(name)
+            out.writestr(name, data[:-8] if name == "counts.npy" else data)
+    with pytest.raises(EmbeddingError, match=r"counts\.npy: the file ends after 2 of 3 rows"):
+        load_embeddings(path)

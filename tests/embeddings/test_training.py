@@ -1,0 +1,275 @@
+"""Public text made into a vocabulary: read, counted, chosen, trained, shaped."""
+
+import gzip
+import random
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpsan.embeddings.training import public_text, word_counts
+from dpsan.embeddings.training.judging import judged_similarity, nearest, neighbours_shown
+from dpsan.embeddings.training.npz_output import packed
+from dpsan.embeddings.training.public_text import blocks_of
+from dpsan.embeddings.training.recipe import Recipe, train
+from dpsan.embeddings.training.shaping import Shaping, constraints_of, shape_vectors, word_pairs
+from dpsan.embeddings.training.skipgram import Training
+from dpsan.embeddings.training.word_choice import admissible, most_used
+from dpsan.embeddings.training.word_counts import TokenText
+from dpsan.errors import InputError
+
+
+def blocks(path):
+    return list(blocks_of(path, lambda _: None))
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def test_blocks_end_at_empty_lines_and_after_fifty(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_bytes(b"\xef\xbb\xbfeins zwei\r\ndrei\n\n\n  \nvier\n" + b"x\n" * 120)
+    lengths = [len(block) for block in blocks(path)]
+    assert blocks(path)[0] == ["eins zwei", "drei"]
+    assert lengths == [2, 50, 50, 21]
+    packed = tmp_path / "t.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert blocks(packed) == blocks(path)
+
+
+def test_what_was_read_is_told(tmp_path):
+    path, told = tmp_path / "t.txt", []
+    path.write_bytes(b"some words\n" * 30_000)
+    assert sum(map(len, blocks_of(path, told.append))) == 30_000
+    assert sum(told) == path.stat().st_size
+
+
+def test_long_lines_are_read_in_pieces_without_loss(tmp_path, monkeypatch):
+    monkeypatch.setattr(public_text, "_PIECE", 64)
+    generator = random.Random(1)
+    words = ["".join(generator.choices("aäß名𝔘", k=generator.randint(1, 9))) for _ in range(900)]
+    path = tmp_path / "t.txt"
+    path.write_text(" ".join(words), encoding="utf-8")
+    read = [line for block in blocks(path) for line in block]
+    assert len(read) > 100
+    assert " ".join(read).split() == words
+    path.write_text("名" * 1000, encoding="utf-8")  # no space: cut between characters
+    assert "".join(line for block in blocks(path) for line in block) == "名" * 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("latin.txt", b"gut\nsch\xf6n\n", r"latin\.txt:2: not UTF-8 \(iconv"),
+        ("cut.gz", gzip.compress(b"word " * 9999)[:-20], "the compressed data are damaged"),
+        ("bad.gz", gzip.compress(b"word " * 9999)[:20] + bytes(40), "compressed data are damaged"),
+        (".", None, "not a regular file"),
+        ("none.txt", None, "no such file"),
+    ],
+)
+def test_texts_that_cannot_be_read(tmp_path, name, data, why):
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=why) as caught:
+        blocks(tmp_path / name)
+    assert "sch" not in str(caught.value)
+
+
+def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
+    """Neither with its length nor with the number of different words: the rarest are forgotten."""
+    monkeypatch.setattr(word_counts, "_MOST", 500)
+
+    def peak(repeats):
+        text = TokenText(tmp_path / "tokens")
+        text._spelling._MOST = 500
+        tracemalloc.start()
+        for number in range(repeats):
+            text.add([f"the cat saw x{number}a{at}" for at in range(20)])
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        text.finish()
+        assert text.running == repeats * 80
+        assert text.tokens["the"] == repeats * 20
+        assert text.blocks["cat"] == repeats
+        assert len(text.tokens) <= 500
+        return most
+
+    short = peak(60)
+    assert peak(400) < 1.3 * short
+
+
+def test_the_training_text_has_every_block_once(tmp_path):
+    text = TokenText(tmp_path / "tokens")
+    for number in range(40):
+        text.add([f"Block{number} self-made rare", "the end"])
+    text.finish()
+    text.write_training_text(
+        tmp_path / "text", {"self-made": "self made"}, "rare".__ne__, np.random.default_rng(1)
+    )
+    lines = (tmp_path / "text").read_text().splitlines()
+    firsts = [line for line in lines if line != "the end"]
+    expected = [f"block{number} self made" for number in range(40)]
+    assert sorted(firsts) == sorted(expected)
+    assert firsts != expected
+    assert lines.count("the end") == 40
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def test_admissible():
+    good = [
+        "haus",
+        "straße",
+        "l'homme",
+        "don't",
+        "self-made",
+        "naïve",
+        "7",
+        "1999",
+        "3,5",
+        "дом",
+        "名前",
+        "aujourd'hui",
+    ]
+    bad = ["a@b.de", "http://x.org", "12345678", "maria's", "'''", "-", "_x", "3.14159", "x9y"]
+    assert [word for word in good if not admissible(word)] == []
+    assert [word for word in bad if admissible(word)] == []
+
+
+def test_compounds_give_their_use_to_their_parts():
+    width = {"the": 90.0, "made": 20.0, "self-made": 30.0, "self": 1.0, "x-y": 2.0, "rare": 50.0}
+    total = Counter({"the": 900, "made": 200, "self-made": 30, "self": 1, "x-y": 9, "rare": 3})
+    assert most_used(dict(width), total.copy(), 3, 5) == {"the", "made", "self-made"}
+    assert most_used(dict(width), total.copy(), 2, 5) == {"the", "made"}
+    assert "x" in most_used(dict(width), total.copy(), 9, 5) or "x-y" in most_used(
+        dict(width), total.copy(), 9, 5
+    )
+    assert most_used({}, Counter(), 9, 5) == frozenset()
+
+
+def test_pairs_and_judgements(tmp_path):
+    words = ["gut", "schlecht", "fein", "haus", "heim"]
+    (tmp_path / "s").write_text("de_Gut de_fein\nhaus heim\nhaus baum\nx\nfein gut\n")
+    (tmp_path / "a").write_text("schlecht gut\nheim haus\n")
+    pairs = [word_pairs([tmp_path / name], words) for name in ("s", "a")]
+    assert pairs == [{(0, 2), (3, 4)}, {(0, 1), (3, 4)}]
+    both = constraints_of(*pairs)
+    assert both.synonyms.tolist() == [[0, 2]]  # a pair in both lists is one of antonyms
+    assert both.antonyms.tolist() == [[0, 1], [3, 4]]
+    vectors = np.eye(5, dtype=np.float32) + 1
+    (tmp_path / "j").write_text("Gut fein 9\ngut schlecht 1\nhaus nix 3\nhaus fein 2\n")
+    ids = {word: row for row, word in enumerate(words)}
+    vectors[2] = vectors[0] * 1.1
+    vectors[1] = -vectors[0]
+    rho, known, count = judged_similarity(ids, vectors, tmp_path / "j")
+    assert (round(rho, 3), known, count) == (1.0, 0.75, 4)
+    (tmp_path / "j").write_text("gut fein 9\nCANARY\n")
+    with pytest.raises(InputError, match=r"j:2: needs two words and a score$"):
+        judged_similarity(ids, vectors, tmp_path / "j")
+    for bad in (tmp_path / "none", tmp_path):
+        with pytest.raises(InputError):
+            word_pairs([bad], words)
+
+
+def test_synonyms_come_nearer_and_antonyms_go_away():
+    vectors = np.random.default_rng(2).normal(size=(300, 20)).astype(np.float32)
+
+    def cosines(shaped):
+        return float(shaped[0] @ shaped[1]), float(shaped[2] @ shaped[3])
+
+    none = constraints_of(set(), set())
+    plain = cosines(shape_vectors(vectors, none, Shaping(rounds=0)))
+    moved = cosines(shape_vectors(vectors, constraints_of({(0, 1)}, {(2, 3)}), Shaping()))
+    assert moved[0] > plain[0] + 0.3
+    assert moved[1] < max(plain[1], 0.1)
+
+
+def test_words_shown_are_spread_over_the_ranks():
+    words = [f"word{chr(97 + at % 26)}{'x' * (at // 26)}" for at in range(400)]
+    vectors = np.random.default_rng(2).normal(size=(400, 5)).astype(np.float32)
+    shown = neighbours_shown([w if at % 2 else "of" + w[:1] for at, w in enumerate(words)],
+                             vectors, 20, 3)  # fmt: skip
+    assert 15 <= len(shown) <= 20
+    near = nearest(vectors, 3)
+    distances = np.linalg.norm(vectors - vectors[7], axis=1)
+    assert near[7].tolist() == np.argsort(distances)[1:4].tolist()
+    assert neighbours_shown(["of", "a"], vectors[:2], 20, 3) == {}
+
+
+# --- all of it --------------------------------------------------------------------------------
+
+GROUPS = ("Berlin Hamburg Dresden Leipzig", "rot blau grün gelb", "eins zwei drei vier")
+
+
+def sentences(count, seed=3):
+    """Sentences of 120 words in four kinds; the words of a kind can stand for each other."""
+    generator = random.Random(seed)
+    fillers = [[f"{kind}{at:02d}".translate(DIGITS) for at in range(36)] for kind in "xyz"]
+    kinds = [group.split() + more for group, more in zip(GROUPS, fillers, strict=True)]
+    for _ in range(count):
+        at = generator.randrange(3)
+        a, b, c, d = (generator.choice(kinds[at]) for _ in range(4))
+        frame = ("fahren", "malen", "zählen")[at]
+        yield f"Wir {frame} heute von {a} nach {b} oder {c} und {frame} dann {d} wieder."
+
+
+DIGITS = str.maketrans("0123456789", "abcdefghij")
+
+
+def text_file(path, count=1500):
+    path.write_text("\n".join(sentences(count)), encoding="utf-8")
+    return path
+
+
+def small(path, **more):
+    training = Training(dimensions=16, epochs=4, threads=1, sample=1e-2)
+    return Recipe([path], least=5, training=training, **more)
+
+
+def test_a_small_vocabulary(tmp_path):
+    text = text_file(tmp_path / "t.txt")
+    steps = []
+
+    def watch(what):
+        from contextlib import nullcontext
+
+        return nullcontext(lambda share: steps.append((what, share)))
+
+    made = train(small(text), tmp_path, watch)
+    assert 125 <= len(made.words) <= 140
+    assert made.vectors.shape == (len(made.words), 16)
+    assert (np.diff(made.counts) <= 0).all()
+    running = Counter(text.read_text().replace(".", "").lower().split())
+    assert dict(zip(made.words, made.counts.tolist(), strict=True)) == running
+    assert made.running == running.total()
+    assert made.known == 1.0
+    usual = dict(zip(made.words, made.spellings, strict=True))
+    assert [usual[w] for w in ("berlin", "hamburg", "rot", "wir")] == [
+        "Berlin", "Hamburg", "rot", "wir",
+    ]  # fmt: skip
+    vectors = made.vectors.astype(np.float32)
+    assert abs(vectors.mean(axis=0)).max() < 0.05
+    ids = {word: row for row, word in enumerate(made.words)}
+    near = nearest(vectors, 10)[ids["blau"]].tolist()
+    kind = {ids[w] for w in made.words if w[0] == "y" or w in ["rot", "blau", "grün", "gelb"]}
+    assert len(kind.intersection(near)) >= 8
+    assert [share for what, share in steps if what == "training vectors"] == [0.25, 0.5, 0.75, 1]
+    again = train(small(text), tmp_path)
+    assert again.words == made.words
+    assert packed(again) == packed(made)
+    other = train(
+        Recipe([text], least=5, training=Training(dimensions=16, epochs=1, threads=1, seed=7)),
+        tmp_path,
+    )
+    assert other.vectors.tobytes() != made.vectors.tobytes()
+
+
+def test_too_little_text(tmp_path):
+    text = tmp_path / "t.txt"
+    for content, why in (("", "has no words"), (" ... \n\n", "has no words"),
+                         ("the cat\n" * 50, "2 words occur 5 times or more, and 100")):  # fmt: skip
+        text.write_text(content)
+        with pytest.raises(InputError, match=why):
+            train(small(text), tmp_path)

@@ -1,0 +1,170 @@
+"""The tables of docs/field.md: ``python tests/field.py`` writes them anew, in under a minute.
+
+Everything on the page is computed by the program on the most frequent words of its own vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import page_parts
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PAGE: Final = ROOT / "docs" / "field.md"
+WORDS: Final = 1000
+DRAWS: Final = 4000
+EPSILONS: Final = {
+    "tgumbel-paper": None,  # 1 % above the least that is defined
+    "trlaplace-paper": 1.0,
+    "gaussian-classical": 1.0,
+    "diffractor": 1.0,
+    "diffractor-paper": 1.0,
+    "geodesic": 4.0,
+}
+"""At which epsilon a claim is shown, where it is neither of the two below."""
+_PER_DISTANCE: Final = 10.0
+_NATS: Final = 8.0
+_COMPARED: Final = (
+    *("optimal-response", "knn-response", "zipf-response", "geodesic", "exponential", "tem"),
+    *("bucket-exponential", "krr", "clusant", "custext", "santext-plus"),
+    *("diffractor", "diffractor-paper"),
+)
+TARGET: Final = 0.5
+CERTIFIED: Final = 10.0
+
+
+def opened() -> Any:
+    """The space of the most frequent words."""
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.space.library import open_space
+
+    with tempfile.TemporaryDirectory() as folder:
+        return open_space(None, WORDS, Store(Path(folder)))[1]
+
+
+def short(value: float | None) -> str:
+    """Three digits, or a dash."""
+    if value is None or math.isinf(value):
+        return "–"
+    return f"{value:.3f}".lstrip("0") if 0.001 <= value < 1 else f"{value:.3g}"
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    """Markdown; the first row is the head."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
+
+
+def mechanism_at(name: str, space: Any) -> Any:
+    """A mechanism at the epsilon that its claim is shown for."""
+    from dpsan.mechanisms import MECHANISMS
+
+    kind = MECHANISMS[name]
+    epsilon = EPSILONS.get(name, _NATS if kind.is_ldp() else _PER_DISTANCE)
+    epsilon = epsilon or round(1.01 * kind.least_epsilon(space), 1)
+    needed = {key: each.example for key, each in kind.parameters().items() if each.required}
+    return kind.build(epsilon, needed)
+
+
+def claim_row(name: str, space: Any) -> tuple[str, ...]:
+    """One mechanism: claim, truth, what comes out."""
+    import numpy as np
+
+    from dpsan.mechanisms.description import sections
+    from dpsan.outcomes.distributions import has_distribution
+    from dpsan.outcomes.shares import Draws, from_draws, from_laws
+    from dpsan.privacy.certificate import certify
+    from dpsan.privacy.randomness import seeded_key
+
+    mechanism = mechanism_at(name, space)
+    guarantee = mechanism.guarantee(space)
+    claimed, _, true = guarantee.summary().partition(", ")
+    claimed = claimed.removeprefix("claimed ")
+    if true.startswith("delta"):
+        delta, _, true = true.partition(", ")
+        claimed = f"{claimed}, {delta}"
+    if guarantee.epsilon_metric is not None and guarantee.metric:
+        true = f"epsilon {guarantee.epsilon_metric:g} per {guarantee.metric}; {true}"
+    sampler = mechanism.prepare(space)
+    exact = "–"
+    if not sampler.integrates and math.isfinite(guarantee.epsilon_ldp):
+        found = certify(mechanism, space)
+        exact = "–" if found is None else short(found.epsilon_ldp)
+    if not sampler.integrates and has_distribution(sampler):
+        (out,) = from_laws(space, np.arange(space.n), [sampler], near=False, similar=True)
+        unchanged, cosine = float(out.unchanged.mean()), float(out.cosine.mean())
+    else:
+        words = Draws(space, DRAWS, seeded_key("dpsan field"), similar=True)
+        drawn, share, _, _ = from_draws(words, sampler)
+        unchanged, cosine = share.value, float(words.cosines(drawn).mean())
+    proof = sections(name)["Proof"].split()[1].rstrip(",")
+    shown = f"[{proof}](proofs.md)"
+    return (
+        f"`{name}`",
+        str(mechanism.status),
+        claimed,
+        true.replace("true ", ""),
+        exact,
+        shown,
+        f"{unchanged:.3f}",
+        f"{cosine:.3f}",
+    )
+
+
+def claims(space: Any) -> str:
+    """Every mechanism at one epsilon."""
+    from dpsan.mechanisms import MECHANISMS
+
+    head = ("mechanism", "status", "claim", "what holds", "exact", "proof", "stay", "cosine")
+    return table(head, *(claim_row(name, space) for name in MECHANISMS))
+
+
+def equal(space: Any) -> str:
+    """Where two words are told apart equally well, and at one certified epsilon."""
+    from dpsan.analysis.study import study
+    from dpsan.mechanisms import MECHANISMS
+    from dpsan.outcomes.calibrate import Draft
+
+    found = study(
+        "equal",
+        space,
+        mechanisms=[Draft(MECHANISMS[name]) for name in _COMPARED],
+        epsilons=(CERTIFIED,),
+        words=50,
+        parameters={"target": str(TARGET)},
+    )
+    at = {(row["equal"], row["mechanism"]): row for row in found.rows}
+    rows = []
+    for name in _COMPARED:
+        one = at.get(("indistinguishability", name), {})
+        other = at.get(("certified epsilon", name), {})
+        rows.append(
+            (
+                f"`{name}`",
+                "none" if one and math.isinf(one["certified"]) else short(one.get("certified")),
+                short(one.get("unchanged")),
+                short(one.get("cosine")),
+                short(other.get("divergence")),
+                short(other.get("unchanged")),
+                short(other.get("cosine")),
+            )
+        )
+    head = ("mechanism", "certified epsilon", "stay", "cosine", "variation", "stay", "cosine")
+    return table(head, *rows)
+
+
+PARTS: Final = {each.__name__: each for each in (claims, equal)}
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    space = opened()
+    page_parts.write(
+        PAGE, {name: partial(made, space) for name, made in PARTS.items()}, sys.argv[1:]
+    )

@@ -1,0 +1,186 @@
+"""diffractor: exact integers, orders, limits; diffractor-paper: what copying words costs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from planted import line_space
+from support import make_embeddings, streams
+
+from dpsan.analysis.verify.verdict import Verdict, verify
+from dpsan.errors import UsageError
+from dpsan.mechanisms.diffractor import Diffractor
+from dpsan.mechanisms.diffractor_paper import DiffractorPaper
+from dpsan.mechanisms.sampling.rank_noise import RankNoise
+from dpsan.mechanisms.sampling.word_orders import word_order
+from dpsan.privacy.certificate import certify, matrix_certificate
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.metric_space import MetricSpace
+
+LINE = MetricSpace(line_space())
+SPACE = MetricSpace(make_embeddings(n=40, d=4))
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-9, 1e-3, 0.1, 0.5, 1.0, 3.0, 20.0, 50.0, 800.0])
+@pytest.mark.parametrize("n", [2, 3, 12, 3000])
+def test_the_integers_keep_the_ratios(epsilon, n):
+    """Proofs 2.11, in whole numbers: no weight and no tail exceeds e^epsilon times the next."""
+    noise = RankNoise(epsilon, n)
+    growth = 1 + epsilon if epsilon < 1e-6 else math.exp(min(epsilon, 700))
+    for each in (noise.weights, noise.tails):
+        values = [int(value) for value in each]
+        for first, second in itertools.pairwise(values):
+            assert second <= first <= second * growth * (1 + 1e-12)
+    assert noise.total == 2 * int(noise.tails[0]) - int(noise.cumulative[0]) < 2**63
+    assert int(noise.tails[0]) == int(noise.cumulative[-1])
+    assert noise.total > 0
+    whole, step = noise.losses
+    assert step <= epsilon * (1 + 1e-12)
+    assert whole <= (n - 1) * epsilon * (1 + 1e-12)
+
+
+def test_an_epsilon_that_integers_cannot_tell_from_0():
+    with pytest.raises(UsageError, match="must be >= 1e-12"):
+        RankNoise(1e-13, 5)
+
+
+def test_golden_numbers():
+    """Places 0 ... 4, epsilon = ln 2: thirds and their halves, the ends with the tails."""
+    law = RankNoise(math.log(2), 5).law(np.arange(5)) * 48
+    assert law == pytest.approx(
+        np.array(
+            [
+                [32, 8, 4, 2, 2],
+                [16, 16, 8, 4, 4],
+                [8, 8, 16, 8, 8],
+                [4, 4, 8, 16, 16],
+                [2, 2, 4, 8, 32],
+            ]
+        ),
+        rel=1e-12,
+    )
+
+
+def test_the_law_is_the_geometric_one():
+    noise = RankNoise(0.3, 50)
+    alpha, places = math.exp(-0.3), np.arange(50)
+    apart = np.abs(places[:, None] - places)
+    wanted = (1 - alpha) / (1 + alpha) * alpha**apart
+    wanted[:, 0], wanted[:, -1] = alpha**places / (1 + alpha), alpha ** (49 - places) / (1 + alpha)
+    assert noise.law(places) == pytest.approx(wanted, rel=1e-9)
+    assert noise.law(places).sum(axis=1) == pytest.approx(1)
+
+
+def test_every_number_becomes_the_place_of_its_weight():
+    """All integers below the total of a small noise, counted."""
+    small = RankNoise.__new__(RankNoise)
+    small.n, each = 6, np.array([9, 5, 3, 2, 1, 2], dtype=np.uint64)
+    small.weights, small.cumulative = each[:-1], np.cumsum(each)
+    small.tails = np.cumsum(each[::-1])[::-1]
+    small.total = 2 * 22 - 9
+    drawn = np.arange(small.total, dtype=np.uint64)
+    for place in range(6):
+        counts = np.bincount(small.moved(np.full(small.total, place), drawn), minlength=6)
+        assert counts.tolist() == pytest.approx(small.law(np.array([place]))[0] * small.total)
+
+
+@pytest.mark.parametrize("order", ["greedy", "principal"])
+def test_certificate_is_the_matrix(order):
+    mechanism = Diffractor(0.4, order=order)
+    sampler = mechanism.prepare(SPACE)
+    law = sampler.probabilities(np.arange(SPACE.n + 1))
+    apart = np.abs(sampler.places[:, None] - sampler.places).astype(float)
+    found = matrix_certificate(law, mechanism.guarantee(SPACE).claimed, apart)
+    own = mechanism.certificate(SPACE)
+    assert own.epsilon_ldp == pytest.approx(found.epsilon_ldp, abs=1e-9)
+    assert own.epsilon_metric == pytest.approx(found.epsilon_metric, rel=1e-9)
+    assert own.epsilon_metric <= 0.4
+    assert found.epsilon_metric == pytest.approx(0.4)
+    assert mechanism.guarantee(SPACE).epsilon_ldp == pytest.approx(0.4 * 39)
+
+
+def test_orders():
+    assert word_order(LINE, "greedy").tolist() == list(range(12))
+    places = word_order(LINE, "principal").tolist()
+    assert places in (list(range(12)), list(range(11, -1, -1)))
+    for order in ("greedy", "principal"):
+        assert sorted(word_order(SPACE, order).tolist()) == list(range(40))
+    # By hand: each word is the nearest of those that have no place yet.
+    order, vectors = word_order(SPACE, "greedy"), SPACE.vectors
+    for place in range(39):
+        rest = order[place + 1 :]
+        apart = np.linalg.norm(vectors[rest] - vectors[order[place]], axis=1)
+        assert order[place + 1] == rest[np.argmin(apart)]
+
+
+def test_greedy_looks_at_all_words_that_are_left(monkeypatch):
+    """More words than the listed neighbours, and often cleared: the same order."""
+    from dpsan.mechanisms.sampling import word_orders
+
+    space = MetricSpace(make_embeddings(n=300, d=3))
+    wanted = word_order(space, "greedy").tolist()
+    monkeypatch.setattr(word_orders, "_NEAR", 300)
+    assert word_orders._greedy(space, 0).tolist() == wanted
+    monkeypatch.setattr(word_orders, "_NEAR", 2)
+    monkeypatch.setattr(word_orders, "_COMPACT", 5)
+    assert word_orders._greedy(space, 0).tolist() == wanted
+
+
+def test_too_many_words_for_greedy(monkeypatch):
+    monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
+    with pytest.raises(UsageError, match="order=greedy needs the neighbours"):
+        Diffractor(1.0).prepare(MetricSpace(make_embeddings(n=30)))
+    Diffractor(1.0, order="principal").prepare(MetricSpace(make_embeddings(n=30)))
+
+
+def test_one_word():
+    one = MetricSpace(make_embeddings(n=1))
+    for kind in (Diffractor, DiffractorPaper):
+        sampler = kind(1.0).prepare(one)
+        assert sampler.sample(np.array([0, 1]), streams(2)).tolist() == [0, 0]
+        assert sampler.probabilities(np.array([0, 1])).tolist() == [[1.0], [1.0]]
+        assert kind(1.0).guarantee(one).epsilon_ldp == 0
+
+
+def test_paper_copies():
+    mechanism = DiffractorPaper(1.0, kept=0.1)
+    sampler = mechanism.prepare(SPACE)
+    law = sampler.probabilities(np.arange(41))
+    assert law[:4, :4].tolist() == np.eye(4).tolist()
+    drawn = sampler.sample(np.arange(5).repeat(2), streams(10))
+    assert drawn[:8].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert mechanism.guarantee(SPACE).infinite_loss_mass == 1
+    assert np.isinf(certify(mechanism, SPACE).epsilon_ldp)
+    # Words that are drawn have the distribution of diffractor.
+    assert law[4:] == pytest.approx(
+        Diffractor(1.0).prepare(SPACE).probabilities(np.arange(4, 41)), abs=0
+    )
+
+
+def test_paper_with_one_copied_word():
+    mechanism = DiffractorPaper(0.05)
+    law = mechanism.prepare(SPACE).probabilities(np.arange(41))
+    found = matrix_certificate(law)
+    assert mechanism.guarantee(SPACE).infinite_loss_mass == pytest.approx(found.infinite_loss_mass)
+    assert mechanism.certificate(SPACE).pair == found.pair
+
+
+def test_verify_finds_the_copies():
+    common = {"epsilon": 0.5, "embeddings": line_space()}
+    found = verify(Sanitizer("diffractor", **common), words=12, draws=20_000)
+    assert found.verdict is Verdict.KEPT
+    paper = Sanitizer("diffractor-paper", parameters={"kept": 0.3}, allow_unproved=True, **common)
+    found = verify(paper, words=12, draws=20_000)
+    assert found.verdict is Verdict.VIOLATED
+    assert found.empirical.violated
+
+
+def test_verify_counts_distances_in_places():
+    """Draws between words that are drawn refute nothing: the claim is per place, not for a pair."""
+    from dpsan.analysis.verify.verdict import _allowed, claim_of
+
+    paper = Sanitizer("diffractor-paper", epsilon=0.5, embeddings=line_space(), allow_unproved=True)
+    allowed = _allowed(paper, claim_of(paper.guarantee), np.array([3, 8, 12]))
+    assert allowed(0, 1) == 2.5
+    assert allowed(0, 2) == 0.5 * abs(3 - 5)

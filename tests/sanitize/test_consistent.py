@@ -1,0 +1,311 @@
+"""One draw for each distinct word of a unit: equal words alike, different words independent."""
+
+import pickle
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import fits, make_embeddings
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.privacy import randomness
+from dpsan.sanitize import consistent
+from dpsan.sanitize.consistent import Distinct, Unit
+from dpsan.sanitize.sanitizer import Sanitizer
+
+EMBEDDINGS = make_embeddings(n=30, d=3)
+FEW = make_embeddings(n=4, d=2)
+KEY = b"k" * 32
+UNITS = list(Unit)
+
+
+def opened(unit, name="krr", epsilon=1.0, embeddings=EMBEDDINGS, **more):
+    """A sanitizer of any unit, also of files, which is for files alone."""
+    record = Sanitizer(
+        name,
+        epsilon=epsilon,
+        embeddings=embeddings,
+        consistent="record",
+        allow_unproved=True,
+        **{"case": "vocabulary", **more},
+    )
+    if unit is Unit.RECORD:
+        return record
+    spec = replace(record.spec, consistent=unit)
+    pair = record.embeddings, record.space
+    return Sanitizer.from_spec(spec, record._store, opened=lambda: pair)
+
+
+def of(name, unit):
+    """A mechanism at the first epsilon that it takes."""
+    values = {
+        key: about.example for key, about in MECHANISMS[name].parameters().items() if about.required
+    }
+    for epsilon in (0.9, 2.0, 60.0, 3000.0):
+        with suppress(UsageError):
+            return opened(unit, name, epsilon, parameters=values)
+    raise AssertionError(f"no epsilon found for {name}")
+
+
+def maps(done):
+    """For each record of an audited call: input (a row, or a folded string) -> all its outputs."""
+    out = {}
+    for row in done.records:
+        word = row.input_id if row.input_id < len(EMBEDDINGS.index_to_key) else row.original.lower()
+        out.setdefault(row.record, {}).setdefault(word, set()).add(row.output_id)
+    return out
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_equal_words_have_one_draw(name, unit):
+    sanitizer = of(name, unit)
+    words = " ".join([*EMBEDDINGS.index_to_key, "nobody", "Nowhere", "NOWHERE"])
+    lines = [words, f"{words} {words}", "nobody word3"]
+    done = sanitizer.sanitize(lines, KEY, audit=True)
+    found = maps(done)
+    assert all(len(outputs) == 1 for each in found.values() for outputs in each.values())
+    assert done.drawn == [32, 32, 2]
+    # The draws of a word alone, in another batch of the same unit, are the same again.
+    again = maps(sanitizer.sanitize(lines[::-1], KEY, [2, 1, 0], audit=True))
+    assert [again[2 - record] for record in found] == list(found.values())
+    same = found[0] == found[1]
+    assert same == (unit is not Unit.RECORD)
+    assert (maps(sanitizer.sanitize(lines, b"j" * 32, audit=True)) == found) is False
+
+
+def pairs(sanitizer, units, text):
+    """How often each pair of outputs came for a text of two words, over many units; (n, n)."""
+    if sanitizer.spec.consistent is Unit.RECORD:
+        done = sanitizer.sanitize([text] * units, randomness.new_key())
+        lines = done.lines
+    else:
+        lines = [sanitizer.sanitize([text], randomness.new_key()).lines[0] for _ in range(units)]
+    rows = EMBEDDINGS.key_to_index
+    seen = np.array([[rows[word] for word in line.split()] for line in lines])
+    out = np.zeros((4, 4))
+    np.add.at(out, (seen[:, 0], seen[:, 1]), 1)
+    return out
+
+
+TWO = [("word1 word3", (1, 3)), ("word1 zqvx", (1, 4)), ("zqvx zqvy", (4, 4))]
+
+
+def joint(sanitizer, ids):
+    first, second = sanitizer._rewriter.sampler.probabilities(np.array(ids))
+    return np.outer(first, second).ravel()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("text", "ids"), TWO)
+def test_words_and_units_are_independent(unit, text, ids):
+    """The pair of outputs has the product of the two distributions, over many units."""
+    sanitizer = opened(unit, embeddings=FEW)
+    assert fits(pairs(sanitizer, 1500, text).ravel(), joint(sanitizer, ids))
+
+
+@pytest.mark.parametrize(("text", "ids"), [TWO[0], TWO[2]])
+@pytest.mark.parametrize("unit", UNITS)
+def test_words_that_share_a_stream_are_seen(unit, text, ids, monkeypatch):
+    """The twin: one place for all words of a unit, and their outputs depend on one another."""
+
+    def broken(key, records):
+        return randomness.Streams(key, tuple((record, 0, 1) for record in records))
+
+    monkeypatch.setattr(
+        consistent,
+        "streams_by_word",
+        lambda key, rows, places: broken(key, [0] * (len(rows) + len(places))),
+    )
+    monkeypatch.setattr(
+        consistent,
+        "streams_for",
+        lambda key, records, counts, before: broken(key, np.repeat(records, counts).tolist()),
+    )
+    sanitizer = opened(unit, embeddings=FEW)
+    assert not fits(pairs(sanitizer, 1500, text).ravel(), joint(sanitizer, ids))
+
+
+@pytest.mark.parametrize("unit", [Unit.FILE, Unit.RUN])
+def test_units_that_share_a_key_are_seen(unit, monkeypatch):
+    """The twin of independence between units."""
+    monkeypatch.setattr(consistent, "derive_key", lambda key, *_: KEY)
+    sanitizer = opened(unit, embeddings=FEW)
+    assert not fits(pairs(sanitizer, 1500, TWO[0][0]).ravel(), joint(sanitizer, TWO[0][1]))
+
+
+def test_no_string_has_the_place_of_a_row():
+    places = randomness.string_places(KEY, [f"s{number}" for number in range(1000)])
+    assert len(set(places)) == 1000
+    assert all(0 <= first < 1 << 63 <= second < 1 << 64 for first, second in places)
+    assert places != randomness.string_places(b"j" * 32, [f"s{number}" for number in range(1000)])
+    streams = randomness.streams_by_word(KEY, range(1000), places)
+    assert len(set(streams.blocks)) == len(np.unique(streams.bits("any"))) == 2000
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                ["word1", "Word1", "word2", "b\u0301x", "bx", "B\u00dcX", "w-x", "word1's"]
+            )
+            | st.binary(max_size=6).map(lambda data: data.decode("utf-8", "replace")),
+            max_size=12,
+        ).map(" ".join),
+        max_size=6,
+    ),
+    st.integers(0, 6),
+    st.sampled_from(UNITS),
+)
+@settings(max_examples=150)
+def test_any_text_in_any_batches(texts, cut, unit):
+    sanitizer = _ANY[unit]
+    numbers = range(len(texts))
+    whole = sanitizer.sanitize(texts, KEY, numbers, audit=True)
+    parts = [
+        sanitizer.sanitize(texts[place], KEY, numbers[place], audit=True)
+        for place in (slice(cut), slice(cut, None))
+    ]
+    assert whole.lines == parts[0].lines + parts[1].lines
+    assert whole.drawn == parts[0].drawn + parts[1].drawn
+    found = maps(whole)
+    assert [len(found.get(record, ())) for record in numbers] == whole.drawn
+    if unit is Unit.RECORD:
+        assert whole.marks is None
+    else:
+        together = {}
+        for each in found.values():
+            for word, outputs in each.items():
+                together.setdefault(word, set()).update(outputs)
+        assert all(len(outputs) == 1 for outputs in together.values())
+        counts = Distinct(), Distinct()
+        counts[0].add(whole.marks.tolist())
+        for part in parts:
+            counts[1].add(part.marks.tolist())
+        assert counts[0] == counts[1]
+        assert counts[0].count == len(together)
+
+
+_ANY = {unit: opened(unit) for unit in UNITS}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_texts_of_a_record_are_one(unit):
+    done = _ANY[unit].sanitize(["word1 zqvx", "zqvx word1", "word1"], KEY, [4, 4, 6], audit=True)
+    first, second, third = (line.split() for line in done.lines)
+    assert first == second[::-1]
+    assert done.drawn == [2, 0, 1]
+    assert done.records.first.tolist() == [True, True, False, False, True]
+    assert (third == first[:1]) or unit is Unit.RECORD
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_long_text_in_stretches(unit):
+    """No audit: stretches; with one, or among other texts of its record: as a whole."""
+    text = "".join(f"word{n % 9} zq{'xv'[n % 2]} zq{'jk' * (n // 20_000)}\n" for n in range(90_000))
+    sanitizer = _ANY[unit]
+    one = sanitizer.sanitize(["word1", text, "zqx"], KEY)
+    two = sanitizer.sanitize(["word1", text, "zqx"], KEY, audit=True)
+    assert one.lines == two.lines
+    assert one.drawn == two.drawn == [1, 9 + 2 + 5, 1]
+    if one.marks is not None:
+        assert one.marks.tolist() == two.marks.tolist()
+    three = sanitizer.sanitize(["word1", text, "zqx"], KEY, [0, 0, 0])
+    assert three.drawn == [1, 15, 0]
+    assert len(set(three.lines[1].split()) | set(three.lines[0].split())) <= 16
+
+
+def test_nothing_of_a_text_is_held():
+    sanitizer = opened(Unit.RUN)
+    for key in range(10):
+        sanitizer.sanitize(["word1 zqvx"], bytes([key]) * 32)
+    held = sanitizer._rewriter._one_draw
+    assert set(vars(held)) == {"unit", "n", "_tables"}
+    assert len(held._tables) == 4
+    assert all(table.dtype == np.int32 and len(table) == 30 for table in held._tables.values())
+
+
+@pytest.mark.parametrize("unknown", ["mask", "keep"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_words_that_are_not_drawn_cost_nothing(unit, unknown):
+    sanitizer = opened(unit, unknown=unknown, keep=["word3"], case="input")
+    done = sanitizer.sanitize(["word3 Word1 zqvx word1 zqvx Word3"], KEY, audit=True)
+    words = done.lines[0].split()
+    masked = "<unk>" if unknown == "mask" else "zqvx"
+    assert [words[at] for at in (0, 2, 4, 5)] == ["word3", masked, masked, "Word3"]
+    assert words[1] == words[3].capitalize()
+    assert done.drawn == [1]
+    assert done.records.first.tolist() == [False, True, False, False, False, False]
+
+
+def test_rewrite_of_strings():
+    record = opened(Unit.RECORD, epsilon=0.1)
+    texts = ["word1 word2 word1"] * 40
+    done = [line.split() for line in record.rewrite(texts)]
+    assert all(first == third for first, _, third in done)
+    assert len({tuple(each) for each in done}) > 20
+    run = Sanitizer("krr", epsilon=0.1, embeddings=EMBEDDINGS, consistent="run", case="vocabulary")
+    (only,) = set(run.rewrite(texts))
+    assert run.rewrite(texts[0]) == only
+    assert run.rewrite("word2 zqvx").split()[0] == only.split()[1]
+    # A copy in another process is a run of its own: no key is ever pickled.
+    copies = {pickle.loads(pickle.dumps(run)).rewrite(texts[0]) for _ in range(20)}
+    assert len(copies) > 10
+    assert run._key not in pickle.dumps(run)
+    seeded = Sanitizer("krr", epsilon=0.1, embeddings=EMBEDDINGS, consistent="run", seed="s")
+    copy = pickle.loads(pickle.dumps(seeded))
+    assert copy.rewrite(texts[0]) == seeded.rewrite(texts[0])
+
+
+def test_wrong_use():
+    with pytest.raises(UsageError, match="'file' is for files"):
+        Sanitizer("krr", epsilon=1, embeddings=EMBEDDINGS, consistent="file")
+    with pytest.raises(UsageError, match="unknown unit 'recrd'; did you mean 'record'"):
+        Sanitizer("krr", epsilon=1, embeddings=EMBEDDINGS, consistent="recrd")
+    for name, kind in MECHANISMS.items():
+        if "tensor" in kind.parameters():
+            for unit in ("record", "run"):
+                with pytest.raises(UsageError, match="no draw of a single word"):
+                    Sanitizer(
+                        name,
+                        epsilon=2,
+                        embeddings=EMBEDDINGS,
+                        parameters={"tensor": "line"},
+                        allow_unproved=True,
+                        consistent=unit,
+                    )
+
+
+@given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=8), st.integers(0, 12))
+def test_distinct_words_are_never_counted_too_low(batches, most):
+    """And exactly up to the number that are told apart; merged, or one after the other."""
+    words = [word for batch in batches for word in batch]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consistent, "_COUNTED", most)
+        whole, one_by_one, merged = Distinct(), Distinct(), Distinct()
+        whole.add(words)
+        for batch in batches:
+            one_by_one.add(batch)
+            part = Distinct()
+            part.add(batch)
+            merged.merge(part)
+    assert whole == one_by_one
+    for each in (whole, merged):
+        assert len(set(words)) <= each.count <= len(words)
+        assert len(each.marks) <= most
+        if len(set(words)) <= most:
+            assert each.count == len(set(words))
+
+
+@given(st.lists(st.integers(0, 9), max_size=30), st.permutations(range(10)))
+def test_the_count_depends_on_which_words_are_equal_alone(words, names):
+    """A budget that ends tells no more: also where words are too many to be told apart."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consistent, "_COUNTED", 4)
+        one, other = Distinct(), Distinct()
+        for word in words:
+            assert one.add([word]) == other.add([1 << 63 | names[word]])

@@ -1,0 +1,189 @@
+"""Numbers by value: the distribution, its loss, and that a run, a worker and a stretch agree."""
+
+import math
+import pickle
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+from support import fits, make_embeddings
+
+from dpsan.analysis.verify.configuration import exposures
+from dpsan.errors import UsageError
+from dpsan.mechanisms.sampling.number_response import FEWEST, grid_response
+from dpsan.privacy.randomness import new_key
+from dpsan.sanitize import rewriting
+from dpsan.sanitize.result import Action
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text import long_text
+from dpsan.text.number_forms import formed_number
+
+EMBEDDINGS = make_embeddings(n=40, d=3)
+TEXT = "Word1 paid $1,000.50 on 2023-03-05 at 10:30, (408) 555-0123, 7 of 42 unknownword"
+KEY = b"k" * 32
+
+
+def made(**more):
+    given_ = {"epsilon": 8.0, "numbers": "value", "embeddings": EMBEDDINGS, **more}
+    return Sanitizer(given_.pop("mechanism", "krr"), **given_)
+
+
+def distribution(grid, value):
+    """The exact distribution: what each of the integers below the total gives."""
+    weights = np.full(grid.size, grid.outside, dtype=object)
+    first = grid.first(value)
+    weights[first : first + grid.near] = grid.inside
+    return weights
+
+
+@given(epsilon=st.floats(0.05, 40), size=st.integers(2, 60))
+def test_no_two_numbers_lose_more_than_epsilon(epsilon, size):
+    """Exact, over all pairs and outputs; and what is sampled is this distribution."""
+    grid = grid_response(epsilon, size)
+    rows = [distribution(grid, value) for value in range(size)]
+    assert all(sum(row) == grid.total for row in rows)
+    for column in zip(*rows, strict=True):
+        assert math.log(Fraction(max(column), min(column))) <= epsilon
+    assert all(row[value] == grid.inside for value, row in enumerate(rows))
+
+
+@pytest.mark.parametrize("size", [2, 5, 9, 10, 90])
+def test_every_integer_gives_its_output(size):
+    """The map from integers to outputs has exactly the weights: each end of each run of it."""
+    grid = grid_response(2.0, size)
+    for value in {0, 1, size // 2, size - 1}:
+        at, ends = 0, []
+        first = grid.first(value)
+        near = list(range(first, first + grid.near))
+        far = [each for each in range(size) if each not in near]
+        for each, weight in [*((e, grid.inside) for e in near), *((e, grid.outside) for e in far)]:
+            ends += [(at, each), (at + weight - 1, each)]
+            at += weight
+        assert at == grid.total
+        assert [grid.chosen(value, drawn) for drawn, _ in ends] == [each for _, each in ends]
+
+
+def test_the_window_serves_the_value():
+    """Five values at least share the weight, and not many more than halve the expected error."""
+    assert grid_response(8.0, 10).near == FEWEST
+    assert grid_response(0.1, 3).near == 3
+    for epsilon, size in ((4.0, 9000), (8.0, 9000), (8.0, 10**15)):
+        grid = grid_response(epsilon, size)
+        kept = grid.near * grid.inside / grid.total
+        assert grid.total < 1 << 56
+        far = kept * grid.near / size / 4 + (1 - kept) / 3
+        assert far < 1.3 * math.sqrt(1 / 3 * math.exp(-epsilon))
+
+
+def test_samples_have_the_distribution_and_others_have_not():
+    """Error 1e-9; the same draws against a distribution of twice the inside weight fail."""
+    sanitizer = made(epsilon=1.0)
+    lines = sanitizer.sanitize(["7"] * 4000, new_key()).lines
+    grid = grid_response(sanitizer.guarantee.epsilon_ldp, 10)
+    right = distribution(grid, 7).astype(float)
+    counts = np.bincount(np.array(list(map(int, lines))), minlength=10)
+    assert fits(counts, right / right.sum())
+    wrong = np.where(right == grid.inside, 2.0, 1.0) * right
+    assert not fits(counts, wrong / wrong.sum())
+
+
+def test_numbers_come_out_as_numbers_and_are_counted():
+    done = made().sanitize([TEXT], new_key(), audit=True)
+    assert regex.fullmatch(
+        r"\w+ \w+ \$\d,\d{3}\.\d\d \w+ (?:19|20)\d\d-\d\d-\d\d \w+ \d\d:\d\d, "
+        r"\(\d{3}\) \d{3}-\d{4}, \d \w+ \d\d \w+",
+        done.lines[0],
+    )
+    assert done.counts[Action.NUMBER] == 6
+    assert done.drawn == [12]
+    rows = [row for row in done.records if row.action is Action.NUMBER]
+    assert {(row.input_id, row.output_id) for row in rows} == {(41, -1)}
+    for row in rows:
+        assert formed_number(row.output).fields == formed_number(row.original).fields
+
+
+def test_without_it_numbers_are_words():
+    done = made(numbers="word").sanitize([TEXT], KEY)
+    assert done.counts[Action.NUMBER] == 0
+    assert not regex.search(r"\$|\b\d", done.lines[0])
+
+
+def test_a_number_depends_on_its_place_and_key_alone(monkeypatch):
+    """Not on batches, processes or stretches of a long text."""
+    sanitizer = made()
+    texts = [TEXT, "7 8 9 2023", " ".join([TEXT] * 40), "no number at all"]
+    whole = sanitizer.sanitize(texts, KEY, [3, 4, 5, 6])
+    apart = [sanitizer.sanitize([text], KEY, [at]).lines[0] for at, text in enumerate(texts, 3)]
+    assert apart == whole.lines
+    again = pickle.loads(pickle.dumps(sanitizer)).sanitize(texts, KEY, [3, 4, 5, 6])
+    assert again.lines == whole.lines
+    monkeypatch.setattr(long_text, "_STRETCH", 500)
+    monkeypatch.setattr(long_text, "_AHEAD", 400)
+    monkeypatch.setattr(rewriting, "LONG", 501)
+    assert sanitizer.sanitize(texts, KEY, [3, 4, 5, 6]).lines == whole.lines
+    assert len(set(sanitizer.sanitize(["4711"] * 20, KEY).lines)) > 1
+
+
+@pytest.mark.parametrize("unit", ["record", "run"])
+def test_equal_numbers_have_one_draw(monkeypatch, unit):
+    sanitizer = made(epsilon=2.0, consistent=unit)
+    text = " ".join(["471100 10:30PM 10:30pm 555-0199"] * 30)
+    done = sanitizer.sanitize([text, text], KEY)
+    first, second = (Counter(line.lower().split()) for line in done.lines)
+    assert sorted(first.values()) == sorted(second.values()) == [30, 30, 60]
+    assert (first == second) == (unit == "run")
+    assert done.drawn == [3, 3]
+    monkeypatch.setattr(long_text, "_STRETCH", 500)
+    monkeypatch.setattr(long_text, "_AHEAD", 400)
+    monkeypatch.setattr(rewriting, "LONG", 501)
+    if unit == "record":
+        assert sanitizer.sanitize([text, text], KEY).lines == done.lines
+
+
+def test_the_keep_list_comes_first():
+    out = made(keep=["42"]).rewrite("42 42 42 42 42 42 42")
+    assert out == "42 42 42 42 42 42 42"
+
+
+def test_numbers_of_other_forms_are_words():
+    done = made().sanitize(["1234567890123456 F-16 ١٢٣"], KEY)
+    assert done.counts[Action.NUMBER] == 1  # 16, as a part of an unknown compound
+    assert done.counts[Action.UNKNOWN] == 3
+
+
+def test_mechanisms_that_cannot():
+    for name, more in (
+        ("laplace", {}),
+        ("tldp", {"parameters": {"tensor": "line"}, "allow_unproved": True}),
+    ):
+        with pytest.raises(UsageError, match="numbers by value need"):
+            made(mechanism=name, **more)
+    with pytest.raises(UsageError, match="policy for numbers"):
+        made(numbers="values")
+
+
+def test_verify_does_not_call_it_kept():
+    (found,) = exposures(made(mechanism="krr", epsilon=1.0), 0.99)
+    assert (found.option, found.value, found.stated) == ("numbers", "value", False)
+    assert found.probability > 0.9
+
+
+def test_the_command_says_so(tmp_path, dpsan):
+    """Statement, audit and report; two processes write what one does."""
+    (tmp_path / "in.txt").write_text(f"{TEXT}\nno number\n{TEXT}\n")
+    command = ["rewrite", "-e", "8", "--numbers", "value", "--seed", "1", "in.txt"]
+    one = dpsan(*command, "-a", "a.jsonl", cwd=tmp_path)
+    two = dpsan(*command, "-j", "2", cwd=tmp_path)
+    assert one.stdout == two.stdout
+    assert one.stdout.count(b"$") == 2
+    assert b"12 numbers by value" in one.stderr
+    assert b"numbers drawn by value: which words are numbers" in one.stderr
+    report = dpsan("report", "--json", "a.jsonl", cwd=tmp_path)
+    assert report.returncode == 0, report.stderr
+    assert b'"number"' in report.stdout
+    wrong = dpsan("rewrite", "-e", "8", "--numbers", "digits", "in.txt", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, b"")

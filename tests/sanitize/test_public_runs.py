@@ -1,0 +1,240 @@
+"""Public words in a run: what is said of it, what the audit holds, and what must not be told."""
+
+import json
+import pickle
+
+import pytest
+from support import make_embeddings
+
+from dpsan.analysis.evaluate.setting import read_setting
+from dpsan.analysis.report import read_audit
+from dpsan.embeddings.public_words import PublicWords
+from dpsan.errors import InputError, UsageError
+from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan
+from dpsan.sanitize.result import Action
+from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.sanitize.statement import Statement
+
+EMBEDDINGS = make_embeddings(n=40, d=4)
+WORDS = ["word1", "word2", "WORD3", "nobody"]
+
+
+def made(name="optimal-response", **more):
+    return Sanitizer(name, epsilon=3.0, embeddings=EMBEDDINGS, public=WORDS, **more)
+
+
+def written(folder, text, sanitizer=None):
+    sanitizer = sanitizer or made()
+    path, source = folder / "audit.jsonl", folder / "in.txt"
+    source.write_text(text)
+    with AuditWriter(path, sanitizer, force=True) as audit:
+        run = Run(sanitizer, Plan(force=True), run_key(None), [source], output=folder / "out.txt")
+        run.audit = audit
+        result = run.execute()
+    return path, result.totals
+
+
+@pytest.mark.parametrize("name", ["optimal-response", "knn-response"])
+def test_guarantee(name):
+    guarantee = made(name).guarantee
+    assert guarantee.public_words == 3
+    assert guarantee.loss_name == "high-low LDP epsilon"
+    assert "high-low LDP" in guarantee.summary()
+    again = pickle.loads(pickle.dumps(made(name, seed="a")))
+    assert again.public == (1, 2, 3)
+    assert again.rewrite("word1 word9") == made(name, seed="a").rewrite("word1 word9")
+
+
+def test_public_words_mostly_stay():
+    text = " ".join(["word1 word2"] * 300)
+    drawn = made().rewrite(text).split()
+    same = sum(a == b for a, b in zip(text.split(), drawn, strict=True)) / 600
+    assert 0.5 < same < 0.95
+    others = set(drawn) - {"word1", "word2"}
+    assert len(others) > 5
+    assert "word3" not in others
+    assert not {"word1", "word2", "word3"} & set(made().rewrite("word9 zyx " * 300).split())
+
+
+def test_expected_unchanged_is_of_protected_words():
+    unchanged = made().expected_unchanged
+    assert unchanged < 0.7
+    every = Sanitizer("optimal-response", epsilon=3.0, embeddings=EMBEDDINGS)
+    assert abs(unchanged - every.expected_unchanged) < 0.3
+
+
+def test_kept_words_stay_kept():
+    sanitizer = made(keep=["word2"])
+    done = sanitizer.sanitize(["word2 word1"], b"k" * 32)
+    assert done.counts[Action.KEPT] == 1
+    assert done.public == 1
+    assert str(done.lines[0]).startswith("word2 ")
+
+
+def test_arguments():
+    with pytest.raises(UsageError, match="list of public words"):
+        Sanitizer(epsilon=1.0, embeddings=EMBEDDINGS, public="word1")
+    with pytest.raises(UsageError, match="none of the public words"):
+        Sanitizer(epsilon=1.0, embeddings=EMBEDDINGS, public="function")
+    with pytest.raises(UsageError, match="has no public words"):
+        Sanitizer("laplace", epsilon=1.0, embeddings=EMBEDDINGS, public="function")
+
+
+def test_epsilon_ldp_is_found_with_public_words():
+    found = Sanitizer("knn-response", epsilon_ldp=3.0, embeddings=EMBEDDINGS, public=WORDS)
+    assert found.guarantee.public_words == 3
+    assert found.guarantee.epsilon_ldp == pytest.approx(3.0, rel=3e-3)
+
+
+def test_what_is_said_does_not_depend_on_how_many_words_are_public(tmp_path):
+    """Two texts of as many words, one all public, one all protected: the same statement."""
+    told = []
+    for text in ("word1 word2 word3 word1\n", "word9 word8 word7 word6\n"):
+        _, totals = written(tmp_path, text)
+        statement = Statement(totals, "optimal-response", 0.1)
+        told.append([statement.lines(), statement.lines(verbose=True)])
+    assert told[0] == told[1]
+    (line,) = told[0][0]
+    assert line == (
+        "4 words drawn by optimal-response, PROVED on integers: high-low LDP epsilon 3 "
+        "per protected word, at most 12 for the whole text; 10 % of the protected words are "
+        "expected to stay the same (not protected: these counts, 3 public words (an "
+        "output among them says what the input was), and what -v lists)"
+    )
+    verbose = "\n".join(told[0][1])
+    assert "sums count all draws, as if every word were protected" in verbose
+    assert not any(
+        each.startswith("LDP") or " LDP" in each.replace("high-low LDP", "") for each in told[0][1]
+    )
+
+
+def test_audit(tmp_path):
+    path, totals = written(tmp_path, "word1 word9 zyx\nword2 word3\n")
+    assert (totals.draws, totals.public) == (5, 3)
+    rows = [row for _, row in read_rows(path)]
+    words = PublicWords("list", frozenset(WORDS))
+    assert rows[0]["public"] == {"list": "list", "words": 3, "sha256": words.sha256}
+    assert rows[0]["guarantee"]["public_words"] == 3
+    assert rows[0]["not_protected"][0].startswith("3 public words")
+    drawn = [row for row in rows if row["type"] == "word"]
+    assert [row["epsilon"] for row in drawn] == [None, 3.0, 3.0, None, None]
+    assert [row["action"] for row in drawn] == ["drawn", "drawn", "unknown", "drawn", "drawn"]
+    last = rows[-1]
+    assert (last["draws"], last["public"], last["epsilon_sum"]) == (5, 3, 6.0)
+    assert last["epsilon_ldp_sum"] == pytest.approx(6.0)
+    assert last["epsilon_ldp_largest_record"] == pytest.approx(9.0)
+    # A report may be shown: it counts all draws.
+    told = read_audit(path).as_json()
+    assert told["public_words"] == 3
+    assert told["epsilon_sum"] == 15.0
+    assert "3 public words" in told["not_protected"][0]
+    assert read_setting(path).public == rows[0]["public"]
+    with pytest.raises(UsageError, match="other public words"):
+        read_setting(path).check_public(None)
+    read_setting(path).check_public(words)
+
+
+def test_reports_tell_nothing_of_the_words(tmp_path):
+    told = []
+    for text in ("word1 word2 word3 word1\n", "word9 word8 word7 word6\n"):
+        path, _ = written(tmp_path, text)
+        found = read_audit(path).as_json()
+        for each in (found, *found["files"]):
+            each.pop("output_sha256", None)
+            each.pop("created", None)
+        told.append(found)
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("at", "values", "message"),
+    [
+        (0, {"public": None}, "public words in one place and not in another"),
+        (0, {"public": {"list": "list"}}, "no words"),
+        (3, {"epsilon": None}, "an epsilon where nothing was drawn"),
+        (2, {"epsilon": None}, "the words before it do not add up"),
+        (-1, {"public": 0}, "the words before it do not add up"),
+    ],
+)
+def test_damaged_audits(tmp_path, at, values, message):
+    path, _ = written(tmp_path, "word1 word9 zyx\n")
+    rows = [json.loads(row) for row in path.read_text().splitlines()]
+    rows[at].update(values)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(InputError, match=message):
+        read_audit(path)
+
+
+def test_commands(dpsan, tmp_path):
+    """Files of words, two processes, evaluate by the audit, calibrate, explain."""
+    vectors = [" ".join(f"{x:.3f}" for x in row) for row in EMBEDDINGS.vectors.tolist()]
+    lines = [f"{w} {row}\n" for w, row in zip(EMBEDDINGS.index_to_key, vectors, strict=True)]
+    (tmp_path / "v.txt").write_text("".join(lines))
+    (tmp_path / "free.txt").write_text("# ours\nword1\nWORD2\nnobody\n")
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("word1 word9 zyx word2\n" * 40)
+    common = ("-E", "v.txt", "-e", "3", "-m", "optimal-response")
+    free = ("--public", "free.txt")
+
+    def run(*arguments, status=0):
+        done = dpsan(*arguments, cwd=tmp_path)
+        assert done.returncode == status, done.stderr
+        return done.stdout.decode() + done.stderr.decode()
+
+    outputs, audits = [], []
+    for jobs in ("1", "2"):
+        out = ("-O", f"out{jobs}", "-a", f"{jobs}.jsonl", "-j", jobs, "--seed", "s")
+        told = run("rewrite", *common, *free, *out, "a.txt", "b.txt")
+        assert "high-low LDP epsilon 3 per protected word" in told
+        outputs.append([(tmp_path / f"out{jobs}" / n).read_text() for n in ("a.txt", "b.txt")])
+        rows = (tmp_path / f"{jobs}.jsonl").read_text().splitlines()
+        audits.append([json.loads(row) for row in rows[1:]])
+    assert outputs[0] == outputs[1]
+    assert [row["epsilon"] for row in audits[0][:4]] == [None, 3.0, 3.0, None]
+    for one, two in zip(*audits, strict=True):
+        assert {**one, "name": ""} == {**two, "name": ""}
+    assert "high-low LDP" in run("report", "1.jsonl")
+    run("report", "1.jsonl", "--html", "page.html")
+    assert "high-low LDP epsilon per protected word" in (tmp_path / "page.html").read_text()
+
+    files = ("evaluate", "-E", "v.txt", "a.txt", "out1/a.txt", "--no-scores", "--json")
+    refused = run(*files, "--audit", "1.jsonl", status=2)
+    assert "other public words" in refused
+    found = json.loads(
+        dpsan(*files, "--audit", "1.jsonl", "--public-list", "free.txt", cwd=tmp_path).stdout
+    )
+    assert found["impossible_outputs"] == 0
+    wrong = run(*files, "-e", "3", "-m", "krr", "--public-list", "free.txt", status=2)
+    assert "has no public words" in wrong
+
+    command = run("calibrate", *common[:2], *common[4:], *free, "--unchanged", ".3")
+    assert "--public free.txt" in command
+    assert "PUBLIC: this word is not protected" in run("explain", "word1", *common, *free)
+    told = run("explain", "word9", *common, *free)
+    assert "PUBLIC" not in told
+    assert "high-low LDP 3 for protected words" in told
+    found = run("verify", *common, *free, "--draws", "10000")
+    assert found.startswith("optimal-response: KEPT for protected words (")
+    assert "\n  not protected: 2 public" in found
+    assert "certified  high-low LDP epsilon 3.0" in found
+    assert "--public FILE: no epsilon holds for public words" in found
+    assert "VIOLATED" in run("verify", *common, *free, "--keep", "free.txt", status=1)
+
+
+@pytest.mark.parametrize(("unit", "draws", "public"), [("record", 8, 3), ("run", 6, 2)])
+def test_with_one_draw_for_equal_words(tmp_path, unit, draws, public):
+    """Each distinct public word is a draw once a unit, and costs nothing."""
+    text = "word1 word9 word1 zyx zyx\nword1 word2 word2 word8 word9 word7\n"
+    path, totals = written(tmp_path, text, made(consistent=unit))
+    assert (totals.draws, totals.public) == (draws, public)
+    rows = [row for _, row in read_rows(path) if row["type"] == "word"]
+    first, again = rows[0]["epsilon"], rows[2]["epsilon"]
+    assert (first, again) == (None, 0.0)
+    (last,) = [row for _, row in read_rows(path) if row["type"] == "totals"]
+    assert (last["draws"], last["public"]) == (draws, public)
+    assert last["epsilon_sum"] == pytest.approx(3.0 * (draws - public))
+    report = read_audit(path).as_json()
+    assert report["epsilon_sum"] == pytest.approx(3.0 * draws)
+    assert "high-low" in Statement(totals, "optimal-response", 0.1, consistent=unit).lines()[0]

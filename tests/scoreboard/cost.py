@@ -1,0 +1,220 @@
+"""What a large record takes in memory, and how often many small files ask the disk: no times."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from scoreboard.base import TWO, Mutant, Row, Size, environment
+
+_LIMIT: Final = 6
+"""Times its own size that a record may take, beside what a record of one line takes."""
+_ARROW: Final = 8
+"""The same of Parquet: Arrow holds what is read and what is written whole."""
+_UNIT: Final = 'here "there", \u00e9 / ' + "- " * 60 + "\U0001f600 "
+"""Quotes, escapes, and a character for which a string takes four bytes for each of them."""
+_FEWEST: Final = 100
+"""Files that are synced before the first of them gets its name."""
+
+_REWRITE: Final = """
+import atexit, re, runpy
+peak = re.compile(r"VmHWM:\\s+(\\d+)")
+atexit.register(lambda: print(peak.search(open("/proc/self/status").read())[1], flush=True))
+runpy.run_module("dpsan", run_name="__main__")
+"""
+"""The command, and last the peak of its memory in KiB."""
+
+_SYNCS: Final = """
+import atexit, json, os, runpy, threading
+import dpsan.run.group as group
+group._SECONDS = float("inf")  # a slow machine makes groups smaller; that is not what we count
+together, calls, real, lock = threading.Condition(), [], os.fsync, threading.Lock()
+active = most = 0
+
+def fsync(descriptor):
+    global active, most
+    folder = os.path.isdir(f"/proc/self/fd/{descriptor}")
+    if not folder:
+        with together:
+            active += 1
+            most = max(most, active)
+            together.notify_all()
+            if most == 1:
+                together.wait(1)
+    real(descriptor)
+    with together:
+        calls.append("folder" if folder else f"sync {os.fstat(descriptor).st_ino}")
+        active -= not folder
+
+def named(change):
+    def act(old, new, *rest, **options):
+        calls.append(f"name {os.stat(old, follow_symlinks=False).st_ino}")
+        return change(old, new, *rest, **options)
+    return act
+
+os.fsync, os.link, os.rename = fsync, named(os.link), named(os.rename)
+atexit.register(lambda: print(json.dumps([most, calls]), flush=True))
+runpy.run_module("dpsan", run_name="__main__")
+"""
+"""The command, and last how many files were synced at once, and what was asked in order."""
+
+
+def _text(path: Path, text: str) -> None:
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _csv(path: Path, text: str) -> None:
+    doubled = text.replace('"', '""')
+    path.write_text(f'id,text\n1,"{doubled}"\n', encoding="utf-8")
+
+
+def _jsonl(path: Path, text: str) -> None:
+    path.write_text(json.dumps({"text": text}, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _parquet(path: Path, text: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # With statistics Arrow's writer alone keeps a value five times.
+    table = pa.table({"text": [text]})
+    pq.write_table(table, path, compression="none", write_statistics=False)
+
+
+_KINDS: Final[dict[str, tuple[str, Callable[[Path, str], None]]]] = {
+    "line of text": ("txt", _text),
+    "cell of CSV": ("csv", _csv),
+    "string of JSON": ("jsonl", _jsonl),
+    "cell of Parquet": ("parquet", _parquet),
+}
+
+
+def cost(size: Size, folder: Path) -> Row:
+    """Peak memory over the size of one large record, and the syncs of many small files."""
+    row = Row(
+        f"large records / over {_LIMIT} times their size of memory (Parquet {_ARROW}); syncs of "
+        "many small files",
+        "4 of 64 MiB / 0; 2,000 files",
+    )
+    (folder / "two.txt").write_text(TWO)
+    megabytes = size.of(12, 16, 64)
+    bases: dict[bool, int] = {}
+    for kind, (suffix, write) in _KINDS.items():
+        path = folder / f"record.{suffix}"
+        arrow = suffix == "parquet"
+        if arrow not in bases:
+            write(path, _UNIT)
+            bases[arrow] = _peak(path)
+        write(path, _UNIT * ((megabytes << 20) // len(_UNIT.encode())))
+        share = (_peak(path) - bases[arrow]) / path.stat().st_size
+        row.bad[f"% times its size, {kind}"] = round(share, 1)
+        limit = _ARROW if arrow else _LIMIT
+        row.count(f"{kind}: over {limit} times its size", share > limit)
+        row.tried += 1
+    _small_files(row, size.of(300, 300, 2000), folder)
+    return row
+
+
+def _peak(path: Path) -> int:
+    """Bytes of memory that rewriting a file takes."""
+    fields = [] if path.suffix == ".txt" else ["-k", "text"]
+    given = [*fields, "--max-record", "1G", "-o", "out", path.name]
+    return int(_dpsan(_REWRITE, path.parent, *given)) << 10
+
+
+def _small_files(row: Row, files: int, folder: Path) -> None:
+    (folder / "in").mkdir()
+    for number in range(files):
+        (folder / "in" / f"{number}.txt").write_text("here there\n")
+    most, calls = json.loads(_dpsan(_SYNCS, folder, "-O", "tree", *_names(files)))
+    synced = [call.split()[1] for call in calls if call.startswith("sync")]
+    groups = _groups(calls)
+    row.count(
+        "small files: a file is synced twice, or not at all",
+        sorted(synced) != sorted(set(synced)) or len(synced) != files,
+    )
+    row.count("small files: synced in small groups", min(groups[:-1], default=0) < _FEWEST)
+    row.count(
+        "small files: a folder is synced more than once for a group",
+        calls.count("folder") > len(groups),
+    )
+    row.count("small files: synced one after the other", most < 2)
+    row.count(
+        "small files: a name before all of its group are synced",
+        any(
+            call.startswith("name") and f"sync {call.split()[1]}" not in calls[:at]
+            for at, call in enumerate(calls)
+        ),
+    )
+    row.tried += files
+    row.note = (
+        f"{files} files in {len(groups)} groups, {len(synced)} + {calls.count('folder')} syncs"
+    )
+
+
+def _names(files: int) -> list[str]:
+    return [f"in/{number}.txt" for number in range(files)]
+
+
+def _groups(calls: list[str]) -> list[int]:
+    """Files that were synced before a name was given, for each group."""
+    out, before = [], ""
+    for call in calls:
+        what = call.split()[0]
+        if what == "sync":
+            out[-1:] = [out[-1] + 1] if before == "sync" else [*out[-1:], 1]
+        before = what
+    return out
+
+
+def _dpsan(driver: str, folder: Path, *arguments: str) -> str:
+    """The last line that a driver prints."""
+    base = ["rewrite", "-q", "--force", "-e", "5", "-m", "krr", "-E", "two.txt"]
+    done = subprocess.run(
+        [sys.executable, "-c", driver, *base, *arguments],
+        cwd=folder,
+        # Large blocks go back to the system when they are freed, as those over 32 MiB always do.
+        env=environment(folder) | {"MALLOC_MMAP_THRESHOLD_": str(1 << 20)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()[-1]
+
+
+MUTANTS: Final = [
+    Mutant("cost", name, *change)
+    for name, change in {
+        "long texts are decoded whole": (
+            "formats/text.py", "return text if text.valid else None", "return None",
+        ),
+        "a text is split whole": (
+            "text/long_text.py", "_STRETCH: Final = 1 << 18",
+            "_STRETCH: Final = 1 << 28",
+        ),
+        "no text is long": ("text/long_text.py", "LONG: Final = 1 << 20", "LONG: Final = 1 << 40"),
+        "cells of CSV are strings": (
+            "formats/csv.py", "if long := _long(cell, encoding):", "if long := None:",
+        ),
+        "strings of JSON are strings": (
+            "formats/jsonl.py", "if long := long_string(raw, start, end):", "if long := None:",
+        ),
+        "names before the disk has the files": (
+            "run/group.py", "        _sync_all(waiting)\n", "",
+        ),
+        "each name is made durable by itself": (
+            "run/group.py", "                self._done(each.file, each.finished.outcome)\n",
+            "                self._done(each.file, each.finished.outcome)\n"
+            "                sync_directory(each.finished.sink.target.parent)\n",
+        ),
+        "each small file waits for the disk": (
+            "run/group.py", "if len(self._waiting) >= self._most or", "if True or",
+        ),
+        "one sync after the other": ("run/group.py", "_AT_ONCE: Final = 16", "_AT_ONCE: Final = 1"),
+        "every file is large": ("run/group.py", "_SMALL: Final = 1 << 16", "_SMALL: Final = 0"),
+    }.items()
+]  # fmt: skip

@@ -1,0 +1,94 @@
+"""docs/papers.md against the program.  ``python tests/test_papers.py`` draws its figures again."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import need_extra
+from typer.testing import CliRunner
+
+from dpsan.cli.app import app
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "papers.md"
+FIGURES = ("theorems", "variance")
+
+
+def rows():
+    """Cells of every row of the tables of items."""
+    for table in re.findall(r"^\| item \|.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE.read_text(), re.M):
+        for line in table.splitlines():
+            yield [each.strip() for each in line.strip("|").split(" | ")]
+
+
+COMMANDS = [cells for cells in rows() if "`dpsan " in cells[1]]
+RUN = [cells for cells in COMMANDS if cells[2] == "test"]
+
+
+def test_every_command_is_run_or_has_its_minutes():
+    text = PAGE.read_text()
+    assert len(RUN) > 15
+    for cells in rows():
+        assert cells[1] == "-" or re.fullmatch(r"`dpsan [^`]+`", cells[1]), cells[0]
+        assert cells[2] in ("test", "-") or re.fullmatch(r"\d+ min", cells[2]), cells[0]
+        assert (cells[1] == "-") == (cells[2] == "-"), cells[0]
+        assert cells[5], cells[0]
+    for command, minutes in re.findall(r"`(dpsan study [^`]+)`( \(\d+ min\))?", text):
+        assert minutes or any(f"`{command}`" == cells[1] for cells in COMMANDS), command
+    for paper in ("TrLap", "Curse", "TLDP", "TGumbel"):
+        assert f"## [{paper}]" in text
+
+
+@pytest.mark.parametrize("cells", RUN, ids=lambda cells: cells[0][:40])
+def test_what_a_command_prints(cells, cache, monkeypatch):
+    """The bold figures are in what it prints."""
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    done = CliRunner().invoke(app, shlex.split(cells[1].strip("`"))[1:])
+    assert done.exit_code == 0, done.output
+    shown = set(re.findall(r"[\w.]+", done.stdout))
+    bold = re.findall(r"\*\*([^*]+)\*\*", cells[4])
+    assert bold or cells[5] == "refuted"
+    assert set(bold) <= shown
+
+
+@pytest.mark.parametrize("cells", [each for each in COMMANDS if each[2] != "test"])
+def test_slow_commands_are_understood(cells):
+    """Their options and studies exist; they are not run."""
+    from dpsan.analysis.study import find
+
+    words = shlex.split(cells[1].strip("`"))
+    if words[1] != "study":
+        return
+    entry = find(words[2])
+    given = [words[at + 1].partition("=")[0] for at, each in enumerate(words) if each == "-p"]
+    assert set(given) <= set(entry.parameters)
+    assert set(re.findall(r" (--?\w+)", cells[1])) <= {"-p", "-m", "-e", "-E", "--draws", "--words"}
+
+
+def draw(name, path):
+    command = [sys.executable, "-m", "dpsan", "study", name, "-q", "--plot", str(path), "--force"]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+@pytest.mark.parametrize("name", [pytest.param("theorems", marks=pytest.mark.slow), "variance"])
+def test_a_figure_is_what_the_program_draws(name, tmp_path):
+    need_extra("plot")
+    draw(name, tmp_path / "new.svg")
+    old, new = (path.read_text() for path in (ROOT / f"docs/{name}.svg", tmp_path / "new.svg"))
+    caption = r"<dc:description>(.*?)</dc:description>"
+    assert re.findall(caption, old, re.S) == re.findall(caption, new, re.S)
+    numbers = [re.findall(r"(?<=[ML] )[\d.]+ [\d.]+", each) for each in (old, new)]
+    if len(numbers[0]) != len(numbers[1]):
+        pytest.skip("LOUD: another version of matplotlib drew the figure, points NOT compared")
+    first, second = (np.array([each.split() for each in some], float) for some in numbers)
+    assert abs(first - second).max() < 0.5
+
+
+if __name__ == "__main__":
+    for figure in FIGURES:
+        draw(figure, ROOT / "docs" / f"{figure}.svg")
