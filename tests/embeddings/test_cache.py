@@ -634,9 +634,8 @@ def test_vectors_are_searched_where_they_were_read(tmp_path):
     assert found.flags.c_contiguous
     (file,) = tmp_path.glob(f"v2/index-*/{INDEX}")
     points = vectors[:40] + np.float32(0.1)
-    theirs = faiss.read_index(str(file))
-    faiss.cvar.distance_compute_blas_threshold = 1
-    values, ids = theirs.search(points, 5)
+    values, ids = faiss.read_index(str(file)).search(points, 5)
     ours, near = least_values(found, points, 5)
     assert (ours == ids).all()
-    assert near.tobytes() == values.tobytes()
+    # The last bits depend on the processor, and on where in memory the rows lie.
+    np.testing.assert_allclose(near, values, rtol=1e-5, atol=1e-5)
