@@ -63,13 +63,14 @@ def consistent(entry: Entry) -> bool:
 def test_kill_9(tmp_path):
     rng = random.Random(9)
     loaded = torn = 0
-    for number in range(36):
+    longest = 0.06
+    for number in range(400):
         root = tmp_path / str(number % 3)  # also over what earlier crashes left
         process = child(SAVE_FOREVER, root, number * 1_000_000)
         assert process.stdout.readline() == b"ready\n"
         process.stdin.write(b"go\n")
         process.stdin.flush()
-        time.sleep(rng.uniform(0.0, 0.06))
+        time.sleep(rng.uniform(0.0, longest))
         process.kill()
         process.communicate()
         torn += bool(temporaries(root))
@@ -78,9 +79,13 @@ def test_kill_9(tmp_path):
         if entry is not None:
             assert consistent(entry)
             loaded += 1
+        elif not loaded:
+            longest *= 1.2  # a busy machine
         if root.exists():
             Store(root).clear()
             assert temporaries(root) == []
+        if number >= 35 and torn >= 5 and loaded >= 5:
+            break
     # Power: kills did fall into the middle of saves, and saves did finish.
     assert torn >= 5
     assert loaded >= 5
