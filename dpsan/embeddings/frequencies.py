@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["word_frequencies"]
-
 _OFFSET = 2.7
 """Mandelbrot's: the first ranks of a text are less frequent than Zipf's 1/rank says."""
 

@@ -27,8 +27,6 @@ from dpsan.space.metric_space import MetricSpace
 if TYPE_CHECKING:
     from dpsan.mechanisms.sampling.optimum import Optimum
 
-__all__ = ["Mechanism", "Sampler"]
-
 Floats = NDArray[np.float64]
 
 

@@ -42,8 +42,6 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CusText", "GroupSampler"]
-
 
 class GroupSampler(Sampler):
     """The published distribution within each group, from float64 probabilities.

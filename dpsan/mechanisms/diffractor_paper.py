@@ -46,8 +46,6 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CopyingSampler", "DiffractorPaper"]
-
 
 class CopyingSampler(RankNoiseSampler):
     """Noise on places for the words from ``first`` on; those before are copied.

@@ -43,8 +43,6 @@ from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Geodesic", "PathLengths", "neighbor_graph"]
-
 _BLOCK: Final = 256
 _SPARSE: Final = 8
 """Words nearer than the cap are listed if they are at most one in so many."""

@@ -56,8 +56,6 @@ from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["KnnResponse", "mean_cosines"]
-
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""
 _SIZES: Final = (5, 10, 20, 50)

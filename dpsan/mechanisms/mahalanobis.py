@@ -42,8 +42,6 @@ from dpsan.privacy.noise_formulas import radial_std
 from dpsan.space.diameters import largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
-__all__ = ["Mahalanobis"]
-
 _UP = 1 + 1e-9
 
 

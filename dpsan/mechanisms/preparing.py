@@ -10,8 +10,6 @@ from typing import Any
 from dpsan.mechanisms.registry import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["prepare_default"]
-
 
 def prepare_default(
     space: MetricSpace, epsilon: float, *, optimize: bool = False, measure: bool = False

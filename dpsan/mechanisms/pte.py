@@ -44,8 +44,6 @@ from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.space.diameters import largest_norm, largest_stretch
 from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
 
-__all__ = ["ProjectedLaplace", "projection"]
-
 _UP: Final = 1 + 1e-6
 
 

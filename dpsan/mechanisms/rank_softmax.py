@@ -37,8 +37,6 @@ from dpsan.mechanisms.sampling.samplers import nearest
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["RankSoftmax", "SoftmaxRanks", "draw_ranks"]
-
 
 def draw_ranks(uniform: NDArray[np.float64], rate: float, n: int) -> NDArray[np.int64]:
     """Ranks 0 ... n-1 with P(r) ~ e^(-rate·r), by the inverse of their distribution function."""

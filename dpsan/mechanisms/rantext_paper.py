@@ -44,8 +44,6 @@ from dpsan.privacy.noise import independent_laplace
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["RanTextPaper", "RanTextSampler", "divisor"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

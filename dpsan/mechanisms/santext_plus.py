@@ -41,8 +41,6 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["NearestScores", "SanTextPlus", "SanTextPlusSampler"]
-
 
 @dataclass(frozen=True)
 class NearestScores(DistanceScores):

@@ -45,8 +45,6 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["TGumbelPaper", "TruncatedGumbelSampler", "least_epsilon", "scale", "unchanged"]
-
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""
 

@@ -62,8 +62,6 @@ from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["TLDP", "GridSampler", "Lattice", "coordinate_budgets"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

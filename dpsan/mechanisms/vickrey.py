@@ -34,8 +34,6 @@ from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["FirstOrSecond", "Vickrey"]
-
 
 @dataclass(frozen=True)
 class FirstOrSecond:

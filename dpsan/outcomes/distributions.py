@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Sampler
 
-__all__ = ["distributions", "has_distribution"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

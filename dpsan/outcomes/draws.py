@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.base import Sampler
 from dpsan.privacy import randomness
 
-__all__ = ["Progress", "draw", "draw_counts"]
-
 Progress = Callable[[float], None]
 """Called with a share of the work, 0 ... 1; may raise to interrupt."""
 

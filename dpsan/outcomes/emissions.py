@@ -23,8 +23,6 @@ from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Emissions"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

@@ -11,8 +11,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONFIDENCE", "Estimate", "Share", "clopper_pearson", "median"]
-
 CONFIDENCE: Final = 0.95
 
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from dpsan.outcomes.emissions import Emissions
 from dpsan.privacy import randomness
 
-__all__ = ["Texts", "bag", "ordered", "ranks"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]

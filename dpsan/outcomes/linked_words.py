@@ -31,16 +31,6 @@ from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.numerals import counted
 
-__all__ = [
-    "CANDIDATES",
-    "LONGEST",
-    "HalfLinked",
-    "half_linked",
-    "largest_epsilon",
-    "linked_at_most",
-    "linked_by_words",
-]
-
 CANDIDATES: Final = 1000
 TEXTS: Final = 250
 LONGEST: Final = 64

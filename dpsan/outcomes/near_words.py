@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CLOSE", "close_words", "cosines", "unit_vectors"]
-
 CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
 _BATCH: Final = 1024

@@ -32,8 +32,6 @@ from dpsan.outcomes.prior import prior
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["MOST_CELLS", "Observer", "Point", "Posteriors", "near_observer"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

@@ -19,8 +19,6 @@ from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import close_words
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Figures", "Row", "from_draws", "from_law"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["UNKNOWN_PRIOR", "prior", "words_at"]
-
 UNKNOWN_PRIOR: Final = 0.06
 """Prior of ⊥: the share of tokens of AG News and SST-2 that the bundled vocabulary lacks."""
 

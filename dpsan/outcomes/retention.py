@@ -20,8 +20,6 @@ from dpsan.outcomes.prior import words_at
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["expected_unchanged"]
-
 _FLOPS: Final = 4e9
 """Work of the draws, by 2·n·d for each."""
 _WORDS: Final = (50, 400)

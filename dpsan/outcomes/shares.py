@@ -27,8 +27,6 @@ from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "part_of"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -16,8 +16,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["log_tail_of_cells", "log_tail_of_share", "share_at_most"]
-
 _ROUNDING: Final = 1e-6
 """Nats of each draw that float64 probabilities may be off by; taken off what was seen."""
 

@@ -26,22 +26,6 @@ from dpsan.privacy.distribution_matrix import hockey_stick, infinite_loss, pairw
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "MATRIX_WORDS",
-    "PROBABILITY_ERROR",
-    "Certificate",
-    "certify",
-    "exp_certificate",
-    "hockey_stick",
-    "infinite_loss",
-    "log_ratio",
-    "matrix_certificate",
-    "pairwise_losses",
-    "rank_certificate",
-    "set_certificate",
-    "support_certificate",
-]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from dpsan.privacy.certificate import Certificate
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["column_certificate"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["hockey_stick", "infinite_loss", "pairwise_losses"]
-
 Floats = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TOTAL", "certified_loss", "grid_law", "grid_table", "laplace_delta", "mixed_loss"]
-
 TOTAL: Final = 1 << 62
 """Every row of a table sums to this: 62 uniform bits are an exact draw, without rejection."""
 _STEEPEST: Final = 45.0

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CommonWeights", "IntegerWeights", "RankWeights", "RowWeights"]
-
 Ids = NDArray[np.int64]
 
 

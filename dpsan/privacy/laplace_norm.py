@@ -14,8 +14,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LaplaceNorm"]
-
 Floats = NDArray[np.float64]
 
 _NODES: Final = 32

@@ -12,15 +12,6 @@ from numpy.typing import NDArray
 
 from dpsan.privacy.randomness import Streams
 
-__all__ = [
-    "elliptical_laplace",
-    "gaussian",
-    "independent_laplace",
-    "multivariate_laplace",
-    "truncated_laplace",
-    "unit_directions",
-]
-
 _ROWS: Final = 64
 
 

@@ -13,14 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "GaussianCoordinates",
-    "LaplaceCoordinates",
-    "NoiseDistribution",
-    "SphericalLaplace",
-    "TruncatedLaplaceCoordinates",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -12,20 +12,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "escape",
-    "gaussian_delta",
-    "gaussian_epsilon",
-    "gaussian_mu",
-    "largest_escape",
-    "padded_dimensions",
-    "published_root",
-    "published_truncation",
-    "radial_std",
-    "sound_truncation",
-    "truncated_laplace_std",
-]
-
 _UP: Final = 1 + 1e-9
 _PAD: Final = 100
 _CELLS: Final = 20_000

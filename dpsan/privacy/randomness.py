@@ -21,18 +21,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BLOCK",
-    "KEY_BYTES",
-    "Streams",
-    "derive_key",
-    "new_key",
-    "seeded_key",
-    "streams_by_word",
-    "streams_for",
-    "string_places",
-]
-
 KEY_BYTES: Final = 32
 BLOCK: Final = 256
 """Words of one record that share a stream."""

@@ -20,8 +20,6 @@ from dpsan.privacy.noise_distributions import (
     SphericalLaplace,
 )
 
-__all__ = ["LIBRARY_ERROR", "float64_delta", "float64_gap"]
-
 LIBRARY_ERROR: Final = 2.0**-44
 """Relative error granted to the library's inverse distribution functions; tests see 1/10 of it."""
 _UNIT: Final = 2.0**-53

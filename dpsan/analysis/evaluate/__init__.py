@@ -32,8 +32,6 @@ from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Evaluation", "Question", "check", "evaluate"]
-
 Progress = Callable[[float], None]
 
 

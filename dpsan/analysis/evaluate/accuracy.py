@@ -26,8 +26,6 @@ from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import format_name
 from dpsan.outcomes.intervals import Share
 
-__all__ = ["Accuracy", "Classifier", "Labelled", "judge", "read_labels", "split"]
-
 _EVERY: Final = 5
 """Every fifth record is a test record where no test files are given."""
 VERSIONS: Final = ("clean", "sanitized")

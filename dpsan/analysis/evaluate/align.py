@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-__all__ = ["aligned", "cut"]
-
 _STATES: Final = 4096
 """Places in a line that are followed at once; hostile lines are given up beyond it."""
 

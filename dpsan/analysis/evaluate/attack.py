@@ -24,8 +24,6 @@ from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.observations import Observations
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Attack", "Attacks", "attacks"]
-
 _MOST: Final = 20
 """Noisings up to which impossible outputs can be told from unlikely ones."""
 _IMPOSSIBLE: Final = -600.0

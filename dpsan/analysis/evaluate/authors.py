@@ -25,8 +25,6 @@ from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.linkage import Texts
 from dpsan.privacy import randomness
 
-__all__ = ["Authors", "attribution"]
-
 _EVERY: Final = 5
 """Every fifth text of an author is to be attributed, of fewer the last one."""
 _COPIES: Final = 3

@@ -16,8 +16,6 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.outcomes.linkage import Texts
 from dpsan.text.tokens import write_gaps
 
-__all__ = ["Candidates", "read_candidates"]
-
 Ids = NDArray[np.int64]
 
 

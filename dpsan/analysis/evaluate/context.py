@@ -24,8 +24,6 @@ from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.observations import Observations
 
-__all__ = ["Reading", "chunks", "decode", "informed"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import DISCOUNT, Bigrams
 
-__all__ = ["FourGrams", "among_known", "likeliest_lines"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 
-__all__ = ["DISCOUNT", "STORED", "Bigrams", "Counts", "count"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -21,8 +21,6 @@ from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Linkage", "Linked", "linkage"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

@@ -24,8 +24,6 @@ from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.text.tokens import folded, write_gaps
 
-__all__ = ["Inputs", "Pairs", "read_pairs", "records"]
-
 _SLACK = 4
 
 

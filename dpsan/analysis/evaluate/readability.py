@@ -22,8 +22,6 @@ from dpsan.analysis.evaluate.language import Bigrams, Counts
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.privacy import randomness
 
-__all__ = ["Readability", "readability"]
-
 Ids = NDArray[np.int64]
 
 _SHUFFLED: Final = 20_000

@@ -23,8 +23,6 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["Recovery", "Span", "SpanTable", "locate", "read_spans", "recovered"]
-
 ANY: Final = ""
 """The type of spans without one."""
 

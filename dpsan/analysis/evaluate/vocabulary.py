@@ -18,8 +18,6 @@ from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.tokens import TOKENIZERS, Kind, folded, lookup_keys
 
-__all__ = ["MASKED", "OTHER", "Vocabulary", "WordClass"]
-
 MASKED: Final = -1
 OTHER: Final = -2
 """Codes of outputs that are no row: the mask, and strings that the vocabulary lacks."""

@@ -25,8 +25,6 @@ from dpsan.outcomes.one_word import Figures, from_draws, from_law
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["DRAWS", "Estimate", "Explanation", "Output", "Posterior", "Progress", "explain"]
-
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
 _NEIGHBORS = 10

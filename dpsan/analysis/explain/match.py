@@ -21,8 +21,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.library import open_space
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["At", "Candidate", "Vocabulary", "candidates", "parse_at", "prepare"]
-
 _AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
 """What mechanisms can be made equal in."""
 

@@ -17,8 +17,6 @@ from dpsan.errors import ExtraMissingError, UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["kind_of", "render", "settings"]
-
 
 def kind_of(path: Path) -> str:
     """``png`` or ``svg``, by the suffix.

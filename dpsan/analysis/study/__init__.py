@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
     from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["FILES", "STUDIES", "Study", "find", "study"]
-
 
 @dataclass(frozen=True)
 class Study:

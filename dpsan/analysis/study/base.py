@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpsan.outcomes.calibrate import Draft
     from dpsan.outcomes.draws import Progress
 
-__all__ = ["Asked", "Panel", "Result", "Series"]
-
 
 @dataclass(frozen=True)
 class Asked:

@@ -26,8 +26,6 @@ from dpsan.outcomes.shares import Outcomes, from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CosinesOfDraws", "bounds", "cosines_of_laws"]
-
 Ids = NDArray[np.int64]
 
 _RANGE: Final = (-1.0, 1.0)

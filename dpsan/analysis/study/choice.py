@@ -24,8 +24,6 @@ from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Sweep", "about", "defined", "label", "parameters", "sweeps", "telling_epsilons"]
-
 _NATS: Final = tuple(float(each) for each in range(1, 17))
 _FEW: Final = 400
 """Words, or draws, that a grid is laid by."""

@@ -38,8 +38,6 @@ from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["DRAWS", "SOURCE", "run"]
-
 SOURCE: Final = "[TGumbel] Figures 1, 2"
 DRAWS: Final = 1000
 _KINDS: Final = (Laplace, Exponential, KnnResponse)

@@ -35,16 +35,6 @@ from dpsan.privacy import randomness
 from dpsan.privacy.noise import multivariate_laplace
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "angular_bound",
-    "angular_density",
-    "angular_tail",
-    "noisy_bound",
-    "noisy_density",
-    "noisy_tail",
-    "run",
-]
-
 Floats = NDArray[np.float64]
 
 _DIMENSIONS: Final = (50, 100, 300)

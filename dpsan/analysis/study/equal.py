@@ -31,8 +31,6 @@ from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.shares import THREADS
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Equal", "at_equal_loss", "at_equal_losses"]
-
 _PRIVATE_SIDE: Final = 0.999
 _FINE: Final = 1e-4
 _HEAVY: Final = 50

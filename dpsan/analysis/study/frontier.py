@@ -38,8 +38,6 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["DRAWS", "EPSILONS", "SOURCE", "run"]
-
 SOURCE: Final = "this project"
 EPSILONS: Final = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)
 DRAWS: Final = 2000

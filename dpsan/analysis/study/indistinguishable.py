@@ -34,8 +34,6 @@ from dpsan.privacy import randomness
 from dpsan.privacy.certificate import certify
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["SOURCE", "apart", "pairs_at", "run"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

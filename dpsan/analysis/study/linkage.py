@@ -33,8 +33,6 @@ from dpsan.outcomes.linked_words import (
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["EPSILONS", "SOURCE", "run"]
-
 SOURCE: Final = "this project"
 EPSILONS: Final = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 _LENGTHS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)

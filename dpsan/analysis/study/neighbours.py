@@ -27,8 +27,6 @@ from dpsan.errors import UsageError
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["SOURCE", "gaps", "run"]
-
 SOURCE: Final = "[Curse] Table 2, Figure 6"
 _WORDS: Final = 5000
 _BATCH: Final = 512

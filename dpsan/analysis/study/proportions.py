@@ -37,8 +37,6 @@ from dpsan.outcomes.shares import Draws, from_draws, from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["DRAWS", "SOURCE", "run"]
-
 SOURCE: Final = "[Curse] Figures 2, 8, 9"
 _FLAT: Final = "[Curse] Figure 1"
 DRAWS: Final = 10_000

@@ -12,8 +12,6 @@ from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
 
-__all__ = ["candidates", "dimensions", "drafts", "numbers", "positive"]
-
 
 def numbers(texts: Iterable[str], what: str) -> tuple[float, ...]:
     """Positive numbers, in each text separated by commas; ascending, each once.

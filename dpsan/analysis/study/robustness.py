@@ -37,8 +37,6 @@ from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ATTACKS", "EPSILONS", "METHODS", "SOURCE", "run"]
-
 SOURCE: Final = "[TGumbel] Tables 2, 3"
 METHODS: Final = (Laplace, TEM, KnnResponse)
 EPSILONS: Final = (8.0, 20.0)

@@ -21,16 +21,6 @@ from dpsan.errors import UsageError
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 
-__all__ = [
-    "at_least",
-    "line",
-    "mean_of_words",
-    "random_words",
-    "share_of_draws",
-    "spread",
-    "whole_words",
-]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

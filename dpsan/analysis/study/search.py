@@ -17,8 +17,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["genetic", "greedy", "random_rewrite"]
-
 Words = list[str]
 Score = Callable[[Sequence[Words]], NDArray[np.float64]]
 """Probabilities of the true label of versions of one text, less the largest of another label: the

@@ -24,8 +24,6 @@ from dpsan.mechanisms.base import Sampler
 from dpsan.outcomes.draws import Progress
 from dpsan.privacy import randomness
 
-__all__ = ["Texts", "labelled", "rewrite", "whole"]
-
 Ids = NDArray[np.int64]
 
 _RECORDS: Final = 1000

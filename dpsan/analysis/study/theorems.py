@@ -43,8 +43,6 @@ from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["run", "simplex"]
-
 _SHOWN: Final[dict[str, type[Mechanism]]] = {
     kind.name: kind
     for kind in (

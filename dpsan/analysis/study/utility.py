@@ -36,8 +36,6 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Loss
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["EPSILONS", "METHODS", "SOURCE", "run"]
-
 SOURCE: Final = "[TrLap] Tables 1, 2, 3 and Figures 2, 3, 5"
 METHODS: Final = (
     TrLaplacePaper,

@@ -29,8 +29,6 @@ from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["opposite", "run"]
-
 _EPSILONS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _DIMENSION: Final = 300
 _DELTA: Final = 1e-6

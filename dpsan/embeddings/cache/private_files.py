@@ -25,25 +25,6 @@ from numpy.typing import NDArray
 
 from dpsan.errors import reason as os_reason
 
-__all__ = [
-    "DamagedError",
-    "discard",
-    "file_bytes",
-    "identity",
-    "make_private",
-    "move_into_place",
-    "names",
-    "open_directory",
-    "open_file",
-    "read_hashed",
-    "reason",
-    "remove",
-    "sweep",
-    "sync_directory",
-    "temporary_directory",
-    "write_hashed",
-]
-
 PIECE: Final = 1 << 20
 """Bytes hashed and written at a time."""
 READ: Final = 32 << 20

@@ -32,8 +32,6 @@ from dpsan.embeddings.training.word_choice import most_used
 from dpsan.embeddings.training.word_counts import TokenText
 from dpsan.errors import InputError
 
-__all__ = ["Recipe", "Trained", "train"]
-
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer a word has no near words."""
 

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Training", "train_vectors"]
-
 
 @dataclass(frozen=True, slots=True)
 class Training:

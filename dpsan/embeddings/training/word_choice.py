@@ -14,8 +14,6 @@ import regex
 from dpsan.embeddings.training.compounds import in_pieces
 from dpsan.text.tokens import subwords
 
-__all__ = ["admissible", "handicap", "most_used"]
-
 _WORD: Final = regex.compile(r"\p{L}[\p{L}\p{M}]{0,29}(?:['·-][\p{L}\p{M}]{1,20}){0,3}")
 _NUMBER: Final = regex.compile(r"\d{1,4}|\d{1,2}[.,]\d|\d{1,3}[.,]000")
 

@@ -18,8 +18,6 @@ import numpy as np
 from dpsan.embeddings.training.compounds import LookupSpelling
 from dpsan.text.tokens import TOKENIZERS
 
-__all__ = ["TokenText"]
-
 _MOST: Final = 2_000_000
 """Different tokens that are counted at a time; about 300 bytes each."""
 # gensim cuts a sentence at 10,000 words; paragraphs are far shorter, this is a fuse.

@@ -29,8 +29,6 @@ from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["BaseResponseSampler", "integer_increments", "integer_loss"]
-
 Ids = NDArray[np.int64]
 
 _BITS: Final = 62

@@ -32,8 +32,6 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import ranking
 
-__all__ = ["Problem", "Solution", "solve"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

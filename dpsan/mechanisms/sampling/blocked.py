@@ -25,8 +25,6 @@ from dpsan.mechanisms.sampling.samplers import ROW_BYTES, SCORE_CAP, Ids, RowSam
 from dpsan.mechanisms.sampling.threads import side_by_side, threads
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["DistanceSampler", "DistanceScores"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]
 

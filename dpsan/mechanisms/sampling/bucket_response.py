@@ -15,8 +15,6 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["MOST_BUCKETS", "BucketResponseSampler", "bucket_weights"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]

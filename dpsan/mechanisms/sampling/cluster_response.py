@@ -17,8 +17,6 @@ from dpsan.mechanisms.sampling.samplers import RowSampler, Sampler
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ClusterResponseSampler", "Clusters"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]

@@ -32,20 +32,6 @@ from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "GAUSSIAN",
-    "LAPLACE",
-    "PARTS",
-    "Noise",
-    "PaperTensor",
-    "TensorSampler",
-    "WeightedTensor",
-    "atoms",
-    "keep_probability",
-    "line_lengths",
-    "true_delta",
-]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

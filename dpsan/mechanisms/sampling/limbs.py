@@ -11,8 +11,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LOW", "SHIFT", "cumulative", "first_above", "number_below"]
-
 Ids = NDArray[np.int64]
 Limbs = NDArray[np.uint64]
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.sampling.directions import directions, ranking
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Base", "NearSets"]
-
 Ids = NDArray[np.int64]
 Rows = NDArray[np.int32]
 

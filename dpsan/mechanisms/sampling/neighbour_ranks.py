@@ -22,8 +22,6 @@ from dpsan.mechanisms.sampling.sorted_distances import SortedRows, place_type
 from dpsan.mechanisms.sampling.threads import side_by_side
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["RankOrders"]
-
 Ids = NDArray[np.int64]
 
 _ORDER_BYTES: Final = 128 << 20

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.sampling.subset_response import integer_weights
 from dpsan.privacy.randomness import Streams
 
-__all__ = ["FEWEST", "GridResponse", "grid_response", "respond"]
-
 FEWEST: Final = 5
 """Values that share the large weight, wherever the grid has as many, as in knn-response."""
 _STEPS: Final = 240

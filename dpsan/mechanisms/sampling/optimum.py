@@ -19,8 +19,6 @@ from dpsan.mechanisms.sampling.public_base import public_inputs
 from dpsan.mechanisms.sampling.similarity_bound import similarity_bound
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Optimum", "bound_name", "has_bound", "mean_cosine", "optimum"]
-
 _INPUTS: Final = 40_000
 """Inputs whose thresholds are found; that of rarer words is 1, which certifies as well."""
 _COUNTS: Final = 1 << 26

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["PivotRanks"]
-
 _FIRST: Final = 64
 """Neighbours of a pivot that are kept, at most."""
 _ROUND: Final = 8

@@ -18,17 +18,6 @@ from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "GRID",
-    "TOTAL",
-    "BaseTask",
-    "base_table",
-    "nearest_epsilon",
-    "optimized_table",
-    "public_inputs",
-    "solved_base",
-]
-
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

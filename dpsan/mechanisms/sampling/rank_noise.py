@@ -23,8 +23,6 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
 
-__all__ = ["RankNoise", "RankNoiseSampler"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -16,8 +16,6 @@ from dpsan.privacy.integer_weights import RankWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["RankResponseSampler"]
-
 
 class RankResponseSampler(Sampler):
     """Integer weights by rank, the same for every word: the totals cancel.

@@ -20,19 +20,6 @@ from dpsan.privacy.integer_weights import IntegerWeights, RowWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "ROW_BYTES",
-    "SCORE_CAP",
-    "WEIGHT_ERROR",
-    "ByRank",
-    "NearestIn",
-    "PointSampler",
-    "Projection",
-    "RowSampler",
-    "Sampler",
-    "nearest",
-]
-
 Ids = NDArray[np.int64]
 
 

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import UNIT
 
-__all__ = ["similarity_bound"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Rows = NDArray[np.float32]

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from dpsan.space.lattice import Lattice
 
-__all__ = ["SortedRows", "place_type"]
-
 Ids = NDArray[np.int64]
 
 _LEVELS: Final = 65_534

@@ -20,8 +20,6 @@ from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Ids, Limbs, number_below
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, RowSampler
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["NearRows", "SparseRowSampler"]
-
 _ENTRIES: Final = 1 << 20
 """Near words handled at once."""
 _WORDS: Final = 2048

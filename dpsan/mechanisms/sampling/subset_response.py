@@ -21,8 +21,6 @@ from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["SubsetResponseSampler", "integer_epsilon", "integer_weights"]
-
 _ROOMY: Final = 40.0
 """Nats: no weight has room for a larger ratio, ln 2^56 = 38.8."""
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpsan.errors import Hint, UsageError
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ORDERS", "word_order"]
-
 Ids = NDArray[np.int64]
 
 ORDERS: Final = ("greedy", "principal")

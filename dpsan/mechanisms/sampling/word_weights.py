@@ -17,8 +17,6 @@ from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 
-__all__ = ["FREQUENCY", "NO_WEIGHTS", "TOP_WEIGHT", "frequency", "resolve", "with_listed"]
-
 NO_WEIGHTS: Final = "none"
 FREQUENCY: Final = "frequency"
 TOP_WEIGHT: Final = 0.9

@@ -30,8 +30,6 @@ Ids = NDArray[np.int64]
 Progress = Callable[[str], None]
 """Called with what is tried next: an epsilon, or parameters."""
 
-__all__ = ["Aim", "Calibration", "Draft", "Target", "calibrate", "epsilon_for_ldp", "maximize"]
-
 
 def calibrate(
     draft: Draft,

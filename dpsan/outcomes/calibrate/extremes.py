@@ -21,8 +21,6 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.space.metric_space import Arrays, MetricSpace
 
-__all__ = ["ExtremeWords"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

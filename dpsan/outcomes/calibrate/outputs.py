@@ -22,8 +22,6 @@ from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ATTEMPTS", "Outputs"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

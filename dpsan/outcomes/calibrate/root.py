@@ -13,8 +13,6 @@ from typing import Final
 from dpsan.errors import UsageError
 from dpsan.outcomes.calibrate.target import STARTS
 
-__all__ = ["TOLERANCE", "solve"]
-
 TOLERANCE: Final = 1e-3
 """Relative distance from the wanted value that ends a search."""
 _DIGITS: Final = Context(prec=6, rounding=ROUND_FLOOR)
