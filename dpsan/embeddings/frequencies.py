@@ -16,7 +16,6 @@ def word_frequencies(n: int, counts: NDArray[np.int64] | None) -> NDArray[np.flo
     """Public frequencies of n words, shape (n,); they sum to 1.
 
     Args:
-        n: number of words.
         counts: corpus counts (n,), where the embedding file has them; otherwise Zipf's law by row
             number, since files list their words by falling frequency.
     """

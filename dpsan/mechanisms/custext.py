@@ -44,13 +44,7 @@ from dpsan.space.metric_space import MetricSpace
 
 
 class GroupSampler(Sampler):
-    """The published distribution within each group, from float64 probabilities.
-
-    Args:
-        space: the vocabulary.
-        epsilon: the published epsilon.
-        members: see :func:`dpsan.mechanisms.sampling.groups.groups`.
-    """
+    """The published distribution within each group, from float64 probabilities."""
 
     def __init__(self, space: MetricSpace, epsilon: float, members: NDArray[np.int32]) -> None:
         self.space, self.epsilon, self.members = space, epsilon, members

@@ -52,8 +52,6 @@ class CopyingSampler(RankNoiseSampler):
 
     Args:
         order: rows in order of their place, shape (n,).
-        noise: on the n places.
-        first: the first row that is drawn.
     """
 
     def __init__(self, order: NDArray[np.int64], noise: RankNoise, first: int) -> None:

@@ -136,7 +136,6 @@ class PathLengths:
     """Lengths of shortest paths, at most a cap.
 
     Args:
-        graph: see :func:`neighbor_graph`.
         cap: R; inf for none.
         factor: nats per unit of length.
     """
@@ -273,7 +272,6 @@ class _Held:
     """Near words on request; all of them are held once half of the vocabulary was asked for.
 
     Args:
-        paths: where they come from.
         reach: about how many a word has.
     """
 

@@ -17,9 +17,7 @@ def prepare_default(
     """Make and keep the tables of the default mechanism.
 
     Args:
-        space: the vocabulary.
         epsilon: in nats.
-        optimize: take minutes for better ones.
         measure: take minutes for the bound on the mean cosine, if it is not kept yet.
 
     Returns:

@@ -63,12 +63,7 @@ def divisor(epsilon: float) -> float:
 
 
 class RanTextSampler(Sampler):
-    """Radius, candidates, word; float64.
-
-    Args:
-        space: the vocabulary.
-        epsilon: the published epsilon.
-    """
+    """Radius, candidates, word; float64."""
 
     integrates = True
 

@@ -60,7 +60,6 @@ class SanTextPlusSampler(DistanceSampler):
 
     Args:
         space: words in order of frequency.
-        scores: see :class:`NearestScores`.
         p: probability with which a word of V_N is drawn anew.
     """
 

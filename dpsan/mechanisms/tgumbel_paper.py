@@ -83,9 +83,7 @@ def unchanged(
     looked at: more candidates can only win more.
 
     Args:
-        b: scale of the noise.
         delta: the noise is truncated to [-delta, delta].
-        n: words of the vocabulary.
         distances: of each word to its nearest others, ascending, (m, at least :func:`_few` - 1).
     """
     from scipy.special import pdtr  # heavy import
@@ -113,7 +111,6 @@ class TruncatedGumbelSampler(Sampler):
 
     Args:
         space: the vocabulary, all vectors different.
-        b: scale of the noise.
         delta: the noise is truncated to [-delta, delta].
     """
 

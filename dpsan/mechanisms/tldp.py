@@ -126,11 +126,8 @@ class GridSampler(Sampler):
     """A randomized table for each coordinate, then the nearest word.
 
     Args:
-        lattice: the grid.
-        epsilon: of a tensor.
         shares: public shares of the coordinates in it, (D,).
         weights: of all inputs, (n + 1,).
-        line: whether a tensor is a line.
     """
 
     def __init__(

@@ -23,7 +23,6 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
     """P(u|w) of words (m,) for all outputs, shape (m, n).
 
     Args:
-        sampler: one with :func:`has_distribution`.
         ids: words; n for ⊥.
     """
     found = sampler.probabilities(ids)

@@ -28,7 +28,6 @@ def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = Non
     """One output for each word, each a record of its own.
 
     Args:
-        sampler: a mechanism made ready.
         ids: words (m,).
         key: public.
         progress: called with the share done, after every batch.
@@ -55,10 +54,7 @@ def draw_counts(
     Every draw is a record of its own, so that mechanisms for whole lines see one word.
 
     Args:
-        sampler: the same code as ``rewrite``.
-        n: words of the vocabulary.
         word: row number, n for ⊥.
-        draws: how many.
         key: public.
         progress: called with the share of the draws made since the last call.
     """

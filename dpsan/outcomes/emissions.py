@@ -36,7 +36,6 @@ class Emissions:
 
     Args:
         mechanism: resolved on the space.
-        space: the vocabulary.
     """
 
     def __init__(self, mechanism: Mechanism, space: MetricSpace) -> None:
@@ -110,8 +109,6 @@ class Emissions:
             outputs: what is seen, (q,), or of k noisings together (k, q), negative where one of
                 them tells nothing.
             log_priors: of several observers, each (n,); all are served by one pass.
-            count: how many candidates.
-            progress: called with the share done.
 
         Returns:
             Those of each observer; their scores are ln prior(w) + ln P(u|w).

@@ -18,8 +18,6 @@ def clopper_pearson(hits: int, draws: int, alpha: float) -> tuple[float, float]:
     """One-sided lower and upper bounds of a probability, each at level 1 - alpha.
 
     Args:
-        hits: how often the event occurred.
-        draws: number of independent draws.
         alpha: error probability of each bound.
     """
     from scipy.special import betaincinv  # heavy import

@@ -18,8 +18,6 @@ class Likeliest:
 
     Args:
         outputs: rows, ascending, (q,).
-        count: c.
-        dtype: of the scores.
     """
 
     def __init__(self, outputs: Ids, count: int, dtype: type[np.floating[Any]]) -> None:

@@ -76,10 +76,8 @@ def ordered(
     """Ln P(sanitized text|candidate), word for word, shape (c, r).
 
     Args:
-        emissions: the distribution.
         candidates: c texts.
         noisings: independent sanitized versions of the same r texts: their logarithms are added.
-        progress: called with the share done.
 
     Returns:
         Minus infinity where the numbers of words differ or there are no words.

@@ -54,7 +54,6 @@ def linked_by_words(
 
     Args:
         mechanism: resolved.
-        space: the vocabulary.
         longest: words of the longest texts.
         key: public.
         candidates: how many the reader holds.
@@ -125,7 +124,6 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
 
     Args:
         mechanism: resolved.
-        space: the vocabulary.
     """
     if not has_distribution(mechanism.prepare(space)):
         return None

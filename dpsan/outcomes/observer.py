@@ -85,9 +85,6 @@ class Observer:
         """From the distribution of every input, through the cache.
 
         Args:
-            mechanism: names the distribution in the cache.
-            sampler: of that mechanism, one with a known distribution.
-            space: the vocabulary.
             progress: called with the share of the work done since the last call.
         """
         digest = hashlib.sha256(repr(vars(mechanism)).encode()).hexdigest()
@@ -145,12 +142,8 @@ def near_observer(
     that is more than the public prior, so no probability of the optimal observer is larger.
 
     Args:
-        space: the vocabulary.
-        sampler: of the mechanism.
-        figures: of the word.
         draws: for each input, fresh ones, where the distribution is not known.
         key: public.
-        known: whether the distribution is.
         progress: called with the share of the work done since the last call.
     """
     best = figures.outputs[0]

@@ -55,10 +55,8 @@ def from_law(space: MetricSpace, word: int, law: Floats, top: int) -> Figures:
     """Figures of a word whose output distribution is known.
 
     Args:
-        space: the vocabulary.
         word: row number, n for ⊥.
         law: P(u | word) for all outputs, shape (n,).
-        top: outputs to list.
     """
     # E[S_w] = sum of 1 - (1 - p)^1000; p = 1 has logarithm -inf, and gives 1.
     with np.errstate(divide="ignore"):
@@ -70,10 +68,8 @@ def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int)
     """Figures of draws, with 99 % Clopper-Pearson intervals, each on its own.
 
     Args:
-        space: the vocabulary.
         word: row number, n for ⊥.
         counts: of every output, shape (n,).
-        draws: their sum.
         top: outputs to list, among those seen.
     """
     size = min(_DISTINCT, draws)

@@ -111,11 +111,8 @@ def from_laws(
     """The figures of words under known distributions, exactly.
 
     Args:
-        space: the vocabulary.
         ids: words (m,), not ⊥.
         samplers: of known distributions, all different objects.
-        near: compute the probability of ranks 1 ... 100.
-        similar: compute cosines and the best input of each output.
         draws: number of draws that S_w is for; 0: leave it out.
         progress: called with the share done after every block.
     """
@@ -152,10 +149,7 @@ class Draws:
     """Uniform random words, the same for every mechanism, with what is known of them.
 
     Args:
-        space: the vocabulary.
-        count: how many draws.
         key: public.
-        similar: cosines will be asked for.
     """
 
     def __init__(self, space: MetricSpace, count: int, key: bytes, similar: bool = False) -> None:

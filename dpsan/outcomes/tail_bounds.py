@@ -34,7 +34,6 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
 
     Args:
         hits: how many of the independent draws had each event, (k,).
-        draws: how many draws.
         p: probability of each event, or its mean over the draws, (k,).
     """
     hits, p = np.asarray(hits, dtype=np.float64), np.clip(p, 0, 1)

@@ -36,7 +36,6 @@ def column_certificate(
     """Certificate of a distribution whose logarithms are known row by row.
 
     Args:
-        space: the outputs.
         log_law: inputs (m,), ⊥ allowed -> ln P(u|x), (m, n); -inf where it is 0.
         key: names the distribution, for the cache.
 

@@ -105,9 +105,6 @@ def laplace_delta(epsilon: float, unit: float, count: int, cells: int = _CELLS) 
     both inputs are kept in every cell (pessimistic, error of second order in the cell), composed
     by a Fourier transform, and summed: E(1 - e^(epsilon - l))+.  Never below the truth by more
     than the transform's rounding, about 1e-12.
-
-    Args:
-        cells: points of the composed grid.
     """
     from scipy import fft  # heavy import
 

@@ -102,7 +102,6 @@ class Streams:
         """Exactly uniform integers in [0, bound) for each word, shape (m,).
 
         Args:
-            label: name of this draw.
             bounds: one bound, or an array (m,) of bounds, each in 1 ... 2^63.
         """
         m = len(self)
@@ -157,7 +156,6 @@ def streams_for(
     Args:
         key: key of the file (see :func:`derive_key`).
         records: numbers of the records within the file, each used once per key.
-        words: how many words of each record are drawn.
         before: words of the first record that were drawn before these.
     """
     if before:

@@ -58,7 +58,6 @@ def float64_gap(
 
     Args:
         noise: on the point of a word.
-        d: dimensions.
         largest_norm: of the points that noise is added to.
         smallest_distance: between words at different points; a lower bound, > 0.
         offset: largest distance of such a point from the nearest word: that of ⊥.

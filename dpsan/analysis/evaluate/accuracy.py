@@ -72,10 +72,7 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
     """The label of each record.
 
     Args:
-        path: the original.
         column: name or number of a column, or a key of JSON lines.
-        inputs: how the file is read.
-        option: which asked for it.
 
     Raises:
         UsageError: the format has no fields.
@@ -143,10 +140,6 @@ def split(texts: Labelled) -> tuple[Labelled, Labelled]:
 
 class Classifier:
     """TF-IDF of words and word pairs and logistic regression.
-
-    Args:
-        texts: to learn from.
-        labels: theirs.
 
     Raises:
         ExtraMissingError: scikit-learn is not installed.

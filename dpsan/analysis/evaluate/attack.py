@@ -76,11 +76,9 @@ def attacks(
     Args:
         pairs: outputs to attack, and inputs to compare the guesses with.
         vocabulary: public words and frequencies.
-        space: of the same words.
         mechanism: resolved; None makes ``verbatim`` the only attack.
         model: of public text; None leaves out ``context`` and ``informed``.
         symbols: beginning of that text, for readers who know 4-grams too.
-        progress: called with the share done.
     """
     verbatim = _attack(pairs, "verbatim", "the output itself", pairs.same)
     if mechanism is None:

@@ -67,10 +67,6 @@ def attribution(
 
     Args:
         pairs: originals and sanitized texts; one text a record.
-        names: the author of each.
-        sampler: of the mechanism.
-        words: of the vocabulary.
-        seed: of the reader's own draws.
 
     Raises:
         UsageError: fewer than two authors with two texts.

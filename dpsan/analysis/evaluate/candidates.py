@@ -39,8 +39,6 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
     Args:
         path: the file; an original that it lacks joins the candidates.
         inputs: how it is read; all its records are.
-        vocabulary: public.
-        pairs: originals and sanitized texts.
 
     Raises:
         InputError: it cannot be read, naming file and line.

@@ -83,11 +83,7 @@ def decode(
 
     Args:
         text: number of the line of each word, ascending, (m,).
-        seen: what is seen of the m words.
-        emissions: the distribution.
         candidates: of all observations, at least :data:`BEST` each (or all words).
-        model: the language.
-        progress: called with the share done.
     """
     read = Reading.empty(len(text))
     after, before = model.neighbours(BESIDE)

@@ -110,7 +110,6 @@ def among_known(text: Ids, words: Ids, states: Ids, emitted: Floats, model: Four
         words: the true words, n for unknown ones, (m,).
         states: inputs to choose from, -1 fills up, (m, s).
         emitted: ln P(what is seen|state), (m, s).
-        model: the language.
 
     Returns:
         -1 where there is nothing to choose from.

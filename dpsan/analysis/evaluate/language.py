@@ -155,7 +155,6 @@ def count(lines: Iterable[str], vocabulary: Vocabulary) -> Counts:
     """Count a public text.
 
     Args:
-        lines: the text.
         vocabulary: whose rows are the symbols.
     """
     n = vocabulary.n

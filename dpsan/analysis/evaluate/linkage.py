@@ -81,13 +81,8 @@ def linkage(
     are broken by draws under a public key.
 
     Args:
-        found: candidates and sanitized texts.
-        vocabulary: public.
-        space: of the same words.
         emissions: of the mechanism; None leaves out the readers who know it.
         words: readers also get the first so many words of each text, and of the candidates.
-        seed: of the draws.
-        progress: called with the share done.
     """
     rows = []
     lengths = [*sorted(set(words)), None]

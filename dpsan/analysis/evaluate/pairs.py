@@ -109,10 +109,7 @@ def read_pairs(
     """Read and align an original and its sanitized versions.
 
     Args:
-        original: the texts.
         sanitized: files of different runs on it, at least one.
-        inputs: how all are read.
-        vocabulary: of the words.
         copies: versions of each record in each of these files, one behind the other.
 
     Raises:

@@ -81,15 +81,7 @@ def readability(
     counts: Counts,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Readability:
-    """The perplexities of two versions of a text and of the shuffled original.
-
-    Args:
-        original: texts.
-        sanitized: texts.
-        vocabulary: of the counts.
-        counts: of public text.
-        progress: called with the share done.
-    """
+    """The perplexities of two versions of a text and of the shuffled original."""
     model = counts.folded(vocabulary.fold).model(vocabulary.frequencies)
     fold = np.append(vocabulary.fold, vocabulary.n)
 

@@ -165,7 +165,6 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     """Spans read back fully (every word right), partly or not, by type; ``all`` comes first.
 
     Args:
-        table: the spans.
         right: whether each word was read right, (m,).
     """
     sums = np.concatenate([[0], np.cumsum(right)])

@@ -44,12 +44,7 @@ class WordClass(StrEnum):
 
 
 class Vocabulary:
-    """What there is to know of words in public.
-
-    Args:
-        embeddings: those that were used for rewriting.
-        tokenizer: name of the tokenizer.
-    """
+    """What there is to know of words in public."""
 
     def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
         self.n = embeddings.n

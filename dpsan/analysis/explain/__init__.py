@@ -45,7 +45,6 @@ def explain(
     """What one mechanism does to each word.
 
     Args:
-        sanitizer: the mechanism on its vocabulary.
         words: from :func:`dpsan.analysis.explain.words.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.

@@ -105,12 +105,9 @@ def prepare(
     """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
 
     Args:
-        candidate: the mechanism.
-        vocabulary: where.
         epsilon: its privacy parameter; None with ``at``.
         at: find the epsilon, on the private side.
         public: words that need no protection.
-        progress: called with what is tried to find it.
 
     Raises:
         UsageError: a value outside its domain or out of reach.

@@ -24,8 +24,6 @@ def rows(
 
     Args:
         explanations: for each mechanism, those of the same words.
-        embeddings: the vocabulary.
-        seed: as given.
     """
     common = {
         "seed": seed,

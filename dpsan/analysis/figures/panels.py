@@ -51,7 +51,6 @@ def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> byt
 
     Args:
         panels: at least one.
-        title: above the panels.
         caption: what is shown, with all parameters.
         kind: ``png`` or ``svg``.
 

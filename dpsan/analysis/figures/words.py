@@ -45,7 +45,6 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
     Args:
         explanations: for each mechanism, those of the same words, at most 20.
         path: ends in .png or .svg.
-        force: replace an existing file.
 
     Raises:
         OutputError: it cannot be written.

@@ -165,9 +165,7 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     """Make a study.
 
     Args:
-        name: one of :data:`STUDIES`.
         space: the vocabulary; None where the study does without.
-        fields: those of :class:`dpsan.analysis.study.base.Asked`.
 
     Raises:
         UsageError: an unknown name, a missing vocabulary, or what the study has no use for.

@@ -41,9 +41,7 @@ def bounds(
     It is for cosines of directions rounded to integers, off by at most sqrt(d)/2850.
 
     Args:
-        space: the vocabulary.
         epsilons: LDP epsilons, nats.
-        progress: called with the share done.
 
     Returns:
         The bounds, at most 1; None where the vocabulary is too large for them.
@@ -69,12 +67,8 @@ def cosines_of_laws(
     """The mean cosine of each sampler whose distribution is known.
 
     Args:
-        space: the vocabulary.
         ids: words that were looked at, (m,).
-        samplers: of known distributions.
-        found: their outcomes for these words.
         key: of the choice of other words, where these are not all.
-        progress: called with the share done.
     """
     if len(ids) == space.n:
         return [Estimate.exactly(float(space.frequencies @ each.cosine)) for each in found]
@@ -94,7 +88,6 @@ class CosinesOfDraws:
     """The mean cosine of samplers whose distribution is not known, all from the same words.
 
     Args:
-        space: the vocabulary.
         count: how many words, each drawn by frequency.
         key: public.
     """

@@ -54,7 +54,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """N_w and S_w, their means and quantiles over words, against epsilon and each other.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: any.
             epsilons: in the unit of each mechanism; default: a grid for each, from nearly all

@@ -57,8 +57,6 @@ def at_equal_loss(
     """The mechanism whose certified LDP epsilon is ``wanted``.
 
     Args:
-        draft: the mechanism.
-        space: the vocabulary.
         wanted: nats.
         last: the same mechanism at another value, to begin from.
 
@@ -100,8 +98,6 @@ def at_equal_losses(
     """Each mechanism at each epsilon that it reaches, and a note for each that it does not.
 
     Args:
-        drafts: the mechanisms.
-        space: the vocabulary.
         wanted: LDP epsilons, nats.
         progress: called with the share done, from the calling thread.
 

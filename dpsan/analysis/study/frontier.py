@@ -56,7 +56,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """The table and figure of utility and attacks at equal certified LDP epsilon.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: those to compare; default: every one that has a finite LDP epsilon and
                 needs no delta.

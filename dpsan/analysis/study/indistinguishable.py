@@ -53,7 +53,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """The table and figure of both comparisons.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: those to compare; default: all whose distributions are known
                 without an integral.
@@ -161,8 +160,6 @@ def pairs_at(space: MetricSpace, ids: Ids, distance: float | None) -> tuple[Ids,
     """For each word (m,) the other word whose distance is closest to the one given, and that.
 
     Args:
-        space: the vocabulary.
-        ids: words.
         distance: None: the median one to the tenth neighbour.
     """
     if distance is None:
@@ -186,7 +183,6 @@ def apart(sampler: Sampler, first: Ids, second: Ids, loss: float = 0.0) -> Float
     """Hockey-stick divergence of the outputs of pairs of inputs, the larger direction, (m,).
 
     Args:
-        sampler: of known distributions.
         first: inputs (m,).
         second: inputs (m,).
         loss: nats; 0: total variation.

@@ -44,7 +44,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """The table and figure of linked texts.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: those to compare; default: optimal-response and knn-response.
             epsilons: per word, in the unit of each mechanism; default 1, 2, 4 ... 10.

@@ -68,7 +68,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Means over random words of half the nearest distance and of two gaps.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             words: how many random words, different ones; 0: all; default 5,000.
             epsilons: of the noise, per unit of distance; default 5, 10, 20, 30.

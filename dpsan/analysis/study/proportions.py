@@ -48,7 +48,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Shares of unchanged, close and distant outputs against epsilon.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: any; default: the papers' baseline, its repair, and two exact distributions.
             epsilons: in the unit of each mechanism; default: a grid for each, over which it goes

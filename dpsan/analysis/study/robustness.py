@@ -48,7 +48,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Accuracy on test texts as they are, and under three attackers, of each classifier.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: that rewrite the training texts; default laplace, tem and knn-response.
             epsilons: in each mechanism's own unit; default 8, 20.

@@ -52,7 +52,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Words kept, ROUGE and accuracy of rewritten texts over epsilon, for each mechanism.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: default: those that [TrLap] compares, as published.
             epsilons: in each mechanism's own unit, as in the paper; default .05 ... 20.

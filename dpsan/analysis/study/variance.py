@@ -38,7 +38,6 @@ def opposite(d: int, *, more: bool = False) -> MetricSpace:
     """Two words at ±1/sqrt d in each coordinate: norm 1, distance 2 in L2 and 2·sqrt(d) in L1.
 
     Args:
-        d: dimensions.
         more: with unit vectors among them, which lie within the same bounds.
     """
     vectors = np.full((2, d), 1 / math.sqrt(d), dtype=np.float32)

@@ -285,7 +285,6 @@ def sweep(dir_fd: int, *, young_too: bool = False) -> int:
     """Remove temporaries older than a day and return their bytes.
 
     Args:
-        dir_fd: the directory they are in.
         young_too: also those of the last day whose process is gone.
     """
     freed = 0

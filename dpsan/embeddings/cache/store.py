@@ -107,8 +107,6 @@ class Store:
         A cache that cannot be read or written is noted in one line and never fails the run.
 
         Args:
-            kind: as for :meth:`load`.
-            key: as for :meth:`load`.
             build: called at most once; what it raises is passed on.
 
         Raises:

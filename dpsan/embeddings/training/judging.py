@@ -94,7 +94,6 @@ def neighbours_shown(
         words: most frequent first.
         vectors: shape (n, d).
         count: words shown, at most.
-        near: neighbours of each.
     """
     # Grammar is frequent and short; it says little about vectors.
     rows = [row for row, word in enumerate(words) if len(word) > 3 and word.isalpha()]

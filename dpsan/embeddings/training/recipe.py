@@ -77,9 +77,7 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     """Make a vocabulary.
 
     Args:
-        recipe: what of, and how.
         folder: for temporary files, up to twice the size of the text without compression.
-        watch: shows the steps that take long.
 
     Raises:
         InputError: a text cannot be read, or there are too few words.

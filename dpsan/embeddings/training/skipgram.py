@@ -46,7 +46,6 @@ def train_vectors(
 
     Args:
         text: words separated by spaces.
-        training: the settings.
         advance: told the share of epochs that is done.
 
     Raises:

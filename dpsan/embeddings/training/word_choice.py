@@ -57,8 +57,6 @@ def most_used(
 
     Args:
         width: how widely each token is used; what its compounds add to a word is added.
-        total: occurrences of each token; likewise.
-        size: number of words.
         least: occurrences of a word.
         rules: which tokens can be words, and by how much one must be more used than another.
         wanted: words that belong in whatever their use,

@@ -43,7 +43,6 @@ def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]
     Args:
         epsilon: nats.
         total: sum B of the base weights.
-        mass: mass of a near set.
     """
     with localcontext() as context:
         context.prec = 100
@@ -66,11 +65,9 @@ class BaseResponseSampler(Sampler):
     """Draws from the base, or from the word's near set.
 
     Args:
-        space: the vocabulary.
         base: outputs, their weights, and the mass of near sets.
         epsilon: LDP epsilon in nats, of protected words.
         public: row numbers of public words, ascending; none is in the base.
-        euclidean: see :class:`NearSets`.
     """
 
     batch_words = 1 << 14

@@ -170,13 +170,9 @@ def solve(
     """A base distribution near the optimum.
 
     Args:
-        problem: what is maximised.
         start: a first base distribution over the outputs, shape (k,), any scale; zero leaves out.
-        mass: a first c.
-        rounds: how many improvements.
         smooth: first and last width of the smoothing, in units of similarity.
         width: length of the first lists of near outputs.
-        progress: called with the share of the rounds that are done.
     """
     growth, shares = problem.growth, problem.shares
     places = np.flatnonzero(start > 0)

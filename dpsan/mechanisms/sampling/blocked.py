@@ -56,7 +56,6 @@ class DistanceSampler(RowSampler):
     Distribution, random numbers and outputs are those of a :class:`RowSampler` with these scores.
 
     Args:
-        space: the vocabulary.
         scores: called for whole rows only.
         cache_bytes: memory for block sums; those of the words used longest ago are dropped.
         first: the first word that can come out of a word; ⊥ is uniform over all.

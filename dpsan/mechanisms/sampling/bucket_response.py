@@ -39,7 +39,6 @@ class BucketResponseSampler(Sampler):
     """Distances over the largest one, cut into buckets of equal width; empty ones have no weight.
 
     Args:
-        space: the vocabulary.
         weights: of the buckets from near to far, see :func:`bucket_weights`; ⊥ is uniform.
     """
 

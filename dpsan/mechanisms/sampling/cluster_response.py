@@ -30,7 +30,6 @@ class Clusters:
     """Clusters of the words of a space, and the scores of clusters.
 
     Args:
-        space: the vocabulary.
         members: rows of each cluster, (clusters, size); -1 where it is short.
         factor: nats per unit of distance between centroids.
     """
@@ -99,8 +98,6 @@ class ClusterResponseSampler(Sampler):
     uniform cluster and a uniform word of it.
 
     Args:
-        space: the vocabulary.
-        clusters: with their scores.
         half: nats between the nearest and the farthest word of a cluster.
     """
 

@@ -105,12 +105,7 @@ def line_lengths(streams: Streams) -> Ids:
 
 
 class TensorSampler(Sampler):
-    """Keep each coordinate of a word or line, or add noise; then the nearest word.
-
-    Args:
-        space: points and words.
-        mechanism: the published form.
-    """
+    """Keep each coordinate of a word or line, or add noise; then the nearest word."""
 
     def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
         self.space, self.mechanism = space, mechanism

@@ -35,8 +35,6 @@ def number_below(
     """Uniform numbers below totals (m,), or rejected: accepted?, high and low limbs.
 
     Args:
-        high: of the totals.
-        low: of the totals.
         bits: uniform, shape (m, 2).
     """
     bound = high + np.uint64(1)

@@ -96,8 +96,6 @@ class NearSets:
     """Near sets of all words: from the cache, or made when a word is first met.
 
     Args:
-        space: the vocabulary.
-        base: the outputs with their weights.
         key: names the base and what follows, for the cache.
         public: row numbers of public words, ascending.
         euclidean: a base of equal weights 1, near by the distance of the space.

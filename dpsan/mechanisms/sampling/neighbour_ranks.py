@@ -35,13 +35,7 @@ _STRIP_BYTES: Final = 128 << 20
 
 
 class RankOrders:
-    """Which word has which rank from which word.
-
-    Args:
-        space: the vocabulary.
-        order_bytes: memory for whole orders.
-        near_bytes: memory for the nearest words.
-    """
+    """Which word has which rank from which word."""
 
     def __init__(
         self,

@@ -83,7 +83,6 @@ def respond(
     Args:
         grids: for the place of each in the batch, its distribution and value.
         streams: of all words of the batch, shape (places,).
-        places: words of the batch.
     """
     bounds = np.ones(places, dtype=np.uint64)
     bounds[list(grids)] = [grid.total for grid, _ in grids.values()]

@@ -30,12 +30,7 @@ Ids = NDArray[np.int64]
 
 
 class PivotRanks:
-    """Which word has which rank from which pivot.
-
-    Args:
-        space: the vocabulary.
-        kept: pivots of which neighbours are kept.
-    """
+    """Which word has which rank from which pivot."""
 
     def __init__(self, space: MetricSpace, kept: int = _KEPT) -> None:
         self.space = space

@@ -113,8 +113,6 @@ def base_table(
 
     Args:
         start: a first base of all words, shape (n,); default the square root of the shares.
-        mass: a first c.
-        progress: called with the share that is done.
 
     Returns:
         ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of

@@ -118,7 +118,6 @@ class RankNoiseSampler(Sampler):
 
     Args:
         order: rows in order of their place, shape (n,).
-        noise: on the n places.
     """
 
     batch_words = 1 << 20

@@ -21,7 +21,6 @@ class RankResponseSampler(Sampler):
     """Integer weights by rank, the same for every word: the totals cancel.
 
     Args:
-        space: the vocabulary.
         weights: shape (n,), non-increasing.
         memory: for whole orders and for the nearest words, bytes; see :class:`RankOrders`.
     """

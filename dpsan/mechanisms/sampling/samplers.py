@@ -152,10 +152,8 @@ class RowSampler(Sampler):
     most recently used inputs, up to a number of bytes.
 
     Args:
-        space: the outputs.
         scores: words (m,) -> scores (m, n) >= 0, a deterministic function of each word; the
             distribution of ⊥ is uniform.
-        cache_bytes: memory for rows.
     """
 
     def __init__(

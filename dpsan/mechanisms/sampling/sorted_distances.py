@@ -32,12 +32,7 @@ def place_type(n: int) -> np.dtype[Any]:
 
 
 class SortedRows:
-    """Room for the sorted rows of a few words, to be filled again and again.
-
-    Args:
-        lattice: the points of the vocabulary.
-        most: words whose rows fit.
-    """
+    """Room for the sorted rows of a few words, to be filled again and again."""
 
     def __init__(self, lattice: Lattice, most: int) -> None:
         self._lattice, self.n = lattice, lattice.n

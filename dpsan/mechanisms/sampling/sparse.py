@@ -41,8 +41,6 @@ class SparseRowSampler(RowSampler):
     """Integer weights of a few scores; see :class:`RowSampler`, whose outputs are the same.
 
     Args:
-        space: the outputs.
-        scores: as for :class:`RowSampler`.
         near: words (m,) -> their near words.
         level_scores: the score of each level, ascending; the last is that of every other word.
         reach: about how many near words a word has.

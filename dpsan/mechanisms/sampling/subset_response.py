@@ -51,7 +51,6 @@ class SubsetResponseSampler(Sampler):
     """Two integer weights: inside a public set of K outputs, and outside it.
 
     Args:
-        space: the vocabulary.
         epsilon: LDP epsilon in nats.
         k: size K of the sets; 0 makes the distribution uniform.
         outputs: M, the first M words are outputs.

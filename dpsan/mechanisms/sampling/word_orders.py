@@ -34,8 +34,6 @@ def word_order(space: MetricSpace, order: str, start: int = 0) -> Ids:
     sorts by the coordinate along the direction of largest variance.  Ties go by row number.
 
     Args:
-        space: the vocabulary.
-        order: one of :data:`ORDERS`.
         start: row of the first word; ``greedy`` only.
 
     Raises:

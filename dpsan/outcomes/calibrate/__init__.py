@@ -40,13 +40,6 @@ def calibrate(
 ) -> Calibration:
     """Find the epsilon of a mechanism that reaches a target, on the private side.
 
-    Args:
-        draft: the mechanism and its other parameters.
-        space: the vocabulary.
-        target: what to reach.
-        wanted: its value.
-        progress: called with what is tried.
-
     Raises:
         UsageError: a value outside its domain, or out of reach.
     """

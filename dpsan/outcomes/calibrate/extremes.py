@@ -38,8 +38,6 @@ class ExtremeWords:
     """The largest loss of a mechanism among few words, as a function of epsilon.
 
     Args:
-        draft: the mechanism.
-        space: the vocabulary.
         start: the epsilon at which the words are looked for.
     """
 

@@ -113,7 +113,6 @@ def epsilon_for_loss(
 
     Args:
         guess: where to begin, if more is known than here; asked only where nothing is stored.
-        progress: called with each epsilon before it is tried.
 
     Raises:
         UsageError: no such loss, or out of reach.

@@ -38,7 +38,6 @@ class Outputs:
     """Shares and similarity of the outputs of a mechanism.
 
     Args:
-        space: the vocabulary.
         mechanism: any one of the kind: shows whether distributions are known.
     """
 

@@ -25,8 +25,6 @@ class Draft:
     """A mechanism whose epsilon is still open.
 
     Args:
-        kind: the mechanism.
-        values: its other parameters.
         key_to_index: the vocabulary, for parameters that name words.
         public: row numbers of public words, ascending.
     """
