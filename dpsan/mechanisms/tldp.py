@@ -60,10 +60,8 @@ from dpsan.mechanisms.sampling.word_weights import FREQUENCY, NO_WEIGHTS, resolv
 from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _TAIL: Final = 0.05
 """Share of words beyond either end of a coordinate's grid."""

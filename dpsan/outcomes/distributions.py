@@ -6,12 +6,9 @@ Knows samplers.  Must not know what is made of a distribution.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Sampler
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.space.arrays import Floats, Ids
 
 
 def has_distribution(sampler: Sampler) -> bool:

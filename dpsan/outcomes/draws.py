@@ -9,15 +9,14 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Ids
 
 Progress = Callable[[float], None]
 """Called with a share of the work, 0 ... 1; may raise to interrupt."""
 
-Ids = NDArray[np.int64]
 
 _BATCH: Final = 4096
 _COUNTED: Final = 500

@@ -16,15 +16,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.likeliest import Likeliest
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 _CELLS: Final = 1 << 23
 """Probabilities that are held at once."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 
 class Likeliest:

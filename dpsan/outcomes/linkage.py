@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.emissions import Emissions
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
 _BLOCK: Final = 256

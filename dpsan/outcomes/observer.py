@@ -22,7 +22,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate, clopper_pearson
@@ -30,10 +31,8 @@ from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.one_word import Figures
 from dpsan.outcomes.prior import prior
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 MOST_CELLS: Final = 2.5e9
 """Largest n² for the pass over all inputs: n = 50,000, some minutes."""

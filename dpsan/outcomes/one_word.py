@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import close_words
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 _ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""

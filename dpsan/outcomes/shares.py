@@ -19,16 +19,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
 from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _CELLS: Final = 2e6
 """Probabilities of a block of words."""

@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Floats
+
 _ROUNDING: Final = 1e-6
 """Nats of each draw that float64 probabilities may be off by; taken off what was seen."""
-
-Floats = NDArray[np.float64]
 
 
 def _surprise(seen: Floats, expected: Floats) -> Floats:

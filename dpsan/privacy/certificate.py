@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 
 from dpsan.privacy.distribution_matrix import hockey_stick, infinite_loss, pairwise_losses
 from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MATRIX_WORDS: Final = 2000
 """Largest vocabulary whose distribution matrix is compared in full, O(n³)."""

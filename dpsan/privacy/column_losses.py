@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.privacy.certificate import Certificate
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _WORK: Final = 2e13
 """Largest 2·n²·d; some minutes."""

@@ -6,9 +6,8 @@ Knows matrices.  Must not know mechanisms, claims, or how far its probabilities 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats
 
 
 def pairwise_losses(law: Floats) -> Floats:

@@ -12,13 +12,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Floats
+
 TOTAL: Final = 1 << 62
 """Every row of a table sums to this: 62 uniform bits are an exact draw, without rejection."""
 _STEEPEST: Final = 45.0
 """No table of integers up to 2^62 has a loss above 43 nats."""
 _SLOPES: Final = 65
 
-Floats = NDArray[np.float64]
 Table = NDArray[np.uint64]
 
 

@@ -21,6 +21,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Floats
+
 KEY_BYTES: Final = 32
 BLOCK: Final = 256
 """Words of one record that share a stream."""
@@ -90,10 +92,10 @@ class Streams:
         data = np.frombuffer(b"".join(parts), dtype="<u8")
         return data.reshape(-1, width)[self.skip :].astype(np.uint64, copy=False)
 
-    def uniform(self, label: str, width: int = 1) -> NDArray[np.float64]:
+    def uniform(self, label: str, width: int = 1) -> Floats:
         """Uniform numbers in the open interval (0, 1) on a grid of 2^-52, shape (m, width)."""
         # 52 bits and a half: exact in float64, never 0 and never 1.
-        out: NDArray[np.float64] = (self.bits(label, width) >> np.uint64(12)).astype(np.float64)
+        out: Floats = (self.bits(label, width) >> np.uint64(12)).astype(np.float64)
         out += 0.5
         out *= 2.0**-52
         return out
@@ -120,7 +122,7 @@ class Streams:
             rejected = out > largest
         return out % bound
 
-    def normal(self, label: str, width: int) -> NDArray[np.float64]:
+    def normal(self, label: str, width: int) -> Floats:
         """Standard normal numbers, shape (m, width), by the inverse distribution function."""
         from scipy.special import ndtri  # heavy import
 

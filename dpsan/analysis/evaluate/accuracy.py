@@ -25,6 +25,7 @@ from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import format_name
 from dpsan.outcomes.intervals import Share
+from dpsan.space.arrays import Floats
 
 _EVERY: Final = 5
 """Every fifth record is a test record where no test files are given."""
@@ -165,7 +166,7 @@ class Classifier:
         self._model.fit(features, labels)
         self.labels: list[str] = self._model.classes_.tolist()
 
-    def shares(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def shares(self, texts: Sequence[str]) -> Floats:
         """Probability of every label, (texts, labels)."""
         return np.asarray(self._model.predict_proba(self._vectors.transform(texts)))
 

@@ -22,6 +22,7 @@ from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.observations import Observations
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
 _MOST: Final = 20
@@ -153,7 +154,7 @@ def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: NDArray[np.int64]) -> 
     return np.where(pairs.outputs == OTHER, pairs.same, right)
 
 
-def _impossible(seen: Observations, candidates: Likeliest, log_prior: NDArray[np.float64]) -> int:
+def _impossible(seen: Observations, candidates: Likeliest, log_prior: Floats) -> int:
     likelihood = candidates.scores[:, 0] - log_prior[candidates.inputs[:, 0]]
     if len(seen.outputs) > _MOST:  # as small as that by themselves
         return 0

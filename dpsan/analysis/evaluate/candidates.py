@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.outcomes.linkage import Texts
+from dpsan.space.arrays import Ids
 from dpsan.text.tokens import write_gaps
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,7 @@ from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.observations import Observations
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 BEST: Final = 50
 """Inputs that explain an output best."""

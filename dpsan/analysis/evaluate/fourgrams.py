@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import DISCOUNT, Bigrams
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 BEAM: Final = 24
 """Beginnings of a line that are followed at once."""

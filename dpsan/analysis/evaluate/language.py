@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 DISCOUNT: Final = 0.75
 STORED: Final = 1 << 22

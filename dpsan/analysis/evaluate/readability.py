@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import Bigrams, Counts
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.privacy import randomness
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 _SHUFFLED: Final = 20_000
 """Words of the shuffled text at least: a short text is shuffled again and again."""

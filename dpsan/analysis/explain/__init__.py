@@ -15,8 +15,8 @@ import numpy as np
 
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
-from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.sampling.optimum import Optimum
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate

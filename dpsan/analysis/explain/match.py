@@ -15,7 +15,8 @@ from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import MECHANISMS, check_public
-from dpsan.outcomes.calibrate import Draft, Target, calibrate
+from dpsan.outcomes.calibrate import calibrate
+from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.library import open_space

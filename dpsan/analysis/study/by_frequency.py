@@ -14,19 +14,17 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.study.sample import mean_of_words
-from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import cosines, unit_vectors
 from dpsan.outcomes.shares import Outcomes, from_laws
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
 
 _RANGE: Final = (-1.0, 1.0)
 _LARGEST: Final = 50_000

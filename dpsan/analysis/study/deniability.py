@@ -28,14 +28,15 @@ from dpsan.analysis.study.sample import (
     spread,
 )
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.outcomes.calibrate import Draft
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
 SOURCE: Final = "[TGumbel] Figures 1, 2"
@@ -46,8 +47,6 @@ _DRAWN_WORDS: Final = 50
 """Words of a mechanism without a distribution: each costs 1,000 draws for each epsilon."""
 _STEPS: Final = 8
 _QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
-
-Floats = NDArray[np.float64]
 
 
 def run(space: MetricSpace | None, asked: Asked) -> Result:

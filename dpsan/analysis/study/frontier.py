@@ -30,7 +30,7 @@ from dpsan.analysis.study.sample import (
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_laws, part_of

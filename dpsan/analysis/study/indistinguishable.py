@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import label, parameters
@@ -24,18 +23,16 @@ from dpsan.analysis.study.request import positive
 from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.outcomes.calibrate import Draft
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.root import solve
-from dpsan.outcomes.calibrate.target import per_nat
+from dpsan.outcomes.calibrate.target import Draft, per_nat
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.shares import from_laws, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import certify
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 SOURCE: Final = "[TeDA]"
 _WORDS: Final = 100

@@ -25,6 +25,7 @@ from dpsan.analysis.study.dot_product import noisy_tail
 from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
 SOURCE: Final = "[Curse] Table 2, Figure 6"
@@ -41,7 +42,7 @@ _CURVE: Final = 61
 _SHARES: Final = np.linspace(0.005, 0.995, 100)
 
 
-def gaps(space: MetricSpace, ids: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+def gaps(space: MetricSpace, ids: NDArray[np.int64]) -> dict[str, Floats]:
     """Half the distance to the nearest word and the gaps of each word, by name, each (m,).
 
     A gap is nan where the two neighbours are at one point; names whose rank exceeds the number of
@@ -156,7 +157,7 @@ def _crossings(means: Mapping[str, float], epsilons: Sequence[float], d: int) ->
     )
 
 
-def _row(values: NDArray[np.float64], n: int) -> dict[str, Any]:
+def _row(values: Floats, n: int) -> dict[str, Any]:
     """Mean, its standard error (of a sample without replacement: 0 for all words), quantiles."""
     m = len(values)
     if not m:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 
 
 def numbers(texts: Iterable[str], what: str) -> tuple[float, ...]:

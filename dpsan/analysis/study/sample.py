@@ -14,15 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Series
 from dpsan.errors import UsageError
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 _TAIL: Final = 0.025
 _AFFORDABLE: Final = 1.2e8

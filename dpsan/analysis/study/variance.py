@@ -24,7 +24,8 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
+from dpsan.outcomes.calibrate import epsilon_for_ldp
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace

@@ -20,16 +20,14 @@ from decimal import Decimal, localcontext
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.near_sets import Base, NearSets
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
 
 _BITS: Final = 62
 """Row totals stay below 2^62."""
@@ -122,7 +120,7 @@ class BaseResponseSampler(Sampler):
             out[row, words] += self.increment * masses
         return out
 
-    def probabilities(self, ids: Ids) -> NDArray[np.float64]:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         weights = self.weights(ids)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))

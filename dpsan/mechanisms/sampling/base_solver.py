@@ -31,9 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import ranking
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Floats, Ids
 
 _LEAST: Final = 2.0**-12
 """An output with less of the mass of a near set than this is dropped."""

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, cumulative, first_above, number_below
-from dpsan.mechanisms.sampling.samplers import ROW_BYTES, SCORE_CAP, Ids, RowSampler
+from dpsan.mechanisms.sampling.samplers import ROW_BYTES, SCORE_CAP, RowSampler
 from dpsan.mechanisms.sampling.threads import side_by_side, threads
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]
 
 _CELLS: Final = 49_152

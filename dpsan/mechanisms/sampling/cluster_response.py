@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.samplers import RowSampler, Sampler
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]
 
 _BLOCK: Final = 512

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
@@ -30,10 +29,8 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
 from dpsan.privacy.noise import gaussian, independent_laplace
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 PARTS: Final = 4096
 """Words whose noise is held at once."""

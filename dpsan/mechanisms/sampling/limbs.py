@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
+
 Limbs = NDArray[np.uint64]
 
 LOW: Final = np.uint64(0xFFFFFFFF)

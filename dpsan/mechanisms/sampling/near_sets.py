@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import directions, ranking
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
-Ids = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
 _WIDTH: Final = 16

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.sorted_distances import SortedRows, place_type
 from dpsan.mechanisms.sampling.threads import side_by_side
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
 
 _ORDER_BYTES: Final = 128 << 20
 """Memory for whole orders."""

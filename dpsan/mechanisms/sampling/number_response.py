@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.subset_response import integer_weights
 from dpsan.privacy.randomness import Streams
@@ -22,8 +21,6 @@ from dpsan.privacy.randomness import Streams
 FEWEST: Final = 5
 """Values that share the large weight, wherever the grid has as many, as in knn-response."""
 _STEPS: Final = 240
-
-Ids = NDArray[np.int64]
 
 
 class GridResponse(NamedTuple):

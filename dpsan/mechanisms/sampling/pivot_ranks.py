@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 _FIRST: Final = 64
@@ -25,8 +25,6 @@ _HELD: Final = 1 << 22
 """Neighbours held at a time (batch · k)."""
 _KEPT: Final = 1 << 19
 """Pivots of which neighbours are kept, the most frequent ones: 128 MB."""
-
-Ids = NDArray[np.int64]
 
 
 class PivotRanks:

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 GRID: Final = tuple(step / 2 for step in range(2, 25))
 """Values of epsilon for which a base is solved; between them the nearest one serves."""

@@ -22,9 +22,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 _LEAST: Final = 1e-12
 _TOTAL: Final = 1 << 61

@@ -16,9 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Ids
 from dpsan.space.lattice import Lattice
-
-Ids = NDArray[np.int64]
 
 _LEVELS: Final = 65_534
 """Keys of other words are 1 ... 65,535; 0 is the word itself."""

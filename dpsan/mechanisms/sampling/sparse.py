@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Ids, Limbs, number_below
+from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Limbs, number_below
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, RowSampler
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 _ENTRIES: Final = 1 << 20
@@ -51,9 +52,9 @@ class SparseRowSampler(RowSampler):
     def __init__(
         self,
         space: MetricSpace,
-        scores: Callable[[Ids], NDArray[np.float64]],
+        scores: Callable[[Ids], Floats],
         near: Callable[[Ids], NearRows],
-        level_scores: NDArray[np.float64],
+        level_scores: Floats,
         reach: float,
     ) -> None:
         super().__init__(space, scores)

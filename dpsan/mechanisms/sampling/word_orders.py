@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
 
 ORDERS: Final = ("greedy", "principal")
 _NEAR: Final = 32

@@ -20,10 +20,8 @@ from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.outcomes.prior import words_at
 from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ATTEMPTS: Final = 3
 """Intervals per calibration; together they are wrong with probability 0.01."""
