@@ -8,7 +8,5 @@ if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
 
 from dpsan.cli.guard import main
 
-__all__ = ["main"]
-
 if __name__ == "__main__":
     main()

@@ -15,25 +15,6 @@ from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 
-__all__ = [
-    "BudgetError",
-    "CacheError",
-    "DpsanError",
-    "EmbeddingError",
-    "ExtraMissingError",
-    "Hint",
-    "InputError",
-    "OutputError",
-    "UnexpectedError",
-    "UnprovedError",
-    "UsageError",
-    "check_positive",
-    "failure",
-    "printable",
-    "reason",
-    "unknown_name",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Hint:

@@ -15,8 +15,6 @@ from dpsan.cli.configuration import check_variables, configured
 from dpsan.cli.output import say
 from dpsan.cli.tree import Commands, Group
 
-__all__ = ["app", "run"]
-
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "
     "positions, correlation between words, repeated runs (they add up), timing, and the words of "

@@ -20,8 +20,6 @@ from dpsan.errors import UsageError, unknown_name
 if TYPE_CHECKING:
     from dpsan.analysis.bench import Benchmark
 
-__all__ = ["bench"]
-
 _TEXT_WORDS = 1_000_000
 """Words of the text from which runs of about three seconds take their part."""
 

@@ -9,8 +9,6 @@ from dpsan.cli.output import say
 if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
 
-__all__ = ["open_cache"]
-
 
 def open_cache(quiet: bool = False) -> Store:
     """The cache; complaints about it, and the progress of what is made for it, go to stderr."""

@@ -16,10 +16,8 @@ from dpsan.cli.output import print_json
 from dpsan.errors import UsageError, printable, unknown_name
 
 if TYPE_CHECKING:
-    from dpsan.outcomes.calibrate import Calibration
+    from dpsan.outcomes.calibrate.target import Calibration
     from dpsan.outcomes.linked_words import HalfLinked
-
-__all__ = ["calibrate"]
 
 _TARGETS = "Targets"
 
@@ -98,9 +96,9 @@ def calibrate(
     from dpsan.cli.progress import search_progress
     from dpsan.embeddings.public_words import public_words
     from dpsan.mechanisms import MECHANISMS, check_public
-    from dpsan.outcomes.calibrate import Aim, Draft, Target
     from dpsan.outcomes.calibrate import calibrate as find
     from dpsan.outcomes.calibrate import maximize as choose
+    from dpsan.outcomes.calibrate.target import Aim, Draft, Target
     from dpsan.outcomes.linked_words import half_linked
     from dpsan.space.library import open_space
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["choices", "embedding_files", "mechanism_names", "parameter_names", "study_names"]
-
 
 def choices(*allowed: str) -> Callable[[str], list[str]]:
     """A completer of fixed values."""

@@ -13,8 +13,6 @@ from typing import Any, Final
 from dpsan.errors import UsageError, unknown_name
 from dpsan.errors import reason as os_reason
 
-__all__ = ["check_variables", "configured"]
-
 _OURS: Final = ("DPSAN_CACHE_DIR", "DPSAN_CONFIG")
 """Variables that are not the default of an option."""
 

@@ -14,8 +14,6 @@ from dpsan.text.numerals import counted, number
 if TYPE_CHECKING:
     from dpsan.run.run import Result, Run
 
-__all__ = ["show_dry_run"]
-
 _WIDEST: Final = 200
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dpsan.run.run import Result, Run
     from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["engine"]
-
 
 @contextmanager
 def engine(

@@ -15,8 +15,6 @@ from dpsan.cli.options import choice, flag, option
 from dpsan.cli.output import print_json, print_sections, say
 from dpsan.errors import UsageError, unknown_name
 
-__all__ = ["evaluate"]
-
 _ATTACK, _UTILITY = "Attacks", "Utility"
 
 

@@ -18,9 +18,7 @@ from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
-    from dpsan.analysis.explain import Explanation
-
-__all__ = ["explain"]
+    from dpsan.analysis.explain.result import Explanation
 
 _COMPARISON = "Comparison"
 

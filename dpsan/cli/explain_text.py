@@ -19,9 +19,8 @@ from dpsan.errors import printable
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.analysis.explain import Estimate, Explanation, Posterior
-
-__all__ = ["show"]
+    from dpsan.analysis.explain.result import Explanation, Posterior
+    from dpsan.outcomes.intervals import Estimate
 
 _GUTTER: Final = 3
 _BLOCK: Final = 38

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from dpsan.run.same_files import FileUses, Use
 
-__all__ = ["check_files", "known_files", "read_embeddings"]
-
 
 def known_files() -> FileUses:
     """The files that every command has: its configuration and where its messages go."""

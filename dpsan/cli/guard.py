@@ -24,8 +24,6 @@ from dpsan.cli.streams import open_missing
 from dpsan.errors import DpsanError, UnexpectedError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["main"]
-
 
 def main() -> NoReturn:
     """Run the command line and end the process with the right status."""

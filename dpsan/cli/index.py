@@ -15,9 +15,8 @@ from dpsan.errors import UsageError, failure, printable
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.embeddings.cache.store import EntryInfo, Store
-
-__all__ = ["index"]
+    from dpsan.embeddings.cache.entry import EntryInfo
+    from dpsan.embeddings.cache.store import Store
 
 _PIECE: Final = 8 << 20
 """Bytes written at a time."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dpsan.mechanisms.base import Mechanism
     from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["mechanisms"]
-
 _COLUMNS: Final = {
     "name": "name",
     "family": "family",

@@ -13,48 +13,6 @@ import typer
 from dpsan.cli.completion import choices, embedding_files, mechanism_names, parameter_names
 from dpsan.errors import UsageError
 
-__all__ = [
-    "CASES",
-    "CONSISTENT",
-    "DEFAULT_MECHANISM",
-    "INPUT",
-    "NUMBERS",
-    "PUBLIC",
-    "RARE",
-    "UNKNOWN",
-    "Case",
-    "Consistent",
-    "Delimiter",
-    "Embeddings",
-    "Encoding",
-    "Epsilon",
-    "Field",
-    "Force",
-    "Format",
-    "Html",
-    "Json",
-    "Keep",
-    "Mechanism",
-    "NoHeader",
-    "Numbers",
-    "Parameters",
-    "Public",
-    "Quiet",
-    "Unknown",
-    "Unproved",
-    "VocabSize",
-    "check_epsilon",
-    "choice",
-    "delimiter_character",
-    "epsilon_or_ldp",
-    "flag",
-    "one_of",
-    "option",
-    "parameters",
-    "public_file",
-    "size",
-]
-
 # The registry would load numpy; a test compares the two.
 DEFAULT_MECHANISM: Final = "optimal-response"
 

@@ -18,18 +18,6 @@ from dpsan.errors import printable
 if TYPE_CHECKING:
     from dpsan.analysis.report.sections import Section
 
-__all__ = [
-    "aligned",
-    "cosine_and_bound",
-    "fitting",
-    "print_fields",
-    "print_json",
-    "print_prose",
-    "print_sections",
-    "print_table",
-    "say",
-]
-
 
 def say(message: str) -> None:
     """One line on stderr, whatever a file's name holds; silent when nobody can read it."""

@@ -20,14 +20,6 @@ from dpsan.cli.output import say
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-__all__ = [
-    "byte_progress",
-    "count_progress",
-    "search_progress",
-    "share_progress",
-    "table_progress",
-]
-
 _STDIN: Final = Path("-")
 _SOON: Final = 3.0
 _LONG: Final = 15.0

@@ -16,8 +16,6 @@ from dpsan.text.numerals import number
 if TYPE_CHECKING:
     from dpsan.analysis.report import Report
 
-__all__ = ["report"]
-
 
 def report(
     audits: Annotated[list[Path], typer.Argument(metavar="AUDIT...", help="Files of --audit.")],

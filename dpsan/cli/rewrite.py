@@ -15,8 +15,6 @@ from dpsan.cli.options import choice, flag, option
 from dpsan.cli.rewrite_request import Request
 from dpsan.cli.rewrite_run import carry_out
 
-__all__ = ["rewrite"]
-
 _OUTPUT, _RUNNING = "Output", "Running"
 
 

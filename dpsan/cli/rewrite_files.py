@@ -14,8 +14,6 @@ from dpsan.formats.placing import stream_number
 from dpsan.run.paths import plan_outputs
 from dpsan.run.same_files import FileUses, Use
 
-__all__ = ["Completed", "Files"]
-
 STDIN = Path("-")
 _DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
 

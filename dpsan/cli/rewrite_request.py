@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dpsan.run.stream import Plan
     from dpsan.sanitize.request import RunSpec
 
-__all__ = ["Request"]
-
 
 @dataclass(frozen=True)
 class Request:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from dpsan.run.run import Result, Run
     from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["carry_out"]
-
 _MOST_LINES: Final = 20
 """Files that have a line each at the end."""
 

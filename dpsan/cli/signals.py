@@ -14,8 +14,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn
 
-__all__ = ["Interrupted", "die_of", "finish", "listen", "raise_again"]
-
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_SECONDS: Final = 0.002
 """How soon an interruption that Python could not raise is raised once more."""

@@ -10,8 +10,6 @@ import os
 import sys
 from typing import Final
 
-__all__ = ["open_missing"]
-
 # Open the wrong way round, so that reading from what nobody opened is an error, and writing to it
 # too.  Only what is said on standard error may vanish.
 _WAYS: Final = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}

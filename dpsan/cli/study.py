@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from dpsan.formats.atomic_files import AtomicFile
     from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["study"]
-
 
 _DECIDE: Final = frozenset(
     {"mechanism", "epsilon", "param", "embeddings", "vocab_size", "words", "draws", "seed"}

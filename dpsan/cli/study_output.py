@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
     from dpsan.embeddings.base import Embeddings
 
-__all__ = ["print_json", "print_list", "print_table", "spare"]
-
 
 def print_list() -> None:
     """The studies there are."""

@@ -14,8 +14,6 @@ from dpsan.cli.progress import share_progress
 from dpsan.errors import printable
 from dpsan.text.numerals import number
 
-__all__ = ["train"]
-
 
 def train(
     texts: Annotated[

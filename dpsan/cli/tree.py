@@ -16,8 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from dpsan.cli.options import RARE
 
-__all__ = ["Command", "Commands", "Group"]
-
 
 class Command(TyperCommand):
     """A command whose help puts its options under the headings of their panels."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dpsan.analysis.verify.configuration import Exposure
     from dpsan.analysis.verify.verdict import Verification
 
-__all__ = ["verify"]
-
 _STATUS = {"kept": 0, "violated": 1, "inconclusive": 3}
 
 

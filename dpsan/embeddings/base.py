@@ -12,8 +12,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embeddings"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embeddings:

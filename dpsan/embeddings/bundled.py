@@ -31,8 +31,6 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of
 from dpsan.errors import EmbeddingError, Hint
 
-__all__ = ["bundled_digest", "bundled_table", "directory", "load_bundled"]
-
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
 

@@ -22,8 +22,6 @@ from typing import Final, Generic, Protocol, TypeVar
 from dpsan.errors import EmbeddingError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["MAX_WORD", "Bounded", "Later", "Lines", "Source", "digest_of", "open_regular", "unpack"]
-
 T = TypeVar("T")
 
 MAX_WORD: Final = 1 << 20

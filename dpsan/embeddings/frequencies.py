@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["word_frequencies"]
-
 _OFFSET = 2.7
 """Mandelbrot's: the first ranks of a text are less frequent than Zipf's 1/rank says."""
 
@@ -18,7 +16,6 @@ def word_frequencies(n: int, counts: NDArray[np.int64] | None) -> NDArray[np.flo
     """Public frequencies of n words, shape (n,); they sum to 1.
 
     Args:
-        n: number of words.
         counts: corpus counts (n,), where the embedding file has them; otherwise Zipf's law by row
             number, since files list their words by falling frequency.
     """

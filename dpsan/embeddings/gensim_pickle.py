@@ -24,8 +24,6 @@ from dpsan.embeddings.files import digest_of, open_regular
 from dpsan.embeddings.rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
-__all__ = ["load_unsafe_pickle", "parts", "refuse"]
-
 _BLOCK: Final = 4096
 """Rows copied at a time."""
 

@@ -23,8 +23,6 @@ from dpsan.embeddings.text_rows import read_glove, read_word2vec
 from dpsan.errors import EmbeddingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["file_digest", "files_of", "load"]
-
 _FEWER: Final = Hint("try vocab_size=N", "try --vocab-size N")
 _COPY: Final = 4 << 20
 """Bytes copied at a time."""

@@ -26,8 +26,6 @@ from dpsan.embeddings.files import Source
 from dpsan.embeddings.gensim_pickle import refuse
 from dpsan.errors import EmbeddingError
 
-__all__ = ["MAGIC", "Array", "open_array"]
-
 MAGIC: Final = b"\x93NUMPY"
 _MAX_HEADER: Final = 10_000
 _TYPE: Final = re.compile(rb"'descr': *'([<>|=][fiuUS][0-9]{1,9})'")

@@ -21,11 +21,9 @@ from pathlib import Path
 from typing import Final
 
 from dpsan.embeddings.files import MAX_WORD, Bounded, Lines, Source
-from dpsan.embeddings.numpy_array import MAGIC, Array, open_array
+from dpsan.embeddings.numpy_array import Array, open_array
 from dpsan.embeddings.rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError
-
-__all__ = ["MAGIC", "open_zip", "read_npy", "read_npz"]
 
 _BLOCK: Final = 4 << 20
 """Bytes read at a time."""

@@ -18,8 +18,6 @@ from dpsan.errors import InputError, UsageError
 from dpsan.text.out_of_vocabulary import read_word_list
 from dpsan.text.tokens import lookup_keys
 
-__all__ = ["BUNDLED", "PublicWords", "public_words"]
-
 BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
     "function": ("function",),
     "common": ("function", "common"),

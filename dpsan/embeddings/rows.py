@@ -20,8 +20,6 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import MAX_WORD
 from dpsan.errors import EmbeddingError
 
-__all__ = ["MAX_DIMENSIONS", "Rows", "check_dimensions"]
-
 MAX_DIMENSIONS: Final = 10_000
 _UNUSABLE: Final = 100_000
 """Rows left out that are never questioned; beyond, at most ten per kept row."""

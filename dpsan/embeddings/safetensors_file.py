@@ -23,8 +23,6 @@ from dpsan.embeddings.files import Lines
 from dpsan.embeddings.rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError, ExtraMissingError
 
-__all__ = ["looks_like", "read"]
-
 _BLOCK: Final = 4 << 20
 """Bytes read at a time."""
 _BYTES: Final = {"F16": 2, "F32": 4, "F64": 8}

@@ -22,11 +22,9 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings import numpy_files, safetensors_file
+from dpsan.embeddings import numpy_array, safetensors_file
 from dpsan.embeddings.text_rows import header, is_number
 from dpsan.errors import EmbeddingError
-
-__all__ = ["GZIP", "Kind", "sniff"]
 
 GZIP: Final = b"\x1f\x8b"
 _PICKLE_NAMES: Final = frozenset({".kv", ".model", ".pkl", ".pickle", ".pt", ".pth"})
@@ -75,7 +73,7 @@ def sniff(head: bytes, path: Path) -> Kind:
     starts = {
         b"PK\x03\x04": Kind.NPZ,
         b"PK\x05\x06": Kind.NPZ,
-        numpy_files.MAGIC: Kind.NPY,
+        numpy_array.MAGIC: Kind.NPY,
     }
     for start, kind in starts.items():
         if head.startswith(start):

@@ -31,8 +31,6 @@ from dpsan.embeddings.files import Lines
 from dpsan.embeddings.rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
-__all__ = ["declared_sizes", "header", "is_number", "read_glove", "read_word2vec"]
-
 _HEADER: Final = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n?")
 _FIRST: Final = 32
 """Lines that decide the number of dimensions where there is no header."""

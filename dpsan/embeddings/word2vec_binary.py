@@ -24,8 +24,6 @@ from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.text_rows import declared_sizes
 from dpsan.errors import EmbeddingError
 
-__all__ = ["read"]
-
 _CHUNK: Final = 4 << 20
 """Bytes parsed at a time; more than the longest row."""
 

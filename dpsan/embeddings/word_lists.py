@@ -13,8 +13,6 @@ from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 from dpsan.text.tokens import lookup_keys
 
-__all__ = ["WordLists"]
-
 
 class WordLists:
     """Reads lists of words for one vocabulary.

@@ -20,8 +20,6 @@ from dpsan.formats.leftovers import create_locked, sweep, temporary_name
 from dpsan.formats.ownership import keep_access, keep_owner
 from dpsan.formats.placing import place, refuse_special, sync_directory
 
-__all__ = ["AtomicFile", "Packer", "Sink", "create_private", "discard_unfinished", "write_whole"]
-
 _UNFINISHED: Final[set[Path]] = set()
 
 

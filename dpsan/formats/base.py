@@ -13,8 +13,6 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 from dpsan.errors import InputError
 from dpsan.text.long_text import Text
 
-__all__ = ["Format", "Part", "ReadOptions", "Record", "Source"]
-
 Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very
 start of an output; a ``header``, written once for inputs joined into one output; a ``frame`` that

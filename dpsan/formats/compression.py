@@ -12,8 +12,6 @@ from typing import Any
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.atomic_files import Packer
 
-__all__ = ["packer_for"]
-
 
 class _Gzip:
     """One gzip member."""

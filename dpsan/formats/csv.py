@@ -32,8 +32,6 @@ from dpsan.formats.text import (
 )
 from dpsan.text.long_text import LongText, Text
 
-__all__ = ["CsvFormat", "TsvFormat"]
-
 _QUOTED: Final = re.compile(rb'(?:[^"]++|"")*+')
 
 

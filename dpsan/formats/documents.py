@@ -13,8 +13,6 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 
-__all__ = ["DOCUMENTS", "DocumentFormat", "binary", "refuse_document"]
-
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -18,8 +18,6 @@ from typing import Final
 
 from dpsan.errors import UsageError
 
-__all__ = ["Field", "optional", "parse_field"]
-
 _MOST_STEPS: Final = 100
 """Longest path: each step is a call inside another when a record is read."""
 _SHOWN: Final = 80

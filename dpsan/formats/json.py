@@ -29,8 +29,6 @@ from dpsan.formats.json_scan import (
 from dpsan.formats.jsonl import Taken, Unchanged, fields_of, hold_back, record_of
 from dpsan.formats.text import byte_order_mark
 
-__all__ = ["JsonFormat"]
-
 
 class JsonFormat(Format):
     """A JSON document."""

@@ -11,19 +11,6 @@ from typing import Final
 
 from dpsan.formats.json_strings import parsed
 
-__all__ = [
-    "EMPTY_LIST",
-    "KindError",
-    "MalformedError",
-    "Node",
-    "Scan",
-    "behind_space",
-    "following",
-    "is_blank",
-    "opening_of",
-    "value_end",
-]
-
 # Possessive quantifiers: linear time on any bytes.
 _SPACE: Final = rb"[ \t\r\n]*+"
 _BLANKS: Final = re.compile(_SPACE)

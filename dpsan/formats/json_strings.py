@@ -15,8 +15,6 @@ from typing import ClassVar, Final
 from dpsan.formats.text import long_text
 from dpsan.text.long_text import LONG, LongText
 
-__all__ = ["JsonStyle", "long_string", "parsed"]
-
 _WHOLE_ESCAPES: Final = re.compile(
     r"(?:[^\\]++|\\(?=.{11})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|[^u]))*+"
 )

@@ -25,8 +25,6 @@ from dpsan.formats.json_strings import JsonStyle, long_string, parsed
 from dpsan.formats.text import byte_order_mark, decode, long_text, text_encoding, text_records
 from dpsan.text.long_text import LongText, Text
 
-__all__ = ["JsonlFormat", "Taken", "Unchanged", "fields_of", "hold_back", "record_of"]
-
 _HELD: Final = 1024
 """Records kept back, while a field has not been seen, before the input is refused."""
 

@@ -19,8 +19,6 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["create_locked", "hold_directory", "sweep", "sweep_directories", "temporary_name"]
-
 _FILE: Final = re.compile(r"\.(.*)\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _HOLD: Final = ".alive"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

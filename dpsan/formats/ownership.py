@@ -13,8 +13,6 @@ from typing import Final
 
 from dpsan.errors import OutputError
 
-__all__ = ["keep_access", "keep_owner"]
-
 _ACL: Final = "system.posix_acl_access"
 _NONE: Final = (errno.ENODATA, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
 

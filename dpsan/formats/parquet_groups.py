@@ -23,8 +23,6 @@ from dpsan.formats.parquet import (
 )
 from dpsan.formats.parquet_output import Output, layout
 
-__all__ = ["group_sizes", "join_groups", "read_groups"]
-
 
 def group_sizes(source: Source) -> list[int]:
     """Uncompressed bytes of each row group.  Raises InputError."""

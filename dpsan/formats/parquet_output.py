@@ -19,8 +19,6 @@ from dpsan.errors import InputError
 from dpsan.formats.base import Source
 from dpsan.text.long_text import Text
 
-__all__ = ["Output", "check_range", "layout"]
-
 _CODECS: Final = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}
 _LEVELS: Final = {"RLE", "BIT_PACKED"}
 _DICTIONARY: Final = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}

@@ -14,8 +14,6 @@ from typing import Final
 
 from dpsan.errors import OutputError
 
-__all__ = ["place", "refuse_special", "stream_number", "sync_directory"]
-
 _MOST_LINKS: Final = 40
 _UNLINKABLE: Final = (
     errno.EPERM,

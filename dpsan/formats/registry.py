@@ -14,8 +14,6 @@ from dpsan.errors import unknown_name
 from dpsan.formats.base import Format
 from dpsan.formats.documents import DOCUMENTS, DocumentFormat
 
-__all__ = ["COMPRESSED", "FORMATS", "format_for", "format_name"]
-
 COMPRESSED: Final = (".gz", ".zst")
 
 

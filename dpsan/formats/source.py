@@ -16,8 +16,6 @@ from dpsan.errors import ExtraMissingError, InputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Source
 
-__all__ = ["FileSource", "GzipSource", "ZstdSource", "decompressed"]
-
 _CHUNK: Final = 1 << 18
 _ZSTD_CHUNK: Final = 1 << 10
 _ZSTD_WINDOW: Final = 1 << 27

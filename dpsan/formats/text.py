@@ -18,17 +18,6 @@ from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.documents import binary, refuse_document
 from dpsan.text.long_text import LONG, PLAIN, LongText, Style, Text
 
-__all__ = [
-    "TextFormat",
-    "byte_order_mark",
-    "decode",
-    "long_text",
-    "raw_records",
-    "text_encoding",
-    "text_records",
-    "too_long",
-]
-
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE: Final = ("utf-16", "utf-32")
 

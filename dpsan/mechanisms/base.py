@@ -21,15 +21,12 @@ from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_distributions import NoiseDistribution
 from dpsan.privacy.rounding import float64_gap
+from dpsan.space.arrays import Floats
 from dpsan.space.diameters import largest_norm, smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
     from dpsan.mechanisms.sampling.optimum import Optimum
-
-__all__ = ["Mechanism", "Sampler"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

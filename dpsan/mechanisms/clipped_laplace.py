@@ -39,8 +39,6 @@ from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.space.diameters import clipped, l1_diameter
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ClippedLaplace"]
-
 
 @dataclass(frozen=True)
 class ClippedLaplace(Mechanism):

@@ -37,8 +37,6 @@ from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ClippedLaplacePaper"]
-
 _UP = 1 + 1e-12
 """Rounding of the square root and the product, safe side."""
 

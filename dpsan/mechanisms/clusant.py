@@ -43,8 +43,6 @@ from dpsan.privacy.column_losses import column_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["CluSanT"]
-
 
 @dataclass(frozen=True)
 class CluSanT(Mechanism):

@@ -40,19 +40,12 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["CusText", "GroupSampler"]
 
 
 class GroupSampler(Sampler):
-    """The published distribution within each group, from float64 probabilities.
-
-    Args:
-        space: the vocabulary.
-        epsilon: the published epsilon.
-        members: see :func:`dpsan.mechanisms.sampling.groups.groups`.
-    """
+    """The published distribution within each group, from float64 probabilities."""
 
     def __init__(self, space: MetricSpace, epsilon: float, members: NDArray[np.int32]) -> None:
         self.space, self.epsilon, self.members = space, epsilon, members
@@ -60,7 +53,7 @@ class GroupSampler(Sampler):
         self.group = np.empty(space.n, dtype=np.int64)
         self.group[members.ravel()[places]] = places // members.shape[1]
 
-    def law(self, words: NDArray[np.int64]) -> NDArray[np.float64]:
+    def law(self, words: NDArray[np.int64]) -> Floats:
         """Probabilities of the members of each word's group, (m, k); 0 where a group is short."""
         members = self.members[self.group[words]]
         points = self.space.points(words)
@@ -87,7 +80,7 @@ class GroupSampler(Sampler):
             out[rows] = members[np.arange(len(rows)), np.minimum(place, last)]
         return out
 
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         for row in np.flatnonzero(ids < self.space.n).tolist():

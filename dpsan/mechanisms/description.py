@@ -18,8 +18,6 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["bibtex", "numbers", "parameter_rows", "sections"]
-
 
 def sections(name: str) -> dict[str, str]:
     """The parts of a mechanism's docstring by heading, unindented; ``Summary`` is the first."""

@@ -37,8 +37,6 @@ from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Diffractor"]
-
 
 @dataclass(frozen=True)
 class Diffractor(Mechanism):

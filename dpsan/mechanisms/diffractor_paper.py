@@ -44,9 +44,8 @@ from dpsan.mechanisms.sampling.word_orders import word_order
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["CopyingSampler", "DiffractorPaper"]
 
 
 class CopyingSampler(RankNoiseSampler):
@@ -54,8 +53,6 @@ class CopyingSampler(RankNoiseSampler):
 
     Args:
         order: rows in order of their place, shape (n,).
-        noise: on the n places.
-        first: the first row that is drawn.
     """
 
     def __init__(self, order: NDArray[np.int64], noise: RankNoise, first: int) -> None:
@@ -66,7 +63,7 @@ class CopyingSampler(RankNoiseSampler):
         """See :class:`Sampler`."""
         return np.where(ids < self.first, ids, super().sample(ids, streams))
 
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`."""
         out = super().probabilities(ids)
         copied = np.flatnonzero(ids < self.first)
@@ -74,7 +71,7 @@ class CopyingSampler(RankNoiseSampler):
         out[copied, ids[copied]] = 1.0
         return out
 
-    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def unchanged(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`."""
         return np.where(ids < self.first, 1.0, super().unchanged(ids))
 
@@ -130,9 +127,7 @@ class DiffractorPaper(Mechanism):
             "stop words; epsilon per place holds between words that are drawn",
         )
 
-    def claim_distances(
-        self, space: MetricSpace, ids: NDArray[np.int64]
-    ) -> NDArray[np.float64] | None:
+    def claim_distances(self, space: MetricSpace, ids: NDArray[np.int64]) -> Floats | None:
         """See :class:`Mechanism`: in places."""
         places = self.prepare(space).places[ids]
         return np.asarray(np.abs(places[:, None] - places), dtype=np.float64)

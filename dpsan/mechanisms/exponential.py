@@ -26,8 +26,6 @@ from typing import ClassVar
 
 from dpsan.mechanisms.sampling.distance_scores import DistanceWeights
 
-__all__ = ["Exponential"]
-
 
 @dataclass(frozen=True)
 class Exponential(DistanceWeights):

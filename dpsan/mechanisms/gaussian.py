@@ -31,8 +31,6 @@ from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_mu
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["AnalyticGaussian"]
-
 
 @dataclass(frozen=True)
 class AnalyticGaussian(GaussianNoise):

@@ -32,8 +32,6 @@ from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ClassicalGaussian"]
-
 
 @dataclass(frozen=True)
 class ClassicalGaussian(GaussianNoise):

@@ -38,8 +38,6 @@ from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["GaussianPaper"]
-
 
 @dataclass(frozen=True)
 class GaussianPaper(GaussianNoise):

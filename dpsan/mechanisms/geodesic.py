@@ -41,9 +41,8 @@ from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampl
 from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
 from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Geodesic", "PathLengths", "neighbor_graph"]
 
 _BLOCK: Final = 256
 _SPARSE: Final = 8
@@ -138,7 +137,6 @@ class PathLengths:
     """Lengths of shortest paths, at most a cap.
 
     Args:
-        graph: see :func:`neighbor_graph`.
         cap: R; inf for none.
         factor: nats per unit of length.
     """
@@ -160,7 +158,7 @@ class PathLengths:
             self._matrix = csr_matrix(parts, shape=(self.n, self.n))
         return self._matrix
 
-    def lengths(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def lengths(self, ids: NDArray[np.int64]) -> Floats:
         """Path lengths from words (m,) to every word, (m, n): whole numbers."""
         from scipy.sparse.csgraph import dijkstra  # heavy import
 
@@ -183,12 +181,12 @@ class PathLengths:
         levels = (cap - total.data).astype(np.uint8)
         return NearRows(total.indptr.astype(np.int64), total.indices.astype(np.int32), levels)
 
-    def of(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, lengths: Floats) -> Floats:
         """Scores of lengths."""
         scores = lengths * self.factor
         return np.minimum(scores, SCORE_CAP, out=scores)
 
-    def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __call__(self, ids: NDArray[np.int64]) -> Floats:
         """Scores of words (m,) against every word, (m, n)."""
         return self.of(self.lengths(ids))
 
@@ -275,7 +273,6 @@ class _Held:
     """Near words on request; all of them are held once half of the vocabulary was asked for.
 
     Args:
-        paths: where they come from.
         reach: about how many a word has.
     """
 

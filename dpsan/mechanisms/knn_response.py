@@ -54,9 +54,8 @@ from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["KnnResponse", "mean_cosines"]
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""
@@ -171,7 +170,7 @@ def mean_cosines(
     outputs: tuple[int, ...],
     sizes: tuple[int, ...],
     public: tuple[int, ...] = (),
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Frequency-weighted mean cosine of a word to its nearest outputs and to all of them.
 
     It concerns utility only, so a public sample of the inputs is enough where n is large.
@@ -186,7 +185,7 @@ def mean_cosines(
         For the first M words: to the K nearest, (M, K), nan where K > M; to all, (M,).
     """
 
-    def build() -> dict[str, NDArray[np.float64]]:
+    def build() -> dict[str, Floats]:
         return _mean_cosines(space, _protected(space, public), outputs, sizes)
 
     name = f"cosines-{'-'.join(map(str, outputs))}-of-{'-'.join(map(str, sizes))}"
@@ -201,7 +200,7 @@ def _mean_cosines(
     words: NDArray[np.int64],
     outputs: tuple[int, ...],
     sizes: tuple[int, ...],
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     vectors = space.vectors if len(words) == space.n else space.vectors[words]
     norms = np.linalg.norm(vectors, axis=1)
     unit = vectors / np.maximum(norms, np.float32(1e-30))[:, None]
@@ -237,9 +236,7 @@ def _smallest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
 
 
-def _inputs(
-    frequencies: NDArray[np.float64], d: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _inputs(frequencies: Floats, d: int) -> tuple[NDArray[np.int64], Floats]:
     """Words whose cosines are averaged, and their shares: the frequent ones, every s-th other."""
     n = len(frequencies)
     frequent = min(n, _FREQUENT, max(500, int(_AUTO_FLOPS / (2.5 * n * d))))

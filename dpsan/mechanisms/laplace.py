@@ -26,8 +26,6 @@ from typing import ClassVar
 
 from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 
-__all__ = ["Laplace"]
-
 
 @dataclass(frozen=True)
 class Laplace(LaplaceNoise):

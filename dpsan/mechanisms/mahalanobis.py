@@ -29,7 +29,6 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -39,10 +38,9 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import elliptical_laplace
 from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.privacy.noise_formulas import radial_std
+from dpsan.space.arrays import Floats
 from dpsan.space.diameters import largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
-
-__all__ = ["Mahalanobis"]
 
 _UP = 1 + 1e-9
 
@@ -72,7 +70,7 @@ class Mahalanobis(Mechanism):
 
     lam: float = parameter(0.2, "lambda, the share of the covariance in the metric", low=0, high=1)
 
-    def spectrum(self, space: MetricSpace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def spectrum(self, space: MetricSpace) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of S, (d,) and (d, d).  Raises UsageError if singular."""
         held = space.table("covariance", partial(_covariance, space))
         values = self.lam * held["values"] + (1 - self.lam)

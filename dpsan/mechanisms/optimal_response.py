@@ -66,8 +66,6 @@ from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["OptimalResponse"]
-
 
 @dataclass(frozen=True)
 class OptimalResponse(Mechanism):

@@ -12,14 +12,6 @@ from typing import Any
 
 from dpsan.errors import Hint, UsageError
 
-__all__ = [
-    "Parameter",
-    "clip_parameter",
-    "delta_parameter",
-    "parameter",
-    "published_delta_parameter",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -10,8 +10,6 @@ from typing import Any
 from dpsan.mechanisms.registry import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["prepare_default"]
-
 
 def prepare_default(
     space: MetricSpace, epsilon: float, *, optimize: bool = False, measure: bool = False
@@ -19,9 +17,7 @@ def prepare_default(
     """Make and keep the tables of the default mechanism.
 
     Args:
-        space: the vocabulary.
         epsilon: in nats.
-        optimize: take minutes for better ones.
         measure: take minutes for the bound on the mean cosine, if it is not kept yet.
 
     Returns:

@@ -41,15 +41,14 @@ from dpsan.privacy.noise import multivariate_laplace
 from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.privacy.noise_formulas import radial_std
 from dpsan.privacy.randomness import seeded_key, streams_for
+from dpsan.space.arrays import Floats
 from dpsan.space.diameters import largest_norm, largest_stretch
 from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
-
-__all__ = ["ProjectedLaplace", "projection"]
 
 _UP: Final = 1 + 1e-6
 
 
-def projection(d: int, m: int) -> NDArray[np.float64]:
+def projection(d: int, m: int) -> Floats:
     """The public matrix Phi, transposed: shape (d, m), entries N(0, 1/m)."""
     streams = streams_for(seeded_key("dpsan pte 1"), [0], [d])
     return np.asarray(streams.normal("projection", m) / np.sqrt(m), dtype=np.float64)

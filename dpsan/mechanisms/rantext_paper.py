@@ -42,12 +42,8 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.laplace_norm import LaplaceNorm
 from dpsan.privacy.noise import independent_laplace
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["RanTextPaper", "RanTextSampler", "divisor"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _AUDITED: Final = 200
 """Words up to which the distribution is computed, and all pairs are compared."""
@@ -65,12 +61,7 @@ def divisor(epsilon: float) -> float:
 
 
 class RanTextSampler(Sampler):
-    """Radius, candidates, word; float64.
-
-    Args:
-        space: the vocabulary.
-        epsilon: the published epsilon.
-    """
+    """Radius, candidates, word; float64."""
 
     integrates = True
 

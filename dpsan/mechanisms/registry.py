@@ -13,16 +13,6 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.privacy.guarantee import Status
 
-__all__ = [
-    "DEFAULT_MECHANISM",
-    "MECHANISMS",
-    "TABLE",
-    "check_public",
-    "is_own",
-    "list_mechanisms",
-    "register",
-]
-
 DEFAULT_MECHANISM: Final = "optimal-response"
 
 TABLE: Final = {

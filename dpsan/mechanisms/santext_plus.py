@@ -39,9 +39,8 @@ from dpsan.mechanisms.sampling.distance_scores import distance_guarantee
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["NearestScores", "SanTextPlus", "SanTextPlusSampler"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class NearestScores(DistanceScores):
 
     first: int = 0
 
-    def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __call__(self, ids: NDArray[np.int64]) -> Floats:
         """Scores of words (m,) against every word, (m, n)."""
         scores = self.space.distances(ids) * self.factor
         scores -= scores[:, self.first :].min(axis=1, keepdims=True)
@@ -62,7 +61,6 @@ class SanTextPlusSampler(DistanceSampler):
 
     Args:
         space: words in order of frequency.
-        scores: see :class:`NearestScores`.
         p: probability with which a word of V_N is drawn anew.
     """
 
@@ -71,7 +69,7 @@ class SanTextPlusSampler(DistanceSampler):
         self.factor, self.first, self.p = scores.factor, scores.first, p
         self._least = np.full(scores.first, np.nan)
 
-    def _nearest(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _nearest(self, ids: NDArray[np.int64]) -> Floats:
         missing = np.unique(ids[ids < self.first])
         missing = missing[np.isnan(self._least[missing])]
         for at in range(0, len(missing), self.block):
@@ -98,7 +96,7 @@ class SanTextPlusSampler(DistanceSampler):
     def integer_weights(self) -> None:
         """None: the coin of a word of V_N is no integer weight."""
 
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`."""
         out = super().probabilities(ids)
         frequent = np.flatnonzero(ids < self.first)

@@ -32,8 +32,6 @@ from typing import ClassVar
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.distance_scores import DistanceWeights
 
-__all__ = ["TEM"]
-
 
 @dataclass(frozen=True)
 class TEM(DistanceWeights):

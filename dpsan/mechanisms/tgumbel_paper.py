@@ -43,9 +43,8 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["TGumbelPaper", "TruncatedGumbelSampler", "least_epsilon", "scale", "unchanged"]
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""
@@ -75,9 +74,7 @@ def _few(n: int) -> int:
     return min(n, math.ceil(rate + 8 * math.sqrt(rate)) + 4)
 
 
-def unchanged(
-    b: float, delta: float, n: int, distances: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def unchanged(b: float, delta: float, n: int, distances: Floats) -> Floats:
     """Upper bound on P(the output is the word itself), above the truth by at most 2/n.
 
     ``sum over k of P(K=k) · integral of f(x) · product over 1 < i <= k of (1 - F(x - d_i)) dx``
@@ -85,9 +82,7 @@ def unchanged(
     looked at: more candidates can only win more.
 
     Args:
-        b: scale of the noise.
         delta: the noise is truncated to [-delta, delta].
-        n: words of the vocabulary.
         distances: of each word to its nearest others, ascending, (m, at least :func:`_few` - 1).
     """
     from scipy.special import pdtr  # heavy import
@@ -115,7 +110,6 @@ class TruncatedGumbelSampler(Sampler):
 
     Args:
         space: the vocabulary, all vectors different.
-        b: scale of the noise.
         delta: the noise is truncated to [-delta, delta].
     """
 
@@ -135,18 +129,18 @@ class TruncatedGumbelSampler(Sampler):
         self.sizes[-1] = 0.0
         self.sizes[-1] = max(1 - float(self.sizes.sum()), 0.0)
 
-    def _noise(self, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _noise(self, uniform: Floats) -> Floats:
         """Truncated Gumbel numbers by the inverse distribution function."""
         low, high = (math.exp(-math.exp(-x / self.b)) for x in (-self.delta, self.delta))
         with np.errstate(divide="ignore"):  # u so small that low + u is 0: -delta
             noise = -self.b * np.log(-np.log(low + uniform * (high - low)))
         return np.clip(noise, -self.delta, self.delta)
 
-    def _distances(self, word: int) -> NDArray[np.float64]:
+    def _distances(self, word: int) -> Floats:
         points = self.space.vectors - self.space.vectors[word].astype(np.float64)
         return np.asarray(np.sqrt(np.einsum("nd,nd->n", points, points)))
 
-    def _order(self, distances: NDArray[np.float64], word: int) -> NDArray[np.int64]:
+    def _order(self, distances: Floats, word: int) -> NDArray[np.int64]:
         first = distances.copy()
         first[word] = -1.0
         return np.argsort(first, kind="stable")
@@ -178,7 +172,7 @@ class TruncatedGumbelSampler(Sampler):
             out[row] = order[np.argmin(distances[order] + self._noise(uniform)[: len(order)])]
         return out
 
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    def probabilities(self, ids: NDArray[np.int64]) -> Floats | None:
         """See :class:`Sampler`; None above 2000 words."""
         n = self.space.n
         if n > MATRIX_WORDS:
@@ -192,7 +186,7 @@ class TruncatedGumbelSampler(Sampler):
                 rows[row, order] = self.law(distances[order])
         return rows[places]
 
-    def law(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def law(self, distances: Floats) -> Floats:
         """P(candidate j) for ascending distances (n,), by Gauss-Legendre quadrature.
 
         ``sum over k of P(K=k) · integral of f(x - d_j) · product over i <= k, i != j of
@@ -217,7 +211,7 @@ class TruncatedGumbelSampler(Sampler):
             out += (hazard * tails) @ weights[at : at + step]
         return out
 
-    def _nodes(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], Any]:
+    def _nodes(self, distances: Floats) -> tuple[Floats, Any]:
         """Quadrature nodes and weights on [-Delta, Delta]."""
         delta = self.delta
         edges = np.unique(np.concatenate([distances - delta, [-delta, delta]]))

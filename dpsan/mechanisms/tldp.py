@@ -60,12 +60,8 @@ from dpsan.mechanisms.sampling.word_weights import FREQUENCY, NO_WEIGHTS, resolv
 from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["TLDP", "GridSampler", "Lattice", "coordinate_budgets"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _TAIL: Final = 0.05
 """Share of words beyond either end of a coordinate's grid."""
@@ -128,11 +124,8 @@ class GridSampler(Sampler):
     """A randomized table for each coordinate, then the nearest word.
 
     Args:
-        lattice: the grid.
-        epsilon: of a tensor.
         shares: public shares of the coordinates in it, (D,).
         weights: of all inputs, (n + 1,).
-        line: whether a tensor is a line.
     """
 
     def __init__(

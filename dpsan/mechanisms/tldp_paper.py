@@ -53,8 +53,6 @@ from dpsan.mechanisms.sampling.keep_or_noise import (
     WeightedTensor,
 )
 
-__all__ = ["TLDPPaperG", "TLDPPaperGWeighted", "TLDPPaperL", "TLDPPaperLWeighted"]
-
 
 @dataclass(frozen=True)
 class TLDPPaperL(PaperTensor):

@@ -38,8 +38,6 @@ from dpsan.privacy.noise_formulas import largest_escape, sound_truncation, trunc
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["TrLaplace"]
-
 
 @dataclass(frozen=True)
 class TrLaplace(Mechanism):

@@ -48,8 +48,6 @@ from dpsan.privacy.noise_formulas import (
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["TrLaplacePaper"]
-
 
 @dataclass(frozen=True)
 class TrLaplacePaper(Mechanism):

@@ -30,8 +30,6 @@ from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Uniform"]
-
 
 @dataclass(frozen=True)
 class Uniform(Mechanism):

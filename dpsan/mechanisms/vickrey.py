@@ -32,9 +32,8 @@ from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["FirstOrSecond", "Vickrey"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,7 @@ class FirstOrSecond:
 
     t: float
 
-    def __call__(
-        self, space: MetricSpace, points: NDArray[np.float64], streams: Streams
-    ) -> NDArray[np.int64]:
+    def __call__(self, space: MetricSpace, points: Floats, streams: Streams) -> NDArray[np.int64]:
         """Words for noisy points (m, d), shape (m,)."""
         found, distances = space.search(points, min(2, space.n))
         first = (1 - self.t) * distances[:, -1]

@@ -37,8 +37,6 @@ from dpsan.privacy.certificate import Certificate, rank_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ZipfResponse", "rank_weights"]
-
 
 def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
     """Integer weights by rank, shape (n,), non-increasing; ln(first/last) <= epsilon, sum < 2^63.

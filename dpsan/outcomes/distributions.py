@@ -6,14 +6,9 @@ Knows samplers.  Must not know what is made of a distribution.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Sampler
-
-__all__ = ["distributions", "has_distribution"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.space.arrays import Floats, Ids
 
 
 def has_distribution(sampler: Sampler) -> bool:
@@ -25,7 +20,6 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
     """P(u|w) of words (m,) for all outputs, shape (m, n).
 
     Args:
-        sampler: one with :func:`has_distribution`.
         ids: words; n for ⊥.
     """
     found = sampler.probabilities(ids)

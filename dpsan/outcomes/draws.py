@@ -9,17 +9,14 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy import randomness
-
-__all__ = ["Progress", "draw", "draw_counts"]
+from dpsan.space.arrays import Ids
 
 Progress = Callable[[float], None]
 """Called with a share of the work, 0 ... 1; may raise to interrupt."""
 
-Ids = NDArray[np.int64]
 
 _BATCH: Final = 4096
 _COUNTED: Final = 500
@@ -30,7 +27,6 @@ def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = Non
     """One output for each word, each a record of its own.
 
     Args:
-        sampler: a mechanism made ready.
         ids: words (m,).
         key: public.
         progress: called with the share done, after every batch.
@@ -57,10 +53,7 @@ def draw_counts(
     Every draw is a record of its own, so that mechanisms for whole lines see one word.
 
     Args:
-        sampler: the same code as ``rewrite``.
-        n: words of the vocabulary.
         word: row number, n for ⊥.
-        draws: how many.
         key: public.
         progress: called with the share of the draws made since the last call.
     """

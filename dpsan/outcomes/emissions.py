@@ -16,17 +16,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.likeliest import Likeliest
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Emissions"]
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 _CELLS: Final = 1 << 23
 """Probabilities that are held at once."""
@@ -38,7 +34,6 @@ class Emissions:
 
     Args:
         mechanism: resolved on the space.
-        space: the vocabulary.
     """
 
     def __init__(self, mechanism: Mechanism, space: MetricSpace) -> None:
@@ -112,8 +107,6 @@ class Emissions:
             outputs: what is seen, (q,), or of k noisings together (k, q), negative where one of
                 them tells nothing.
             log_priors: of several observers, each (n,); all are served by one pass.
-            count: how many candidates.
-            progress: called with the share done.
 
         Returns:
             Those of each observer; their scores are ln prior(w) + ln P(u|w).

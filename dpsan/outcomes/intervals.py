@@ -11,8 +11,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONFIDENCE", "Estimate", "Share", "clopper_pearson", "median"]
-
 CONFIDENCE: Final = 0.95
 
 
@@ -20,8 +18,6 @@ def clopper_pearson(hits: int, draws: int, alpha: float) -> tuple[float, float]:
     """One-sided lower and upper bounds of a probability, each at level 1 - alpha.
 
     Args:
-        hits: how often the event occurred.
-        draws: number of independent draws.
         alpha: error probability of each bound.
     """
     from scipy.special import betaincinv  # heavy import

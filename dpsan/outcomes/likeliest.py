@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Likeliest"]
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 
 class Likeliest:
@@ -20,8 +18,6 @@ class Likeliest:
 
     Args:
         outputs: rows, ascending, (q,).
-        count: c.
-        dtype: of the scores.
     """
 
     def __init__(self, outputs: Ids, count: int, dtype: type[np.floating[Any]]) -> None:

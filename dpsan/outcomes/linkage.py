@@ -15,15 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.emissions import Emissions
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 
-__all__ = ["Texts", "bag", "ordered", "ranks"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
 _BLOCK: Final = 256
@@ -78,10 +74,8 @@ def ordered(
     """Ln P(sanitized text|candidate), word for word, shape (c, r).
 
     Args:
-        emissions: the distribution.
         candidates: c texts.
         noisings: independent sanitized versions of the same r texts: their logarithms are added.
-        progress: called with the share done.
 
     Returns:
         Minus infinity where the numbers of words differ or there are no words.

@@ -31,16 +31,6 @@ from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.numerals import counted
 
-__all__ = [
-    "CANDIDATES",
-    "LONGEST",
-    "HalfLinked",
-    "half_linked",
-    "largest_epsilon",
-    "linked_at_most",
-    "linked_by_words",
-]
-
 CANDIDATES: Final = 1000
 TEXTS: Final = 250
 LONGEST: Final = 64
@@ -64,7 +54,6 @@ def linked_by_words(
 
     Args:
         mechanism: resolved.
-        space: the vocabulary.
         longest: words of the longest texts.
         key: public.
         candidates: how many the reader holds.
@@ -135,7 +124,6 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
 
     Args:
         mechanism: resolved.
-        space: the vocabulary.
     """
     if not has_distribution(mechanism.prepare(space)):
         return None

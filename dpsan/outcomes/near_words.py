@@ -10,9 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["CLOSE", "close_words", "cosines", "unit_vectors"]
 
 CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
@@ -27,7 +26,7 @@ def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
 
 def cosines(
     units: NDArray[np.float32], ids: NDArray[np.int64], outputs: NDArray[np.int64]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Cosines of words (m,) and their outputs (m,), shape (m,)."""
     return np.asarray(np.einsum("md,md->m", units[ids], units[outputs]), dtype=np.float64)
 

@@ -10,11 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Observations"]
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 
 @dataclass(frozen=True)

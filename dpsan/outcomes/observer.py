@@ -22,7 +22,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism, Sampler
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate, clopper_pearson
@@ -30,12 +31,8 @@ from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.one_word import Figures
 from dpsan.outcomes.prior import prior
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["MOST_CELLS", "Observer", "Point", "Posteriors", "near_observer"]
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 MOST_CELLS: Final = 2.5e9
 """Largest n² for the pass over all inputs: n = 50,000, some minutes."""
@@ -87,9 +84,6 @@ class Observer:
         """From the distribution of every input, through the cache.
 
         Args:
-            mechanism: names the distribution in the cache.
-            sampler: of that mechanism, one with a known distribution.
-            space: the vocabulary.
             progress: called with the share of the work done since the last call.
         """
         digest = hashlib.sha256(repr(vars(mechanism)).encode()).hexdigest()
@@ -147,12 +141,8 @@ def near_observer(
     that is more than the public prior, so no probability of the optimal observer is larger.
 
     Args:
-        space: the vocabulary.
-        sampler: of the mechanism.
-        figures: of the word.
         draws: for each input, fresh ones, where the distribution is not known.
         key: public.
-        known: whether the distribution is.
         progress: called with the share of the work done since the last call.
     """
     best = figures.outputs[0]

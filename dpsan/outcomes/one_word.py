@@ -13,16 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import close_words
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Figures", "Row", "from_draws", "from_law"]
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 _ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""
@@ -57,10 +52,8 @@ def from_law(space: MetricSpace, word: int, law: Floats, top: int) -> Figures:
     """Figures of a word whose output distribution is known.
 
     Args:
-        space: the vocabulary.
         word: row number, n for ⊥.
         law: P(u | word) for all outputs, shape (n,).
-        top: outputs to list.
     """
     # E[S_w] = sum of 1 - (1 - p)^1000; p = 1 has logarithm -inf, and gives 1.
     with np.errstate(divide="ignore"):
@@ -72,10 +65,8 @@ def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int)
     """Figures of draws, with 99 % Clopper-Pearson intervals, each on its own.
 
     Args:
-        space: the vocabulary.
         word: row number, n for ⊥.
         counts: of every output, shape (n,).
-        draws: their sum.
         top: outputs to list, among those seen.
     """
     size = min(_DISTINCT, draws)

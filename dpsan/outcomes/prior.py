@@ -10,15 +10,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["UNKNOWN_PRIOR", "prior", "words_at"]
 
 UNKNOWN_PRIOR: Final = 0.06
 """Prior of ⊥: the share of tokens of AG News and SST-2 that the bundled vocabulary lacks."""
 
 
-def prior(space: MetricSpace) -> NDArray[np.float64]:
+def prior(space: MetricSpace) -> Floats:
     """Public probabilities of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
 
     See :func:`dpsan.embeddings.frequencies.word_frequencies`.
@@ -26,7 +25,7 @@ def prior(space: MetricSpace) -> NDArray[np.float64]:
     return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
 
 
-def words_at(space: MetricSpace, places: NDArray[np.float64]) -> NDArray[np.int64]:
+def words_at(space: MetricSpace, places: Floats) -> NDArray[np.int64]:
     """The words at places 0 ... 1 of the cumulative frequencies, shape (m,).
 
     Uniform places choose words by frequency; evenly spaced ones stand for the whole vocabulary.

@@ -15,12 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.prior import words_at
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["expected_unchanged"]
 
 _FLOPS: Final = 4e9
 """Work of the draws, by 2·n·d for each."""

@@ -19,18 +19,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
 from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["THREADS", "Draws", "Outcomes", "from_draws", "from_laws", "part_of"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _CELLS: Final = 2e6
 """Probabilities of a block of words."""
@@ -113,11 +109,8 @@ def from_laws(
     """The figures of words under known distributions, exactly.
 
     Args:
-        space: the vocabulary.
         ids: words (m,), not ⊥.
         samplers: of known distributions, all different objects.
-        near: compute the probability of ranks 1 ... 100.
-        similar: compute cosines and the best input of each output.
         draws: number of draws that S_w is for; 0: leave it out.
         progress: called with the share done after every block.
     """
@@ -154,10 +147,7 @@ class Draws:
     """Uniform random words, the same for every mechanism, with what is known of them.
 
     Args:
-        space: the vocabulary.
-        count: how many draws.
         key: public.
-        similar: cosines will be asked for.
     """
 
     def __init__(self, space: MetricSpace, count: int, key: bytes, similar: bool = False) -> None:

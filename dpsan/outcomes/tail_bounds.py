@@ -16,12 +16,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["log_tail_of_cells", "log_tail_of_share", "share_at_most"]
+from dpsan.space.arrays import Floats
 
 _ROUNDING: Final = 1e-6
 """Nats of each draw that float64 probabilities may be off by; taken off what was seen."""
-
-Floats = NDArray[np.float64]
 
 
 def _surprise(seen: Floats, expected: Floats) -> Floats:
@@ -36,7 +34,6 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
 
     Args:
         hits: how many of the independent draws had each event, (k,).
-        draws: how many draws.
         p: probability of each event, or its mean over the draws, (k,).
     """
     hits, p = np.asarray(hits, dtype=np.float64), np.clip(p, 0, 1)

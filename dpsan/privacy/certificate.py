@@ -24,26 +24,8 @@ from numpy.typing import NDArray
 
 from dpsan.privacy.distribution_matrix import hockey_stick, infinite_loss, pairwise_losses
 from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = [
-    "MATRIX_WORDS",
-    "PROBABILITY_ERROR",
-    "Certificate",
-    "certify",
-    "exp_certificate",
-    "hockey_stick",
-    "infinite_loss",
-    "log_ratio",
-    "matrix_certificate",
-    "pairwise_losses",
-    "rank_certificate",
-    "set_certificate",
-    "support_certificate",
-]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MATRIX_WORDS: Final = 2000
 """Largest vocabulary whose distribution matrix is compared in full, O(n³)."""
@@ -149,7 +131,6 @@ def exp_certificate(
     It speaks of the true distances: their rounding is in ``slack``.
 
     Args:
-        space: the outputs.
         weights: words (m,) -> the integers that are sampled, (m, n).
         distances: words (m,) -> distances (m, n) in ``metric``, 0 to the word itself.
         score: distances -> scores, non-decreasing and subadditive, 0 at 0.
@@ -253,9 +234,7 @@ def set_certificate(
         inside: weight in the set.
         outside: weight elsewhere.
         total: sum of the weights, the same for every word.
-        outputs: how many words can come out.
         pair: two words with different sets, None if all sets are equal.
-        unknown: the number of ⊥.
     """
     started = time.perf_counter()
     worst, worst_pair = log_ratio(inside * outputs, total), (0, unknown)
@@ -331,10 +310,8 @@ def matrix_certificate(
 
     Args:
         law: shape (inputs, outputs), rows sum to 1.
-        claim: the claim that ``delta`` refers to.
         distances: shape (inputs, inputs), for the metric; good to 2^-40 of their value.
         error: bound on the relative error of each probability; those that are 0 are 0.
-        started: when the work began (``time.perf_counter``).
     """
     started = time.perf_counter() if started is None else started
     losses = pairwise_losses(law)

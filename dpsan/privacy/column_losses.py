@@ -18,12 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.privacy.certificate import Certificate
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["column_certificate"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _WORK: Final = 2e13
 """Largest 2·n²·d; some minutes."""
@@ -38,7 +34,6 @@ def column_certificate(
     """Certificate of a distribution whose logarithms are known row by row.
 
     Args:
-        space: the outputs.
         log_law: inputs (m,), ⊥ allowed -> ln P(u|x), (m, n); -inf where it is 0.
         key: names the distribution, for the cache.
 

@@ -12,8 +12,6 @@ from typing import Final
 
 from dpsan.privacy.guarantee import Guarantee
 
-__all__ = ["Composed", "compose_basic", "compose_optimal"]
-
 _LARGEST: Final = 10_000
 """Words up to which black boxes are composed numerically."""
 _GRID: Final = 1e-3

@@ -6,11 +6,8 @@ Knows matrices.  Must not know mechanisms, claims, or how far its probabilities 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["hockey_stick", "infinite_loss", "pairwise_losses"]
-
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats
 
 
 def pairwise_losses(law: Floats) -> Floats:

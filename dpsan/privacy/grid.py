@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TOTAL", "certified_loss", "grid_law", "grid_table", "laplace_delta", "mixed_loss"]
+from dpsan.space.arrays import Floats
 
 TOTAL: Final = 1 << 62
 """Every row of a table sums to this: 62 uniform bits are an exact draw, without rejection."""
@@ -20,7 +20,6 @@ _STEEPEST: Final = 45.0
 """No table of integers up to 2^62 has a loss above 43 nats."""
 _SLOPES: Final = 65
 
-Floats = NDArray[np.float64]
 Table = NDArray[np.uint64]
 
 
@@ -107,9 +106,6 @@ def laplace_delta(epsilon: float, unit: float, count: int, cells: int = _CELLS) 
     both inputs are kept in every cell (pessimistic, error of second order in the cell), composed
     by a Fourier transform, and summed: E(1 - e^(epsilon - l))+.  Never below the truth by more
     than the transform's rounding, about 1e-12.
-
-    Args:
-        cells: points of the composed grid.
     """
     from scipy import fft  # heavy import
 

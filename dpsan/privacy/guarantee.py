@@ -11,8 +11,6 @@ from enum import StrEnum
 
 from dpsan.text.numerals import number
 
-__all__ = ["Arithmetic", "Claim", "Guarantee", "Loss", "Status"]
-
 
 class Status(StrEnum):
     """How sure we are of a guarantee."""

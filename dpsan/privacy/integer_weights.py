@@ -15,9 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CommonWeights", "IntegerWeights", "RankWeights", "RowWeights"]
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["LaplaceNorm"]
-
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats
 
 _NODES: Final = 32
 _GRID: Final = 1000

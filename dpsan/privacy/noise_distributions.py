@@ -11,17 +11,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = [
-    "GaussianCoordinates",
-    "LaplaceCoordinates",
-    "NoiseDistribution",
-    "SphericalLaplace",
-    "TruncatedLaplaceCoordinates",
-]
-
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats
 
 
 class NoiseDistribution(ABC):

@@ -10,21 +10,8 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = [
-    "escape",
-    "gaussian_delta",
-    "gaussian_epsilon",
-    "gaussian_mu",
-    "largest_escape",
-    "padded_dimensions",
-    "published_root",
-    "published_truncation",
-    "radial_std",
-    "sound_truncation",
-    "truncated_laplace_std",
-]
+from dpsan.space.arrays import Floats
 
 _UP: Final = 1 + 1e-9
 _PAD: Final = 100
@@ -99,7 +86,7 @@ def truncated_laplace_std(alpha: float, bound: float) -> float:
     return math.sqrt(2 - reach * (reach + 2) / math.expm1(reach)) / alpha
 
 
-def escape(shift: NDArray[np.float64] | float, alpha: float, bound: float) -> NDArray[np.float64]:
+def escape(shift: Floats | float, alpha: float, bound: float) -> Floats:
     """Mass q(t) of truncated Laplace noise that lies outside its own support shifted by t >= 0.
 
     q(t) = (e^(alpha t) - 1)·e^(-alpha A) / (2(1 - e^(-alpha A))) for t <= A, the other tail beyond.

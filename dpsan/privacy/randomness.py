@@ -21,17 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BLOCK",
-    "KEY_BYTES",
-    "Streams",
-    "derive_key",
-    "new_key",
-    "seeded_key",
-    "streams_by_word",
-    "streams_for",
-    "string_places",
-]
+from dpsan.space.arrays import Floats
 
 KEY_BYTES: Final = 32
 BLOCK: Final = 256
@@ -102,10 +92,10 @@ class Streams:
         data = np.frombuffer(b"".join(parts), dtype="<u8")
         return data.reshape(-1, width)[self.skip :].astype(np.uint64, copy=False)
 
-    def uniform(self, label: str, width: int = 1) -> NDArray[np.float64]:
+    def uniform(self, label: str, width: int = 1) -> Floats:
         """Uniform numbers in the open interval (0, 1) on a grid of 2^-52, shape (m, width)."""
         # 52 bits and a half: exact in float64, never 0 and never 1.
-        out: NDArray[np.float64] = (self.bits(label, width) >> np.uint64(12)).astype(np.float64)
+        out: Floats = (self.bits(label, width) >> np.uint64(12)).astype(np.float64)
         out += 0.5
         out *= 2.0**-52
         return out
@@ -114,7 +104,6 @@ class Streams:
         """Exactly uniform integers in [0, bound) for each word, shape (m,).
 
         Args:
-            label: name of this draw.
             bounds: one bound, or an array (m,) of bounds, each in 1 ... 2^63.
         """
         m = len(self)
@@ -133,7 +122,7 @@ class Streams:
             rejected = out > largest
         return out % bound
 
-    def normal(self, label: str, width: int) -> NDArray[np.float64]:
+    def normal(self, label: str, width: int) -> Floats:
         """Standard normal numbers, shape (m, width), by the inverse distribution function."""
         from scipy.special import ndtri  # heavy import
 
@@ -169,7 +158,6 @@ def streams_for(
     Args:
         key: key of the file (see :func:`derive_key`).
         records: numbers of the records within the file, each used once per key.
-        words: how many words of each record are drawn.
         before: words of the first record that were drawn before these.
     """
     if before:

@@ -20,8 +20,6 @@ from dpsan.privacy.noise_distributions import (
     SphericalLaplace,
 )
 
-__all__ = ["LIBRARY_ERROR", "float64_delta", "float64_gap"]
-
 LIBRARY_ERROR: Final = 2.0**-44
 """Relative error granted to the library's inverse distribution functions; tests see 1/10 of it."""
 _UNIT: Final = 2.0**-53
@@ -60,7 +58,6 @@ def float64_gap(
 
     Args:
         noise: on the point of a word.
-        d: dimensions.
         largest_norm: of the points that noise is added to.
         smallest_distance: between words at different points; a lower bound, > 0.
         offset: largest distance of such a point from the nearest word: that of ⊥.

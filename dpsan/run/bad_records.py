@@ -16,8 +16,6 @@ from dpsan.errors import InputError, OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import create_private
 
-__all__ = ["BadRecords"]
-
 _TOLD: Final = 3
 """Problems that are told one by one; the file has the others."""
 

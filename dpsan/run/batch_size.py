@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-__all__ = ["FilePace", "Pace"]
-
 _FIRST_CHARACTERS: Final = 1 << 12
 """Size of the first batch: its output is there soon after the start, however slow the mechanism."""
 _BATCH_CHARACTERS: Final = 1 << 18

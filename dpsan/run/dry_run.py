@@ -18,8 +18,6 @@ from dpsan.run.workers import Inline, Workers
 from dpsan.sanitize.result import Sanitized
 from dpsan.text.long_text import Text
 
-__all__ = ["DryRun"]
-
 _SAMPLES: Final = 3
 
 

@@ -23,8 +23,6 @@ from dpsan.formats.placing import sync_directory
 from dpsan.run.audit import AuditWriter
 from dpsan.run.stream import Finished, Outcome
 
-__all__ = ["Group", "is_small"]
-
 _MOST: Final = 128
 """Outputs of a group: each has an open descriptor."""
 _AT_ONCE: Final = 16

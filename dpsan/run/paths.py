@@ -15,8 +15,6 @@ from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.placing import refuse_special
 
-__all__ = ["Original", "plan_outputs", "refuse_unusual"]
-
 
 class Original:
     """A file that is to be replaced by its own rewriting, as it was when it was opened.

@@ -35,8 +35,6 @@ from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["Result", "Run"]
-
 STDIN: Final = Path("-")
 
 

@@ -15,8 +15,6 @@ from typing import Final
 
 from dpsan.errors import UsageError
 
-__all__ = ["FileUses", "Use"]
-
 _Identity = tuple[int | str, ...]
 
 

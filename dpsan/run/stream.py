@@ -33,16 +33,6 @@ from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
 
-__all__ = [
-    "Finished",
-    "Inplace",
-    "Outcome",
-    "Plan",
-    "open_input",
-    "rewrite_file",
-    "rewrite_stream",
-]
-
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
 

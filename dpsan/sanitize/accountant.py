@@ -14,8 +14,6 @@ from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Sanitized
 
-__all__ = ["Accountant", "Budget"]
-
 
 @dataclass
 class Budget:

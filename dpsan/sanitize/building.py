@@ -13,14 +13,14 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own
-from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.outcomes.calibrate import epsilon_for_ldp
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.numbers import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Built", "Opened", "build"]
 
 Opened = Callable[[], tuple[Embeddings, MetricSpace]]
 """Opens a vocabulary, as :func:`dpsan.space.library.open_space` does."""

@@ -28,8 +28,6 @@ from dpsan.privacy.randomness import (
 )
 from dpsan.text.tokens import lookup_keys
 
-__all__ = ["Distinct", "DrawnOnce", "Held", "OneDraw", "Unit"]
-
 Ids = NDArray[np.int64]
 Draw = Callable[[Ids, Streams], Ids]
 Held = dict[int | str, int]

@@ -20,8 +20,6 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.text.number_forms import formed_number
 from dpsan.text.tokens import folded
 
-__all__ = ["FORMS", "NumberPolicy", "Numbers", "check_numbers"]
-
 FORMS: Final = (
     "which words are numbers, and their form (digits, separators, currency, unit, dates, times, "
     "years, a leading zero)"

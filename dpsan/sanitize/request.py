@@ -19,8 +19,6 @@ from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import TOKENIZERS
 
-__all__ = ["RunSpec"]
-
 
 @dataclass(frozen=True)
 class RunSpec:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from dpsan.text.long_text import Text
 
-__all__ = ["ACTIONS", "Action", "AuditRecord", "AuditTable", "Sanitized", "together"]
-
 
 class Action(StrEnum):
     """What was done to a word."""

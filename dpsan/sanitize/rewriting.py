@@ -25,8 +25,6 @@ from dpsan.text.lookup import KEPT, MASKED, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.tokens import TOKENIZERS, write_gaps
 
-__all__ = ["Rewriter"]
-
 Ids = NDArray[np.int64]
 
 _ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, PASSED: Action.PASSED}

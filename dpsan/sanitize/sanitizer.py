@@ -16,7 +16,7 @@ from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.linked_words import HalfLinked, half_linked
 from dpsan.outcomes.retention import expected_unchanged
 from dpsan.privacy import randomness
@@ -32,8 +32,6 @@ from dpsan.space.library import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.long_text import Text
 from dpsan.text.out_of_vocabulary import UnknownPolicy
-
-__all__ = ["Sanitizer", "run_key"]
 
 
 class Sanitizer:

@@ -18,8 +18,6 @@ from dpsan.sanitize.numbers import FORMS
 from dpsan.sanitize.result import Action
 from dpsan.text.numerals import counted, number, percent
 
-__all__ = ["COUNTS", "EQUAL", "NOT_PROTECTED", "Statement", "not_protected", "weakness"]
-
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """What is not protected where equal words have the same draw."""

@@ -17,15 +17,6 @@ from dpsan.errors import UsageError
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, far_apart
 
-__all__ = [
-    "clipped",
-    "l1_diameter",
-    "l2_diameter",
-    "largest_norm",
-    "largest_stretch",
-    "smallest_distance",
-]
-
 _UP: Final = 1 + 1e-9
 _WORK: Final = 2e10
 """Coordinate differences up to which all pairs are compared; about 20 s on one core."""

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from dpsan.space.float32_search import least_values
 
-__all__ = ["FlatIndex", "largest_norm"]
-
 _EXTRA: Final = 3
 """Candidates taken beyond those asked for; more cost time, fewer cost retries."""
 _QUERIES: Final = 1024

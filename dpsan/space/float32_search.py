@@ -17,8 +17,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["least_values"]
-
 _ONE_THREAD_FLOPS: Final = 1e9
 """Work (2·m·n·d) of a search that one thread does in some 20 ms: on a busy machine threads that
 wait for each other cost a single line more than they save."""

@@ -18,8 +18,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Lattice"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

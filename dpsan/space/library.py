@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_table
+from dpsan.embeddings.cache.entry import Entry
 from dpsan.embeddings.cache.faiss_file import INDEX
-from dpsan.embeddings.cache.store import Entry, Store
+from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.files import Later
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
 from dpsan.errors import EmbeddingError
 from dpsan.space.exact_search import FlatIndex, largest_norm
 from dpsan.space.metric_space import MetricSpace, Tables, centroid_of
-
-__all__ = ["CachedTables", "Opening", "describe", "open_space", "space_of", "store_embeddings"]
 
 INDEX_KIND = "index"
 TABLE_KIND = "table"

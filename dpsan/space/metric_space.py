@@ -21,8 +21,6 @@ from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.lattice import Lattice
 
-__all__ = ["MetricSpace", "Tables", "centroid_of", "diameter_bound", "far_apart", "no_tables"]
-
 Arrays = dict[str, NDArray[Any]]
 
 

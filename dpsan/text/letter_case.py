@@ -20,8 +20,6 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LetterCase", "NaturalCase", "article_for", "begins_sentence", "capitalised", "recased"]
-
 T = TypeVar("T")
 
 

@@ -13,8 +13,6 @@ from io import SEEK_END, BytesIO
 from itertools import chain, starmap, zip_longest
 from typing import Final, Protocol, TypeAlias
 
-__all__ = ["LONG", "PLAIN", "LongText", "Style", "Text", "stretches"]
-
 LONG: Final = 1 << 20
 """Characters, or bytes, above which a text is long."""
 _STRETCH: Final = 1 << 18

@@ -17,8 +17,6 @@ from dpsan.text.number_forms import formed_number
 from dpsan.text.tokens import INVISIBLE, lookup_keys, subwords
 from dpsan.text.whole_tokens import amount
 
-__all__ = ["KEPT", "MASKED", "PASSED", "Lookup"]
-
 KEPT: Final = -1
 """On the keep-list."""
 MASKED: Final = -2

@@ -17,8 +17,6 @@ from typing import Final, NamedTuple
 
 import regex
 
-__all__ = ["MOST_DIGITS", "FormedNumber", "formed_number"]
-
 MOST_DIGITS: Final = 15
 """A longer number is a word: its grid would leave no room for exact weights."""
 _WRITTEN: Final = 30

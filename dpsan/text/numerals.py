@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-__all__ = ["counted", "number", "percent"]
-
 _LARGE: Final = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
 
 

@@ -12,8 +12,6 @@ from typing import Final
 from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["MASK", "UnknownPolicy", "read_word_list"]
-
 MASK: Final = "<unk>"
 
 

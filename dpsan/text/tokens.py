@@ -31,18 +31,6 @@ from dpsan.text.whole_tokens import (
     whole_unicode,
 )
 
-__all__ = [
-    "INVISIBLE",
-    "TOKENIZERS",
-    "Kind",
-    "Token",
-    "Tokenizer",
-    "folded",
-    "lookup_keys",
-    "subwords",
-    "write_gaps",
-]
-
 
 class Kind(StrEnum):
     """What a token is: words and numbers are protected, what is invisible is dropped, the rest is

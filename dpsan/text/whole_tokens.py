@@ -15,17 +15,6 @@ from typing import Final
 
 import regex
 
-__all__ = [
-    "FAR",
-    "NUMBER_MARKS",
-    "amount",
-    "is_number",
-    "is_numeric",
-    "may_have_ascii",
-    "whole_ascii",
-    "whole_unicode",
-]
-
 FAR: Final = 400
 """Characters behind a place that decide whether a token of these begins there."""
 NUMBER_MARKS: Final = ".,:/\u066b\u066c"

@@ -25,8 +25,6 @@ from dpsan.errors import DpsanError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space.library import open_space
 
-__all__ = ["Benchmark", "Measured", "bench", "machine", "vocabulary"]
-
 
 @dataclass(frozen=True)
 class Benchmark:

@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 from dpsan.analysis.bench.workload import random_points
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, UsageError
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy import randomness
 from dpsan.run.audit import AuditWriter
 from dpsan.run.stream import Plan, rewrite_file
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.library import open_space
-
-__all__ = ["Measured", "Task", "measure"]
 
 _SECONDS: Final = 3.0
 """Aim of one run where the number of words is not given."""

@@ -16,8 +16,6 @@ from typing import Final
 
 from dpsan.sanitize.request import RunSpec
 
-__all__ = ["Starts", "starts"]
-
 _STARTS: Final = 5
 """Runs of which the median is taken."""
 _BARE: Final = """

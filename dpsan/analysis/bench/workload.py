@@ -19,8 +19,6 @@ from dpsan.errors import reason as os_reason
 from dpsan.privacy import randomness
 from dpsan.text.tokens import TOKENIZERS
 
-__all__ = ["random_points", "repeated_text", "synthetic_file", "words_of", "zipf_text"]
-
 _LINE: Final = 20
 """Words of a line."""
 _ROWS: Final = 1 << 14

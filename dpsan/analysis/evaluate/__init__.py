@@ -32,8 +32,6 @@ from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Evaluation", "Question", "check", "evaluate"]
-
 Progress = Callable[[float], None]
 
 
@@ -42,19 +40,14 @@ class Question:
     """What is to be judged.
 
     Args:
-        original: file of the texts.
-        sanitized: file of their sanitized versions.
         mechanism: between the two, None if it is not known: then there are no attacks.
-        tokenizer: name of the tokenizer that was used.
         public: files of public text, for readability and the attack that reads context.
         spans: file of spans of personal data.
-        labels: column of the labels.
         test: original and sanitized test records; without them every fifth record is one.
         again: files of further runs on the same texts: readers who know the mechanism get all.
         copies: versions of each record in each sanitized file, one behind the other.
         candidates: file of texts that a reader holds for possible originals.
         first_words: linkage also by the first so many words.
-        authors: column of the authors.
         seed: of draws that are made for readers.
     """
 
@@ -172,10 +165,6 @@ _SCORERS: Final = {"rouge_score": "ROUGE", "sacrebleu": "BLEU"}
 def check(question: Question, *, scores: bool = True) -> None:
     """Complain about what would fail late, before the long work.
 
-    Args:
-        question: files and mechanism.
-        scores: whether ROUGE and BLEU are wanted.
-
     Raises:
         InputError: a file of public text cannot be read.
         ExtraMissingError: a library is not installed.
@@ -209,11 +198,7 @@ def evaluate(
     """Judge a sanitized text.
 
     Args:
-        question: files and mechanism.
-        embeddings: those that were used for rewriting.
-        space: of the same.
         scores: compute ROUGE and BLEU, which need an extra.
-        progress: called with the share of the work done, 0 ... 1.
 
     Raises:
         InputError: a file cannot be read, or does not fit the others.

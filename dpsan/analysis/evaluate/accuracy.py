@@ -25,8 +25,7 @@ from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import format_name
 from dpsan.outcomes.intervals import Share
-
-__all__ = ["Accuracy", "Classifier", "Labelled", "judge", "read_labels", "split"]
+from dpsan.space.arrays import Floats
 
 _EVERY: Final = 5
 """Every fifth record is a test record where no test files are given."""
@@ -74,10 +73,7 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
     """The label of each record.
 
     Args:
-        path: the original.
         column: name or number of a column, or a key of JSON lines.
-        inputs: how the file is read.
-        option: which asked for it.
 
     Raises:
         UsageError: the format has no fields.
@@ -146,10 +142,6 @@ def split(texts: Labelled) -> tuple[Labelled, Labelled]:
 class Classifier:
     """TF-IDF of words and word pairs and logistic regression.
 
-    Args:
-        texts: to learn from.
-        labels: theirs.
-
     Raises:
         ExtraMissingError: scikit-learn is not installed.
         UsageError: fewer than two labels, or no words, to learn from.
@@ -174,7 +166,7 @@ class Classifier:
         self._model.fit(features, labels)
         self.labels: list[str] = self._model.classes_.tolist()
 
-    def shares(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def shares(self, texts: Sequence[str]) -> Floats:
         """Probability of every label, (texts, labels)."""
         return np.asarray(self._model.predict_proba(self._vectors.transform(texts)))
 

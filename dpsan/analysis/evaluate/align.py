@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-__all__ = ["aligned", "cut"]
-
 _STATES: Final = 4096
 """Places in a line that are followed at once; hostile lines are given up beyond it."""
 
@@ -28,7 +26,6 @@ def aligned(
 
     Args:
         gaps: of the original line, one more than words.
-        line: the sanitized line.
         split: the tokenizer: line -> alternating list of gaps and words.
         possible: (number of the word, string) -> whether a sanitizer can have written it there.
         longest: length of the longest such string.
@@ -50,7 +47,6 @@ def cut(
 
     Args:
         gaps: in order, one more than words.
-        line: what to cut.
         possible: (number of the word, string) -> bool.
         longest: length of the longest possible string.
     """

@@ -22,9 +22,8 @@ from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.observations import Observations
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Attack", "Attacks", "attacks"]
 
 _MOST: Final = 20
 """Noisings up to which impossible outputs can be told from unlikely ones."""
@@ -78,11 +77,9 @@ def attacks(
     Args:
         pairs: outputs to attack, and inputs to compare the guesses with.
         vocabulary: public words and frequencies.
-        space: of the same words.
         mechanism: resolved; None makes ``verbatim`` the only attack.
         model: of public text; None leaves out ``context`` and ``informed``.
         symbols: beginning of that text, for readers who know 4-grams too.
-        progress: called with the share done.
     """
     verbatim = _attack(pairs, "verbatim", "the output itself", pairs.same)
     if mechanism is None:
@@ -157,7 +154,7 @@ def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: NDArray[np.int64]) -> 
     return np.where(pairs.outputs == OTHER, pairs.same, right)
 
 
-def _impossible(seen: Observations, candidates: Likeliest, log_prior: NDArray[np.float64]) -> int:
+def _impossible(seen: Observations, candidates: Likeliest, log_prior: Floats) -> int:
     likelihood = candidates.scores[:, 0] - log_prior[candidates.inputs[:, 0]]
     if len(seen.outputs) > _MOST:  # as small as that by themselves
         return 0

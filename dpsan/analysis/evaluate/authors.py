@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.linkage import Texts
 from dpsan.privacy import randomness
-
-__all__ = ["Authors", "attribution"]
 
 _EVERY: Final = 5
 """Every fifth text of an author is to be attributed, of fewer the last one."""
@@ -69,10 +67,6 @@ def attribution(
 
     Args:
         pairs: originals and sanitized texts; one text a record.
-        names: the author of each.
-        sampler: of the mechanism.
-        words: of the vocabulary.
-        seed: of the reader's own draws.
 
     Raises:
         UsageError: fewer than two authors with two texts.

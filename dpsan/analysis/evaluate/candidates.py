@@ -9,16 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.outcomes.linkage import Texts
+from dpsan.space.arrays import Ids
 from dpsan.text.tokens import write_gaps
-
-__all__ = ["Candidates", "read_candidates"]
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,6 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
     Args:
         path: the file; an original that it lacks joins the candidates.
         inputs: how it is read; all its records are.
-        vocabulary: public.
-        pairs: originals and sanitized texts.
 
     Raises:
         InputError: it cannot be read, naming file and line.

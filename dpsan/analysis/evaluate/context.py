@@ -23,11 +23,7 @@ from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.observations import Observations
-
-__all__ = ["Reading", "chunks", "decode", "informed"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 BEST: Final = 50
 """Inputs that explain an output best."""
@@ -85,11 +81,7 @@ def decode(
 
     Args:
         text: number of the line of each word, ascending, (m,).
-        seen: what is seen of the m words.
-        emissions: the distribution.
         candidates: of all observations, at least :data:`BEST` each (or all words).
-        model: the language.
-        progress: called with the share done.
     """
     read = Reading.empty(len(text))
     after, before = model.neighbours(BESIDE)

@@ -20,11 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import DISCOUNT, Bigrams
-
-__all__ = ["FourGrams", "among_known", "likeliest_lines"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 BEAM: Final = 24
 """Beginnings of a line that are followed at once."""
@@ -112,7 +108,6 @@ def among_known(text: Ids, words: Ids, states: Ids, emitted: Floats, model: Four
         words: the true words, n for unknown ones, (m,).
         states: inputs to choose from, -1 fills up, (m, s).
         emitted: ln P(what is seen|state), (m, s).
-        model: the language.
 
     Returns:
         -1 where there is nothing to choose from.

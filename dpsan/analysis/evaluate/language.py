@@ -20,11 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-
-__all__ = ["DISCOUNT", "STORED", "Bigrams", "Counts", "count"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 DISCOUNT: Final = 0.75
 STORED: Final = 1 << 22
@@ -157,7 +153,6 @@ def count(lines: Iterable[str], vocabulary: Vocabulary) -> Counts:
     """Count a public text.
 
     Args:
-        lines: the text.
         vocabulary: whose rows are the symbols.
     """
     n = vocabulary.n

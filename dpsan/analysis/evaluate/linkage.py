@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.candidates import Candidates
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
@@ -19,12 +18,8 @@ from dpsan.outcomes.intervals import Estimate, Share, median
 from dpsan.outcomes.linkage import Texts, bag, ordered, ranks
 from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Linkage", "Linked", "linkage"]
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 _CELLS: Final = 12_000_000
 """Scores that are held at once: 100 MB."""
@@ -83,13 +78,8 @@ def linkage(
     are broken by draws under a public key.
 
     Args:
-        found: candidates and sanitized texts.
-        vocabulary: public.
-        space: of the same words.
         emissions: of the mechanism; None leaves out the readers who know it.
         words: readers also get the first so many words of each text, and of the candidates.
-        seed: of the draws.
-        progress: called with the share done.
     """
     rows = []
     lengths = [*sorted(set(words)), None]

@@ -14,8 +14,6 @@ from dpsan.analysis.report.sections import Cell, Section, written
 from dpsan.outcomes.intervals import Share
 from dpsan.text.numerals import counted, number
 
-__all__ = ["about", "page", "sections"]
-
 Rows = list[tuple[Cell, ...]]
 
 

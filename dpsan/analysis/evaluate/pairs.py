@@ -24,8 +24,6 @@ from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.text.tokens import folded, write_gaps
 
-__all__ = ["Inputs", "Pairs", "read_pairs", "records"]
-
 _SLACK = 4
 
 
@@ -111,10 +109,7 @@ def read_pairs(
     """Read and align an original and its sanitized versions.
 
     Args:
-        original: the texts.
         sanitized: files of different runs on it, at least one.
-        inputs: how all are read.
-        vocabulary: of the words.
         copies: versions of each record in each of these files, one behind the other.
 
     Raises:

@@ -16,15 +16,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import Bigrams, Counts
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.privacy import randomness
-
-__all__ = ["Readability", "readability"]
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 _SHUFFLED: Final = 20_000
 """Words of the shuffled text at least: a short text is shuffled again and again."""
@@ -83,15 +79,7 @@ def readability(
     counts: Counts,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Readability:
-    """The perplexities of two versions of a text and of the shuffled original.
-
-    Args:
-        original: texts.
-        sanitized: texts.
-        vocabulary: of the counts.
-        counts: of public text.
-        progress: called with the share done.
-    """
+    """The perplexities of two versions of a text and of the shuffled original."""
     model = counts.folded(vocabulary.fold).model(vocabulary.frequencies)
     fold = np.append(vocabulary.fold, vocabulary.n)
 

@@ -13,8 +13,6 @@ from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import UsageError
 from dpsan.run.audit import read_header
 
-__all__ = ["Setting", "read_setting"]
-
 
 @dataclass(frozen=True)
 class Setting:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import ExtraMissingError
 
-__all__ = ["bleu", "cosines", "lengths", "rouge"]
-
 _BLOCK: Final = 8192
 
 

@@ -23,8 +23,6 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["Recovery", "Span", "SpanTable", "locate", "read_spans", "recovered"]
-
 ANY: Final = ""
 """The type of spans without one."""
 
@@ -167,7 +165,6 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     """Spans read back fully (every word right), partly or not, by type; ``all`` comes first.
 
     Args:
-        table: the spans.
         right: whether each word was read right, (m,).
     """
     sums = np.concatenate([[0], np.cumsum(right)])

@@ -18,8 +18,6 @@ from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.tokens import TOKENIZERS, Kind, folded, lookup_keys
 
-__all__ = ["MASKED", "OTHER", "Vocabulary", "WordClass"]
-
 MASKED: Final = -1
 OTHER: Final = -2
 """Codes of outputs that are no row: the mask, and strings that the vocabulary lacks."""
@@ -46,12 +44,7 @@ class WordClass(StrEnum):
 
 
 class Vocabulary:
-    """What there is to know of words in public.
-
-    Args:
-        embeddings: those that were used for rewriting.
-        tokenizer: name of the tokenizer.
-    """
+    """What there is to know of words in public."""
 
     def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
         self.n = embeddings.n

@@ -15,8 +15,8 @@ import numpy as np
 
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
-from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.sampling.optimum import Optimum
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate
@@ -24,8 +24,6 @@ from dpsan.outcomes.observer import MOST_CELLS, Observer, Point, Posteriors, nea
 from dpsan.outcomes.one_word import Figures, from_draws, from_law
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
-
-__all__ = ["DRAWS", "Estimate", "Explanation", "Output", "Posterior", "Progress", "explain"]
 
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
@@ -47,7 +45,6 @@ def explain(
     """What one mechanism does to each word.
 
     Args:
-        sanitizer: the mechanism on its vocabulary.
         words: from :func:`dpsan.analysis.explain.words.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.

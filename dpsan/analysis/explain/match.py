@@ -15,13 +15,12 @@ from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import MECHANISMS, check_public
-from dpsan.outcomes.calibrate import Draft, Target, calibrate
+from dpsan.outcomes.calibrate import calibrate
+from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.library import open_space
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["At", "Candidate", "Vocabulary", "candidates", "parse_at", "prepare"]
 
 _AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
 """What mechanisms can be made equal in."""
@@ -107,12 +106,9 @@ def prepare(
     """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
 
     Args:
-        candidate: the mechanism.
-        vocabulary: where.
         epsilon: its privacy parameter; None with ``at``.
         at: find the epsilon, on the private side.
         public: words that need no protection.
-        progress: called with what is tried to find it.
 
     Raises:
         UsageError: a value outside its domain or out of reach.

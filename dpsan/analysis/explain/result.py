@@ -12,8 +12,6 @@ from dpsan.mechanisms.sampling.optimum import Optimum
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import Guarantee
 
-__all__ = ["Explanation", "Output", "Posterior"]
-
 
 @dataclass(frozen=True, slots=True)
 class Output:

@@ -16,8 +16,6 @@ from dpsan.analysis.explain.result import Explanation
 from dpsan.embeddings.base import Embeddings
 from dpsan.outcomes.intervals import Estimate
 
-__all__ = ["rows"]
-
 
 def rows(
     explanations: Sequence[Sequence[Explanation]], embeddings: Embeddings, seed: str
@@ -26,8 +24,6 @@ def rows(
 
     Args:
         explanations: for each mechanism, those of the same words.
-        embeddings: the vocabulary.
-        seed: as given.
     """
     common = {
         "seed": seed,

@@ -13,8 +13,6 @@ from typing import Final
 from dpsan.errors import UsageError
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["UNKNOWN", "Word", "read"]
-
 UNKNOWN: Final = "⊥"
 """The one input that every unknown word becomes."""
 

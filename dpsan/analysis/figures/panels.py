@@ -19,8 +19,6 @@ from dpsan.analysis.figures.picture import render, settings
 from dpsan.analysis.study.base import Panel, Series
 from dpsan.errors import UsageError
 
-__all__ = ["draw"]
-
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _MARKERS: Final = "osD^vPX*<>"
 _DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 1.5)), (0, (3, 1, 1, 1)))
@@ -53,7 +51,6 @@ def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> byt
 
     Args:
         panels: at least one.
-        title: above the panels.
         caption: what is shown, with all parameters.
         kind: ``png`` or ``svg``.
 

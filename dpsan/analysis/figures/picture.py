@@ -17,8 +17,6 @@ from dpsan.errors import ExtraMissingError, UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["kind_of", "render", "settings"]
-
 
 def kind_of(path: Path) -> str:
     """``png`` or ``svg``, by the suffix.
@@ -53,8 +51,6 @@ def render(figure: Figure, kind: str, *, dpi: int, **about: str) -> bytes:
     Args:
         figure: drawn under :func:`settings`, which must still hold.
         kind: ``png`` or ``svg``.
-        dpi: dots per inch of a PNG file.
-        about: metadata, for example Title and Description.
     """
     silent = {"Date": None, "Creator": "dpsan"} if kind == "svg" else {"Software": None}
     out = io.BytesIO()

@@ -15,8 +15,6 @@ from dpsan.analysis.figures.picture import kind_of, render, settings
 from dpsan.errors import UsageError, printable
 from dpsan.formats.atomic_files import AtomicFile, write_whole
 
-__all__ = ["MOST_WORDS", "check", "plot"]
-
 MOST_WORDS: Final = 20
 """Rows of one picture; more can be read nowhere."""
 _LONGEST: Final = 24
@@ -47,7 +45,6 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
     Args:
         explanations: for each mechanism, those of the same words, at most 20.
         path: ends in .png or .svg.
-        force: replace an existing file.
 
     Raises:
         OutputError: it cannot be written.

@@ -22,8 +22,6 @@ from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.statement import COUNTS, EQUAL
 
-__all__ = ["ACTIONS", "QUANTILES", "FileReport", "Report", "read_audit"]
-
 ACTIONS: Final = tuple(map(str, Action))
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 _STRETCHES: Final = 240

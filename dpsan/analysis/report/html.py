@@ -12,8 +12,6 @@ from typing import Final
 from dpsan.analysis.report.sections import Cell, Section
 from dpsan.outcomes.intervals import Share
 
-__all__ = ["cards", "document", "figure", "table", "warnings"]
-
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--line:#d7dde5;--paper:#fff;
 --card:#f6f8fa;--a:#2f6fb3;--b:#c77f1a;--c:#7a5aa8;--d:#b3382f;--ok:#1d7a46}

@@ -16,8 +16,6 @@ from dpsan.analysis.report.sections import Section
 from dpsan.outcomes.intervals import Share
 from dpsan.text.numerals import counted, number, percent
 
-__all__ = ["complaints", "figures", "files", "page"]
-
 _MEANING: Final = {
     "unknown": "unknown, drawn as one input",
     "masked": "unknown, masked",

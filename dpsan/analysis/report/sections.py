@@ -12,8 +12,6 @@ from dpsan.errors import printable
 from dpsan.outcomes.intervals import Share
 from dpsan.text.numerals import number
 
-__all__ = ["Cell", "Section", "written"]
-
 Cell = str | int | float | Share | None
 
 

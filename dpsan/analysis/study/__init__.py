@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
     from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["FILES", "STUDIES", "Study", "find", "study"]
-
 
 @dataclass(frozen=True)
 class Study:
@@ -167,9 +165,7 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     """Make a study.
 
     Args:
-        name: one of :data:`STUDIES`.
         space: the vocabulary; None where the study does without.
-        fields: those of :class:`dpsan.analysis.study.base.Asked`.
 
     Raises:
         UsageError: an unknown name, a missing vocabulary, or what the study has no use for.

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpsan.embeddings.base import Embeddings
-    from dpsan.outcomes.calibrate import Draft
+    from dpsan.outcomes.calibrate.target import Draft
     from dpsan.outcomes.draws import Progress
-
-__all__ = ["Asked", "Panel", "Result", "Series"]
 
 
 @dataclass(frozen=True)

@@ -14,21 +14,17 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.study.sample import mean_of_words
-from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import cosines, unit_vectors
 from dpsan.outcomes.shares import Outcomes, from_laws
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["CosinesOfDraws", "bounds", "cosines_of_laws"]
-
-Ids = NDArray[np.int64]
 
 _RANGE: Final = (-1.0, 1.0)
 _LARGEST: Final = 50_000
@@ -43,9 +39,7 @@ def bounds(
     It is for cosines of directions rounded to integers, off by at most sqrt(d)/2850.
 
     Args:
-        space: the vocabulary.
         epsilons: LDP epsilons, nats.
-        progress: called with the share done.
 
     Returns:
         The bounds, at most 1; None where the vocabulary is too large for them.
@@ -71,12 +65,8 @@ def cosines_of_laws(
     """The mean cosine of each sampler whose distribution is known.
 
     Args:
-        space: the vocabulary.
         ids: words that were looked at, (m,).
-        samplers: of known distributions.
-        found: their outcomes for these words.
         key: of the choice of other words, where these are not all.
-        progress: called with the share done.
     """
     if len(ids) == space.n:
         return [Estimate.exactly(float(space.frequencies @ each.cosine)) for each in found]
@@ -96,7 +86,6 @@ class CosinesOfDraws:
     """The mean cosine of samplers whose distribution is not known, all from the same words.
 
     Args:
-        space: the vocabulary.
         count: how many words, each drawn by frequency.
         key: public.
     """

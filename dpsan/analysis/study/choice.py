@@ -15,16 +15,14 @@ import numpy as np
 
 from dpsan.analysis.study.base import Asked
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.outcomes.calibrate import Draft, Target
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.outputs import Outputs
-from dpsan.outcomes.calibrate.target import per_nat
+from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Sweep", "about", "defined", "label", "parameters", "sweeps", "telling_epsilons"]
 
 _NATS: Final = tuple(float(each) for each in range(1, 17))
 _FEW: Final = 400

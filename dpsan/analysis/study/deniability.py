@@ -28,17 +28,16 @@ from dpsan.analysis.study.sample import (
     spread,
 )
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Sampler
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.outcomes.calibrate import Draft
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["DRAWS", "SOURCE", "run"]
 
 SOURCE: Final = "[TGumbel] Figures 1, 2"
 DRAWS: Final = 1000
@@ -49,14 +48,11 @@ _DRAWN_WORDS: Final = 50
 _STEPS: Final = 8
 _QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 
-Floats = NDArray[np.float64]
-
 
 def run(space: MetricSpace | None, asked: Asked) -> Result:
     """N_w and S_w, their means and quantiles over words, against epsilon and each other.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: any.
             epsilons: in the unit of each mechanism; default: a grid for each, from nearly all

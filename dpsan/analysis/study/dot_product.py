@@ -26,26 +26,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.request import dimensions
 from dpsan.errors import UsageError
 from dpsan.privacy import randomness
 from dpsan.privacy.noise import multivariate_laplace
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = [
-    "angular_bound",
-    "angular_density",
-    "angular_tail",
-    "noisy_bound",
-    "noisy_density",
-    "noisy_tail",
-    "run",
-]
-
-Floats = NDArray[np.float64]
 
 _DIMENSIONS: Final = (50, 100, 300)
 _DRAWS: Final = 20_000

@@ -23,15 +23,12 @@ import numpy as np
 from dpsan.analysis.study.choice import label
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate import Draft, Target
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.root import solve
-from dpsan.outcomes.calibrate.target import per_nat
+from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
 from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.shares import THREADS
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Equal", "at_equal_loss", "at_equal_losses"]
 
 _PRIVATE_SIDE: Final = 0.999
 _FINE: Final = 1e-4
@@ -59,8 +56,6 @@ def at_equal_loss(
     """The mechanism whose certified LDP epsilon is ``wanted``.
 
     Args:
-        draft: the mechanism.
-        space: the vocabulary.
         wanted: nats.
         last: the same mechanism at another value, to begin from.
 
@@ -102,8 +97,6 @@ def at_equal_losses(
     """Each mechanism at each epsilon that it reaches, and a note for each that it does not.
 
     Args:
-        drafts: the mechanisms.
-        space: the vocabulary.
         wanted: LDP epsilons, nats.
         progress: called with the share done, from the calling thread.
 

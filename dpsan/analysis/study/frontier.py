@@ -30,15 +30,13 @@ from dpsan.analysis.study.sample import (
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_laws, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["DRAWS", "EPSILONS", "SOURCE", "run"]
 
 SOURCE: Final = "this project"
 EPSILONS: Final = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)
@@ -58,7 +56,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """The table and figure of utility and attacks at equal certified LDP epsilon.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: those to compare; default: every one that has a finite LDP epsilon and
                 needs no delta.

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import label, parameters
@@ -24,20 +23,16 @@ from dpsan.analysis.study.request import positive
 from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.outcomes.calibrate import Draft
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.root import solve
-from dpsan.outcomes.calibrate.target import per_nat
+from dpsan.outcomes.calibrate.target import Draft, per_nat
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.shares import from_laws, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import certify
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["SOURCE", "apart", "pairs_at", "run"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 SOURCE: Final = "[TeDA]"
 _WORDS: Final = 100
@@ -55,7 +50,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """The table and figure of both comparisons.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: those to compare; default: all whose distributions are known
                 without an integral.
@@ -163,8 +157,6 @@ def pairs_at(space: MetricSpace, ids: Ids, distance: float | None) -> tuple[Ids,
     """For each word (m,) the other word whose distance is closest to the one given, and that.
 
     Args:
-        space: the vocabulary.
-        ids: words.
         distance: None: the median one to the tenth neighbour.
     """
     if distance is None:
@@ -188,7 +180,6 @@ def apart(sampler: Sampler, first: Ids, second: Ids, loss: float = 0.0) -> Float
     """Hockey-stick divergence of the outputs of pairs of inputs, the larger direction, (m,).
 
     Args:
-        sampler: of known distributions.
         first: inputs (m,).
         second: inputs (m,).
         loss: nats; 0: total variation.

@@ -20,7 +20,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.linked_words import (
     CANDIDATES,
@@ -33,8 +33,6 @@ from dpsan.outcomes.linked_words import (
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["EPSILONS", "SOURCE", "run"]
-
 SOURCE: Final = "this project"
 EPSILONS: Final = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 _LENGTHS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -46,7 +44,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """The table and figure of linked texts.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: those to compare; default: optimal-response and knn-response.
             epsilons: per word, in the unit of each mechanism; default 1, 2, 4 ... 10.

@@ -25,9 +25,8 @@ from dpsan.analysis.study.dot_product import noisy_tail
 from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["SOURCE", "gaps", "run"]
 
 SOURCE: Final = "[Curse] Table 2, Figure 6"
 _WORDS: Final = 5000
@@ -43,7 +42,7 @@ _CURVE: Final = 61
 _SHARES: Final = np.linspace(0.005, 0.995, 100)
 
 
-def gaps(space: MetricSpace, ids: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+def gaps(space: MetricSpace, ids: NDArray[np.int64]) -> dict[str, Floats]:
     """Half the distance to the nearest word and the gaps of each word, by name, each (m,).
 
     A gap is nan where the two neighbours are at one point; names whose rank exceeds the number of
@@ -70,7 +69,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Means over random words of half the nearest distance and of two gaps.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             words: how many random words, different ones; 0: all; default 5,000.
             epsilons: of the noise, per unit of distance; default 5, 10, 20, 30.
@@ -159,7 +157,7 @@ def _crossings(means: Mapping[str, float], epsilons: Sequence[float], d: int) ->
     )
 
 
-def _row(values: NDArray[np.float64], n: int) -> dict[str, Any]:
+def _row(values: Floats, n: int) -> dict[str, Any]:
     """Mean, its standard error (of a sample without replacement: 0 for all words), quantiles."""
     m = len(values)
     if not m:

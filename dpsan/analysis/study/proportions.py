@@ -31,13 +31,11 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.shares import Draws, from_draws, from_laws
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["DRAWS", "SOURCE", "run"]
 
 SOURCE: Final = "[Curse] Figures 2, 8, 9"
 _FLAT: Final = "[Curse] Figure 1"
@@ -50,7 +48,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Shares of unchanged, close and distant outputs against epsilon.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: any; default: the papers' baseline, its repair, and two exact distributions.
             epsilons: in the unit of each mechanism; default: a grid for each, over which it goes

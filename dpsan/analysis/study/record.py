@@ -13,8 +13,6 @@ from dpsan import __version__
 from dpsan.analysis.study.base import Result
 from dpsan.embeddings.base import Embeddings
 
-__all__ = ["as_csv", "as_dict"]
-
 
 def as_dict(
     result: Result, embeddings: Embeddings | None, seed: str, command: str

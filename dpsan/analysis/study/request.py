@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dpsan.errors import UsageError, unknown_name
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.calibrate import Draft
-
-__all__ = ["candidates", "dimensions", "drafts", "numbers", "positive"]
+from dpsan.outcomes.calibrate.target import Draft
 
 
 def numbers(texts: Iterable[str], what: str) -> tuple[float, ...]:
@@ -69,7 +67,6 @@ def drafts(
     """The mechanisms named, each with those parameters that it has, and the study's own ones.
 
     Args:
-        names: registry names.
         values: parameters as given; each must belong to the study or to a mechanism named.
         own: names of the study's parameters, which are not passed to mechanisms.
         key_to_index: the vocabulary, for parameters that name words.

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
@@ -31,13 +30,12 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.tem import TEM
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["ATTACKS", "EPSILONS", "METHODS", "SOURCE", "run"]
 
 SOURCE: Final = "[TGumbel] Tables 2, 3"
 METHODS: Final = (Laplace, TEM, KnnResponse)
@@ -50,7 +48,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Accuracy on test texts as they are, and under three attackers, of each classifier.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: that rewrite the training texts; default laplace, tem and knn-response.
             epsilons: in each mechanism's own unit; default 8, 20.
@@ -194,7 +191,7 @@ class _Score:
         self._model, self._pieces = model, pieces
         self._own = model.labels.index(label_) if label_ in model.labels else -1
 
-    def __call__(self, versions: Sequence[Words]) -> NDArray[np.float64]:
+    def __call__(self, versions: Sequence[Words]) -> Floats:
         texts = []
         for words in versions:
             line = list(self._pieces)
@@ -211,7 +208,7 @@ def _numbers(key: bytes) -> Numbers:
     """Uniform numbers from a public stream, in order."""
     at = 0
 
-    def take(count: int) -> NDArray[np.float64]:
+    def take(count: int) -> Floats:
         nonlocal at
         at += 1
         return np.asarray(

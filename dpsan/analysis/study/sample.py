@@ -14,25 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Series
 from dpsan.errors import UsageError
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
-
-__all__ = [
-    "at_least",
-    "line",
-    "mean_of_words",
-    "random_words",
-    "share_of_draws",
-    "spread",
-    "whole_words",
-]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 _TAIL: Final = 0.025
 _AFFORDABLE: Final = 1.2e8

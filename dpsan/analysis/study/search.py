@@ -15,15 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["genetic", "greedy", "random_rewrite"]
+from dpsan.space.arrays import Floats
 
 Words = list[str]
-Score = Callable[[Sequence[Words]], NDArray[np.float64]]
+Score = Callable[[Sequence[Words]], Floats]
 """Probabilities of the true label of versions of one text, less the largest of another label: the
 classifier is right where it is > 0."""
-Numbers = Callable[[int], NDArray[np.float64]]
+Numbers = Callable[[int], Floats]
 """Uniform random numbers in [0, 1), as many as are asked for."""
 
 _POPULATION: Final = 16

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.accuracy import Labelled, read_labels, split
 from dpsan.analysis.evaluate.pairs import Inputs, records
@@ -20,13 +19,10 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.study.base import Asked
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.draws import Progress
 from dpsan.privacy import randomness
-
-__all__ = ["Texts", "labelled", "rewrite", "whole"]
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 _RECORDS: Final = 1000
 _BATCH: Final = 2048

@@ -38,12 +38,10 @@ from dpsan.mechanisms.tldp_paper import (
     TLDPPaperLWeighted,
 )
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["run", "simplex"]
 
 _SHOWN: Final[dict[str, type[Mechanism]]] = {
     kind.name: kind

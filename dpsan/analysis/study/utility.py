@@ -30,13 +30,11 @@ from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
-from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Loss
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["EPSILONS", "METHODS", "SOURCE", "run"]
 
 SOURCE: Final = "[TrLap] Tables 1, 2, 3 and Figures 2, 3, 5"
 METHODS: Final = (
@@ -54,7 +52,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """Words kept, ROUGE and accuracy of rewritten texts over epsilon, for each mechanism.
 
     Args:
-        space: the vocabulary.
         asked: of it are used
             mechanisms: default: those that [TrLap] compares, as published.
             epsilons: in each mechanism's own unit, as in the paper; default .05 ... 20.

@@ -24,12 +24,11 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
+from dpsan.outcomes.calibrate import epsilon_for_ldp
+from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["opposite", "run"]
 
 _EPSILONS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _DIMENSION: Final = 300
@@ -40,7 +39,6 @@ def opposite(d: int, *, more: bool = False) -> MetricSpace:
     """Two words at ±1/sqrt d in each coordinate: norm 1, distance 2 in L2 and 2·sqrt(d) in L1.
 
     Args:
-        d: dimensions.
         more: with unit vectors among them, which lie within the same bounds.
     """
     vectors = np.full((2, d), 1 / math.sqrt(d), dtype=np.float32)

@@ -30,8 +30,6 @@ from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.integer_weights import CommonWeights, IntegerWeights, RankWeights
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["certificate_weights", "check_certificate", "write_certificate"]
-
 _VERSION: Final = 1
 _FEWER: Final = Hint(f"such as vocab_size={MATRIX_WORDS}", f"such as --vocab-size {MATRIX_WORDS}")
 

@@ -23,8 +23,6 @@ from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.tokens import lookup_keys
 
-__all__ = ["Exposure", "exposures", "unknown_words"]
-
 _DRAWS: Final = 1000
 """Draws of each input that show that the event is no mere possibility."""
 _LETTERS: Final = ("zqvxkjq", "wjqzxvk")

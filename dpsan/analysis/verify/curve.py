@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.privacy.certificate import hockey_stick
+from dpsan.privacy.distribution_matrix import hockey_stick
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
-
-__all__ = ["delta_curve"]
 
 _SHARES: Final = (0.25, 0.5, 0.75, 1.0)
 """Of the LDP epsilon."""

@@ -16,8 +16,6 @@ from dpsan.run.stream import Plan, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["between", "rewritten", "words_of"]
-
 
 def rewritten(
     sanitizer: Sanitizer,

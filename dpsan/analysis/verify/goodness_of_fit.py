@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.inputs import drawn_rows, name_of, words_at_random
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share
-from dpsan.privacy.certificate import Certificate, pairwise_losses
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.distribution_matrix import pairwise_losses
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
-
-__all__ = ["ERROR", "goodness_of_fit", "stated_losses"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]

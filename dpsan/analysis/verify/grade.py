@@ -14,8 +14,6 @@ from dpsan.privacy.guarantee import Arithmetic, Claim
 from dpsan.privacy.rounding import float64_delta
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Grade", "grade"]
-
 
 @dataclass(frozen=True)
 class Grade:

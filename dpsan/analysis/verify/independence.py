@@ -25,14 +25,12 @@ from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.engine import between, rewritten, words_of
 from dpsan.analysis.verify.goodness_of_fit import Share, probability
 from dpsan.analysis.verify.inputs import unknown_strings
-from dpsan.mechanisms.base import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.tail_bounds import log_tail_of_share, share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
-
-__all__ = ["ERROR", "independence"]
 
 Ids = NDArray[np.int64]
 

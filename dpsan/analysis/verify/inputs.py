@@ -15,8 +15,6 @@ from dpsan.errors import printable
 from dpsan.privacy.randomness import streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["drawn_rows", "may_hold", "name_of", "unknown_strings", "words_at_random"]
-
 Ids = NDArray[np.int64]
 
 

@@ -29,8 +29,6 @@ from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase
 
-__all__ = ["interference"]
-
 _RECORDS: Final = 32
 _WORDS: Final = 12
 """Words of a record."""

@@ -26,13 +26,6 @@ from numpy.typing import NDArray
 
 from dpsan.outcomes.intervals import clopper_pearson
 
-__all__ = [
-    "Finding",
-    "Question",
-    "epsilon_lower",
-    "search",
-]
-
 Draw = Callable[[str, int, int], Sequence[str]]
 """(input string, how many, phase) -> outputs, independent and fresh in every call."""
 

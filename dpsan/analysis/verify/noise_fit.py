@@ -26,8 +26,6 @@ from dpsan.privacy.noise_distributions import NoiseDistribution
 from dpsan.privacy.randomness import Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["noise_fit", "projection_check"]
-
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

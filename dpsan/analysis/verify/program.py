@@ -22,8 +22,6 @@ from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["check_program", "steps"]
-
 _STAGES: Final = 3
 """Stages that report progress, each a quarter of the draws of the lower bound."""
 

@@ -33,8 +33,6 @@ from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Verdict", "Verification", "claim_of", "probe_words", "verify"]
-
 _TOLERANCE: Final = 1e-9
 """Nats by which a float64 certificate may exceed a claim that it equals."""
 _SURVEYED: Final = 20_000

@@ -23,17 +23,6 @@ from dpsan.embeddings.cache import private_files as files
 from dpsan.embeddings.cache.faiss_file import HEADER, INDEX, header
 from dpsan.embeddings.cache.private_files import DamagedError
 
-__all__ = [
-    "FORMAT_VERSION",
-    "Entry",
-    "EntryInfo",
-    "directory_name",
-    "inspect",
-    "read_entry",
-    "read_manifest",
-    "write_entry",
-]
-
 FORMAT_VERSION: Final = 2
 
 _DTYPES: Final = frozenset(("<f2", "<f4", "<f8", "<i4", "<i8", "|u1", "<u4", "<u8", "|b1"))

@@ -19,8 +19,6 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-__all__ = ["HEADER", "INDEX", "KIND", "header"]
-
 INDEX: Final = "index.faiss"
 """The name of the file, and of the array in an entry."""
 KIND: Final = "IndexFlatL2"

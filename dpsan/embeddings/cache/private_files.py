@@ -25,25 +25,6 @@ from numpy.typing import NDArray
 
 from dpsan.errors import reason as os_reason
 
-__all__ = [
-    "DamagedError",
-    "discard",
-    "file_bytes",
-    "identity",
-    "make_private",
-    "move_into_place",
-    "names",
-    "open_directory",
-    "open_file",
-    "read_hashed",
-    "reason",
-    "remove",
-    "sweep",
-    "sync_directory",
-    "temporary_directory",
-    "write_hashed",
-]
-
 PIECE: Final = 1 << 20
 """Bytes hashed and written at a time."""
 READ: Final = 32 << 20
@@ -304,7 +285,6 @@ def sweep(dir_fd: int, *, young_too: bool = False) -> int:
     """Remove temporaries older than a day and return their bytes.
 
     Args:
-        dir_fd: the directory they are in.
         young_too: also those of the last day whose process is gone.
     """
     freed = 0

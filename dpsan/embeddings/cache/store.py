@@ -38,8 +38,6 @@ from dpsan.embeddings.cache.private_files import DamagedError
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import CacheError
 
-__all__ = ["FORMAT_VERSION", "Entry", "EntryInfo", "Store"]
-
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
 _OURS: Final = re.compile(rf"{_NAME.pattern}({re.escape(_LOCK_SUFFIX)})?|\.tmp-[0-9a-f]{{16}}")
@@ -109,8 +107,6 @@ class Store:
         A cache that cannot be read or written is noted in one line and never fails the run.
 
         Args:
-            kind: as for :meth:`load`.
-            key: as for :meth:`load`.
             build: called at most once; what it raises is passed on.
 
         Raises:

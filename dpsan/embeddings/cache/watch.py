@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-__all__ = ["Watch", "unseen"]
-
 Watch = Callable[[str], AbstractContextManager[Callable[[float], None] | None]]
 """Given what is being made, shows it while the body runs; the body gives the share that is done."""
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator
 
 from dpsan.text.tokens import folded, subwords
 
-__all__ = ["LookupSpelling", "in_pieces", "pieces_of_compounds"]
-
 
 class LookupSpelling(dict[str, str]):
     """The spelling under which each token is looked up at last; a text repeats few tokens often."""

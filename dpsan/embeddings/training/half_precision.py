@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["distinct_half_precision"]
-
 
 def distinct_half_precision(
     vectors: NDArray[np.float32], rng: np.random.Generator

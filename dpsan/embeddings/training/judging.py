@@ -17,8 +17,6 @@ from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 from dpsan.text.tokens import folded
 
-__all__ = ["judged_similarity", "nearest", "neighbours_shown", "read_judged", "report_on"]
-
 _CHUNK: Final = 1_000
 _SHOWN: Final = 20
 _NEAR: Final = 6
@@ -96,7 +94,6 @@ def neighbours_shown(
         words: most frequent first.
         vectors: shape (n, d).
         count: words shown, at most.
-        near: neighbours of each.
     """
     # Grammar is frequent and short; it says little about vectors.
     rows = [row for row, word in enumerate(words) if len(word) > 3 and word.isalpha()]

@@ -11,8 +11,6 @@ import numpy as np
 
 from dpsan.embeddings.training.recipe import Trained
 
-__all__ = ["packed"]
-
 
 def packed(trained: Trained) -> bytes:
     """Vectors (n, d) float16, words, counts and spellings (n,); no pickle, no time of day."""

@@ -18,8 +18,6 @@ from dpsan.embeddings.sniff import GZIP
 from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
 
-__all__ = ["blocks_of", "check_readable"]
-
 _PIECE: Final = 1 << 20
 """Bytes of a line that are read at a time; a longer line counts as several."""
 _LINES: Final = 50

@@ -32,8 +32,6 @@ from dpsan.embeddings.training.word_choice import most_used
 from dpsan.embeddings.training.word_counts import TokenText
 from dpsan.errors import InputError
 
-__all__ = ["Recipe", "Trained", "train"]
-
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer a word has no near words."""
 
@@ -79,9 +77,7 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     """Make a vocabulary.
 
     Args:
-        recipe: what of, and how.
         folder: for temporary files, up to twice the size of the text without compression.
-        watch: shows the steps that take long.
 
     Raises:
         InputError: a text cannot be read, or there are too few words.

@@ -26,16 +26,6 @@ from dpsan.text.tokens import folded
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = [
-    "Constraints",
-    "Shaping",
-    "centred",
-    "constraints_of",
-    "counter_fit",
-    "shape_vectors",
-    "word_pairs",
-]
-
 _CHUNK: Final = 2_000
 _LANGUAGE: Final = re.compile(r"^[a-z]{2}_")
 

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Training", "train_vectors"]
-
 
 @dataclass(frozen=True, slots=True)
 class Training:
@@ -48,7 +46,6 @@ def train_vectors(
 
     Args:
         text: words separated by spaces.
-        training: the settings.
         advance: told the share of epochs that is done.
 
     Raises:

@@ -19,8 +19,6 @@ from typing import Final
 
 from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
 
-__all__ = ["SpellingReader", "Spellings", "usual_spellings"]
-
 _FEWEST_WORDS: Final = 6
 """Of a line that is no heading."""
 _MOST_CAPITALS: Final = 0.5

@@ -14,8 +14,6 @@ import regex
 from dpsan.embeddings.training.compounds import in_pieces
 from dpsan.text.tokens import subwords
 
-__all__ = ["admissible", "handicap", "most_used"]
-
 _WORD: Final = regex.compile(r"\p{L}[\p{L}\p{M}]{0,29}(?:['·-][\p{L}\p{M}]{1,20}){0,3}")
 _NUMBER: Final = regex.compile(r"\d{1,4}|\d{1,2}[.,]\d|\d{1,3}[.,]000")
 
@@ -59,8 +57,6 @@ def most_used(
 
     Args:
         width: how widely each token is used; what its compounds add to a word is added.
-        total: occurrences of each token; likewise.
-        size: number of words.
         least: occurrences of a word.
         rules: which tokens can be words, and by how much one must be more used than another.
         wanted: words that belong in whatever their use,

@@ -18,8 +18,6 @@ import numpy as np
 from dpsan.embeddings.training.compounds import LookupSpelling
 from dpsan.text.tokens import TOKENIZERS
 
-__all__ = ["TokenText"]
-
 _MOST: Final = 2_000_000
 """Different tokens that are counted at a time; about 300 bytes each."""
 # gensim cuts a sentence at 10,000 words; paragraphs are far shorter, this is a fuse.
@@ -27,11 +25,7 @@ _LONGEST_LINE: Final = 5_000
 
 
 class TokenText:
-    """The tokens of a text in a file, in blocks that can be read in any order.
-
-    Args:
-        path: the file, which is made.
-    """
+    """The tokens of a text in a file, in blocks that can be read in any order."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -84,10 +78,7 @@ class TokenText:
         The order matters: the learning rate falls along the file, so texts must be mixed.
 
         Args:
-            out: the file, which is made.
             pieces: what stands for some of the tokens.
-            keep: whether a word is written.
-            rng: of the order.
         """
         with out.open("w", encoding="utf-8") as file, self._path.open("rb") as tokens:
             for at in rng.permutation(len(self._ends) - 1):

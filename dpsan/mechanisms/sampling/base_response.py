@@ -20,18 +20,14 @@ from decimal import Decimal, localcontext
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.near_sets import Base, NearSets
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["BaseResponseSampler", "integer_increments", "integer_loss"]
-
-Ids = NDArray[np.int64]
 
 _BITS: Final = 62
 """Row totals stay below 2^62."""
@@ -45,7 +41,6 @@ def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]
     Args:
         epsilon: nats.
         total: sum B of the base weights.
-        mass: mass of a near set.
     """
     with localcontext() as context:
         context.prec = 100
@@ -68,11 +63,9 @@ class BaseResponseSampler(Sampler):
     """Draws from the base, or from the word's near set.
 
     Args:
-        space: the vocabulary.
         base: outputs, their weights, and the mass of near sets.
         epsilon: LDP epsilon in nats, of protected words.
         public: row numbers of public words, ascending; none is in the base.
-        euclidean: see :class:`NearSets`.
     """
 
     batch_words = 1 << 14
@@ -127,7 +120,7 @@ class BaseResponseSampler(Sampler):
             out[row, words] += self.increment * masses
         return out
 
-    def probabilities(self, ids: Ids) -> NDArray[np.float64]:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         weights = self.weights(ids)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -31,11 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import ranking
-
-__all__ = ["Problem", "Solution", "solve"]
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Floats, Ids
 
 _LEAST: Final = 2.0**-12
 """An output with less of the mass of a near set than this is dropped."""
@@ -172,13 +168,9 @@ def solve(
     """A base distribution near the optimum.
 
     Args:
-        problem: what is maximised.
         start: a first base distribution over the outputs, shape (k,), any scale; zero leaves out.
-        mass: a first c.
-        rounds: how many improvements.
         smooth: first and last width of the smoothing, in units of similarity.
         width: length of the first lists of near outputs.
-        progress: called with the share of the rounds that are done.
     """
     growth, shares = problem.growth, problem.shares
     places = np.flatnonzero(start > 0)

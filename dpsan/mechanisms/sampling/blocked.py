@@ -21,13 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, cumulative, first_above, number_below
-from dpsan.mechanisms.sampling.samplers import ROW_BYTES, SCORE_CAP, Ids, RowSampler
+from dpsan.mechanisms.sampling.samplers import ROW_BYTES, SCORE_CAP, RowSampler
 from dpsan.mechanisms.sampling.threads import side_by_side, threads
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["DistanceSampler", "DistanceScores"]
-
-Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]
 
 _CELLS: Final = 49_152
@@ -58,7 +56,6 @@ class DistanceSampler(RowSampler):
     Distribution, random numbers and outputs are those of a :class:`RowSampler` with these scores.
 
     Args:
-        space: the vocabulary.
         scores: called for whole rows only.
         cache_bytes: memory for block sums; those of the words used longest ago are dropped.
         first: the first word that can come out of a word; ⊥ is uniform over all.

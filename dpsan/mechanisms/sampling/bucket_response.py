@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["MOST_BUCKETS", "BucketResponseSampler", "bucket_weights"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]
 
 MOST_BUCKETS: Final = 64
@@ -41,7 +38,6 @@ class BucketResponseSampler(Sampler):
     """Distances over the largest one, cut into buckets of equal width; empty ones have no weight.
 
     Args:
-        space: the vocabulary.
         weights: of the buckets from near to far, see :func:`bucket_weights`; ⊥ is uniform.
     """
 

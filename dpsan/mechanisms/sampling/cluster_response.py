@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.samplers import RowSampler, Sampler
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["ClusterResponseSampler", "Clusters"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Integers = NDArray[np.uint64]
 
 _BLOCK: Final = 512
@@ -32,7 +29,6 @@ class Clusters:
     """Clusters of the words of a space, and the scores of clusters.
 
     Args:
-        space: the vocabulary.
         members: rows of each cluster, (clusters, size); -1 where it is short.
         factor: nats per unit of distance between centroids.
     """
@@ -101,8 +97,6 @@ class ClusterResponseSampler(Sampler):
     uniform cluster and a uniform word of it.
 
     Args:
-        space: the vocabulary.
-        clusters: with their scores.
         half: nats between the nearest and the farthest word of a cluster.
     """
 

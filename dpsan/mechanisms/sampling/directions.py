@@ -17,8 +17,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LENGTH", "UNIT", "cosine_unit", "directions", "ranking"]
-
 LENGTH: Final = 2895
 """Bound on the Euclidean length of an integer vector; 2895² < 2^23."""
 UNIT: Final = 1 << 23

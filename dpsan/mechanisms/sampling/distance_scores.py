@@ -15,8 +15,6 @@ from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["COARSE", "DistanceWeights", "distance_guarantee"]
-
 COARSE: Final = 0.01
 """Nats: where the rounding of distances costs more, an epsilon per unit would mean little."""
 

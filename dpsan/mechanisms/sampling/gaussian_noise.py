@@ -22,8 +22,6 @@ from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon
 from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["GaussianNoise"]
-
 
 @dataclass(frozen=True)
 class GaussianNoise(Mechanism):

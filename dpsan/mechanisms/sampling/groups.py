@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dpsan.errors import Hint, UsageError
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["groups"]
-
 _WORK: Final = 2e12
 _FEWER: Final = Hint("such as vocab_size=100000", "such as --vocab-size 100000")
 

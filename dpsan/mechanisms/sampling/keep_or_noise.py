@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
@@ -30,24 +29,8 @@ from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
 from dpsan.privacy.noise import gaussian, independent_laplace
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = [
-    "GAUSSIAN",
-    "LAPLACE",
-    "PARTS",
-    "Noise",
-    "PaperTensor",
-    "TensorSampler",
-    "WeightedTensor",
-    "atoms",
-    "keep_probability",
-    "line_lengths",
-    "true_delta",
-]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 PARTS: Final = 4096
 """Words whose noise is held at once."""
@@ -119,12 +102,7 @@ def line_lengths(streams: Streams) -> Ids:
 
 
 class TensorSampler(Sampler):
-    """Keep each coordinate of a word or line, or add noise; then the nearest word.
-
-    Args:
-        space: points and words.
-        mechanism: the published form.
-    """
+    """Keep each coordinate of a word or line, or add noise; then the nearest word."""
 
     def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
         self.space, self.mechanism = space, mechanism

@@ -17,8 +17,6 @@ from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.privacy.noise_formulas import radial_std
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["LaplaceNoise"]
-
 
 @dataclass(frozen=True)
 class LaplaceNoise(Mechanism):

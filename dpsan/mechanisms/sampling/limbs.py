@@ -11,9 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LOW", "SHIFT", "cumulative", "first_above", "number_below"]
+from dpsan.space.arrays import Ids
 
-Ids = NDArray[np.int64]
 Limbs = NDArray[np.uint64]
 
 LOW: Final = np.uint64(0xFFFFFFFF)
@@ -37,8 +36,6 @@ def number_below(
     """Uniform numbers below totals (m,), or rejected: accepted?, high and low limbs.
 
     Args:
-        high: of the totals.
-        low: of the totals.
         bits: uniform, shape (m, 2).
     """
     bound = high + np.uint64(1)

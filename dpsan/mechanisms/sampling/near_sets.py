@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import directions, ranking
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["Base", "NearSets"]
-
-Ids = NDArray[np.int64]
 Rows = NDArray[np.int32]
 
 _WIDTH: Final = 16
@@ -98,8 +96,6 @@ class NearSets:
     """Near sets of all words: from the cache, or made when a word is first met.
 
     Args:
-        space: the vocabulary.
-        base: the outputs with their weights.
         key: names the base and what follows, for the cache.
         public: row numbers of public words, ascending.
         euclidean: a base of equal weights 1, near by the distance of the space.

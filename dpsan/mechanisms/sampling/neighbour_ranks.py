@@ -20,11 +20,8 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.sorted_distances import SortedRows, place_type
 from dpsan.mechanisms.sampling.threads import side_by_side
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["RankOrders"]
-
-Ids = NDArray[np.int64]
 
 _ORDER_BYTES: Final = 128 << 20
 """Memory for whole orders."""
@@ -37,13 +34,7 @@ _STRIP_BYTES: Final = 128 << 20
 
 
 class RankOrders:
-    """Which word has which rank from which word.
-
-    Args:
-        space: the vocabulary.
-        order_bytes: memory for whole orders.
-        near_bytes: memory for the nearest words.
-    """
+    """Which word has which rank from which word."""
 
     def __init__(
         self,

@@ -14,18 +14,13 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.subset_response import integer_weights
 from dpsan.privacy.randomness import Streams
 
-__all__ = ["FEWEST", "GridResponse", "grid_response", "respond"]
-
 FEWEST: Final = 5
 """Values that share the large weight, wherever the grid has as many, as in knn-response."""
 _STEPS: Final = 240
-
-Ids = NDArray[np.int64]
 
 
 class GridResponse(NamedTuple):
@@ -85,7 +80,6 @@ def respond(
     Args:
         grids: for the place of each in the batch, its distribution and value.
         streams: of all words of the batch, shape (places,).
-        places: words of the batch.
     """
     bounds = np.ones(places, dtype=np.uint64)
     bounds[list(grids)] = [grid.total for grid, _ in grids.values()]

@@ -10,16 +10,14 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler
 from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
 from dpsan.mechanisms.sampling.public_base import public_inputs
 from dpsan.mechanisms.sampling.similarity_bound import similarity_bound
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["Optimum", "bound_name", "has_bound", "mean_cosine", "optimum"]
 
 _INPUTS: Final = 40_000
 """Inputs whose thresholds are found; that of rarer words is 1, which certifies as well."""
@@ -72,10 +70,10 @@ def optimum(sampler: BaseResponseSampler, epsilon: float) -> Optimum:
     """
     space = sampler.space
 
-    def achieved() -> dict[str, NDArray[np.float64]]:
+    def achieved() -> dict[str, Floats]:
         return {_COSINE: np.array([mean_cosine(sampler)])}
 
-    def bound() -> dict[str, NDArray[np.float64]]:
+    def bound() -> dict[str, Floats]:
         with space.watch(f"looking for a bound at epsilon {epsilon:g}") as progress:
             return {_COSINE: np.array([_bound(sampler, epsilon, progress)])}
 

@@ -12,11 +12,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["PivotRanks"]
 
 _FIRST: Final = 64
 """Neighbours of a pivot that are kept, at most."""
@@ -28,16 +26,9 @@ _HELD: Final = 1 << 22
 _KEPT: Final = 1 << 19
 """Pivots of which neighbours are kept, the most frequent ones: 128 MB."""
 
-Ids = NDArray[np.int64]
-
 
 class PivotRanks:
-    """Which word has which rank from which pivot.
-
-    Args:
-        space: the vocabulary.
-        kept: pivots of which neighbours are kept.
-    """
+    """Which word has which rank from which pivot."""
 
     def __init__(self, space: MetricSpace, kept: int = _KEPT) -> None:
         self.space = space

@@ -16,22 +16,10 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.base_solver import Problem, solve
 from dpsan.mechanisms.sampling.directions import cosine_unit, directions
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = [
-    "GRID",
-    "TOTAL",
-    "BaseTask",
-    "base_table",
-    "nearest_epsilon",
-    "optimized_table",
-    "public_inputs",
-    "solved_base",
-]
-
 Arrays = dict[str, NDArray[Any]]
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 GRID: Final = tuple(step / 2 for step in range(2, 25))
 """Values of epsilon for which a base is solved; between them the nearest one serves."""
@@ -124,8 +112,6 @@ def base_table(
 
     Args:
         start: a first base of all words, shape (n,); default the square root of the shares.
-        mass: a first c.
-        progress: called with the share that is done.
 
     Returns:
         ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of

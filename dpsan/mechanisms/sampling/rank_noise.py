@@ -22,11 +22,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
-
-__all__ = ["RankNoise", "RankNoiseSampler"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 _LEAST: Final = 1e-12
 _TOTAL: Final = 1 << 61
@@ -120,7 +116,6 @@ class RankNoiseSampler(Sampler):
 
     Args:
         order: rows in order of their place, shape (n,).
-        noise: on the n places.
     """
 
     batch_words = 1 << 20

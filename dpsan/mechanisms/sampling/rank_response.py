@@ -14,16 +14,14 @@ from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
 from dpsan.mechanisms.sampling.samplers import ByRank, Sampler
 from dpsan.privacy.integer_weights import RankWeights
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["RankResponseSampler"]
 
 
 class RankResponseSampler(Sampler):
     """Integer weights by rank, the same for every word: the totals cancel.
 
     Args:
-        space: the vocabulary.
         weights: shape (n,), non-increasing.
         memory: for whole orders and for the nearest words, bytes; see :class:`RankOrders`.
     """
@@ -57,7 +55,7 @@ class RankResponseSampler(Sampler):
         out[known] = self.orders.words(ids[known], ranks)
         return out
 
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         known = np.flatnonzero(ids < self.space.n)
@@ -74,6 +72,6 @@ class RankResponseSampler(Sampler):
 
         return RankWeights(self.weights, rows)
 
-    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def unchanged(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`; a word is taken to have the first rank from itself."""
         return np.full(len(ids), float(self._law[0]))

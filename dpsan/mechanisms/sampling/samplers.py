@@ -18,28 +18,14 @@ from dpsan.mechanisms.sampling.limbs import cumulative, first_above, number_belo
 from dpsan.privacy.certificate import PROBABILITY_ERROR
 from dpsan.privacy.integer_weights import IntegerWeights, RowWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = [
-    "ROW_BYTES",
-    "SCORE_CAP",
-    "WEIGHT_ERROR",
-    "ByRank",
-    "NearestIn",
-    "PointSampler",
-    "Projection",
-    "RowSampler",
-    "Sampler",
-    "nearest",
-]
-
-Ids = NDArray[np.int64]
 
 
 class ByRank(NamedTuple):
     """Probabilities that are the same for every word but for the order of the outputs."""
 
-    law: NDArray[np.float64]
+    law: Floats
     """Of each rank, shape (n,)."""
     order: Callable[[Ids], NDArray[np.int32]]
     """All words by rank from each word: (m,) -> (m, n)."""
@@ -72,7 +58,7 @@ class Sampler(ABC):
     def load_libraries(self) -> None:  # noqa: B027 - most have none
         """Import what the first draw needs."""
 
-    def probabilities(self, ids: Ids) -> NDArray[np.float64] | None:
+    def probabilities(self, ids: Ids) -> Floats | None:
         """The exact distribution of each input as a matrix (m, n), or None where none is known."""
         return None
 
@@ -85,16 +71,16 @@ class Sampler(ABC):
         """All integers that are drawn from, or None where draws come from anything else."""
         return None
 
-    def unchanged(self, ids: Ids) -> NDArray[np.float64] | None:
+    def unchanged(self, ids: Ids) -> Floats | None:
         """Probability that each word comes out as itself, (m,); None where a draw is cheaper."""
         return None
 
 
-Projection = Callable[[MetricSpace, NDArray[np.float64], Streams], Ids]
+Projection = Callable[[MetricSpace, Floats, Streams], Ids]
 """Noisy points (m, d) -> words.  It is not given the inputs: post-processing by construction."""
 
 
-def nearest(space: MetricSpace, points: NDArray[np.float64], streams: Streams) -> Ids:
+def nearest(space: MetricSpace, points: Floats, streams: Streams) -> Ids:
     """The word nearest to each noisy point, ties by row number."""
     return space.index.nearest(points)
 
@@ -105,9 +91,7 @@ class NearestIn:
 
     words: MetricSpace
 
-    def __call__(
-        self, space: MetricSpace, points: NDArray[np.float64], streams: Streams
-    ) -> NDArray[np.int64]:
+    def __call__(self, space: MetricSpace, points: Floats, streams: Streams) -> Ids:
         """Words for noisy points (m, d), shape (m,)."""
         return nearest(self.words, points, streams)
 
@@ -124,7 +108,7 @@ class PointSampler(Sampler):
     def __init__(
         self,
         space: MetricSpace,
-        noise: Callable[[Streams, int], NDArray[np.float64]],
+        noise: Callable[[Streams, int], Floats],
         project: Projection = nearest,
     ) -> None:
         self.space = space
@@ -165,16 +149,14 @@ class RowSampler(Sampler):
     most recently used inputs, up to a number of bytes.
 
     Args:
-        space: the outputs.
         scores: words (m,) -> scores (m, n) >= 0, a deterministic function of each word; the
             distribution of ⊥ is uniform.
-        cache_bytes: memory for rows.
     """
 
     def __init__(
         self,
         space: MetricSpace,
-        scores: Callable[[Ids], NDArray[np.float64]],
+        scores: Callable[[Ids], Floats],
         cache_bytes: int = ROW_BYTES,
     ) -> None:
         self.space = space
@@ -199,7 +181,7 @@ class RowSampler(Sampler):
             out[rows] = scores  # the cast rounds down
         return out
 
-    def probabilities(self, ids: Ids) -> NDArray[np.float64]:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         weights = self.weights(ids).astype(np.float64)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -213,7 +195,7 @@ class RowSampler(Sampler):
 
         return RowWeights(rows)
 
-    def unchanged(self, ids: Ids) -> NDArray[np.float64]:
+    def unchanged(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         distinct, place = np.unique(ids, return_inverse=True)
         found = np.empty(len(distinct))

@@ -24,11 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.directions import UNIT
+from dpsan.space.arrays import Floats
 
-__all__ = ["similarity_bound"]
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 Rows = NDArray[np.float32]
 
 _LARGEST: Final = 1 << 27

@@ -16,11 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Ids
 from dpsan.space.lattice import Lattice
-
-__all__ = ["SortedRows", "place_type"]
-
-Ids = NDArray[np.int64]
 
 _LEVELS: Final = 65_534
 """Keys of other words are 1 ... 65,535; 0 is the word itself."""
@@ -34,12 +31,7 @@ def place_type(n: int) -> np.dtype[Any]:
 
 
 class SortedRows:
-    """Room for the sorted rows of a few words, to be filled again and again.
-
-    Args:
-        lattice: the points of the vocabulary.
-        most: words whose rows fit.
-    """
+    """Room for the sorted rows of a few words, to be filled again and again."""
 
     def __init__(self, lattice: Lattice, most: int) -> None:
         self._lattice, self.n = lattice, lattice.n

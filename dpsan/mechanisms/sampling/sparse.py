@@ -16,11 +16,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Ids, Limbs, number_below
+from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Limbs, number_below
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, RowSampler
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["NearRows", "SparseRowSampler"]
 
 _ENTRIES: Final = 1 << 20
 """Near words handled at once."""
@@ -43,8 +42,6 @@ class SparseRowSampler(RowSampler):
     """Integer weights of a few scores; see :class:`RowSampler`, whose outputs are the same.
 
     Args:
-        space: the outputs.
-        scores: as for :class:`RowSampler`.
         near: words (m,) -> their near words.
         level_scores: the score of each level, ascending; the last is that of every other word.
         reach: about how many near words a word has.
@@ -55,9 +52,9 @@ class SparseRowSampler(RowSampler):
     def __init__(
         self,
         space: MetricSpace,
-        scores: Callable[[Ids], NDArray[np.float64]],
+        scores: Callable[[Ids], Floats],
         near: Callable[[Ids], NearRows],
-        level_scores: NDArray[np.float64],
+        level_scores: Floats,
         reach: float,
     ) -> None:
         super().__init__(space, scores)

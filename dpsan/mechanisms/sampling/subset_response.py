@@ -19,9 +19,8 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio, set_certificate
 from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["SubsetResponseSampler", "integer_epsilon", "integer_weights"]
 
 _ROOMY: Final = 40.0
 """Nats: no weight has room for a larger ratio, ln 2^56 = 38.8."""
@@ -53,7 +52,6 @@ class SubsetResponseSampler(Sampler):
     """Two integer weights: inside a public set of K outputs, and outside it.
 
     Args:
-        space: the vocabulary.
         epsilon: LDP epsilon in nats.
         k: size K of the sets; 0 makes the distribution uniform.
         outputs: M, the first M words are outputs.
@@ -133,7 +131,7 @@ class SubsetResponseSampler(Sampler):
         skipped = (members - np.arange(self.k) <= rank[:, None]).sum(axis=1)
         return np.asarray(rank + skipped, dtype=np.int64)
 
-    def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`."""
         out = np.zeros((len(ids), self.space.n))
         out[:, : self.outputs] = self.outside / self.total
@@ -143,7 +141,7 @@ class SubsetResponseSampler(Sampler):
         out[rows[:, None], self.sets(ids[rows])] = self.inside / self.total
         return out
 
-    def unchanged(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def unchanged(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`; an output is taken to be in its own set, as the nearest of all."""
         own = (self.inside if self.k else self.outside) / self.total
         return np.where(ids < self.outputs, own, 0.0)

@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["ORDERS", "word_order"]
-
-Ids = NDArray[np.int64]
 
 ORDERS: Final = ("greedy", "principal")
 _NEAR: Final = 32
@@ -36,8 +32,6 @@ def word_order(space: MetricSpace, order: str, start: int = 0) -> Ids:
     sorts by the coordinate along the direction of largest variance.  Ties go by row number.
 
     Args:
-        space: the vocabulary.
-        order: one of :data:`ORDERS`.
         start: row of the first word; ``greedy`` only.
 
     Raises:

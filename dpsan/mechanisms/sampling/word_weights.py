@@ -16,15 +16,12 @@ from numpy.typing import NDArray
 from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
-
-__all__ = ["FREQUENCY", "NO_WEIGHTS", "TOP_WEIGHT", "frequency", "resolve", "with_listed"]
+from dpsan.space.arrays import Floats
 
 NO_WEIGHTS: Final = "none"
 FREQUENCY: Final = "frequency"
 TOP_WEIGHT: Final = 0.9
 """Weight of the rarest word by frequency."""
-
-Floats = NDArray[np.float64]
 
 
 def frequency(counts: NDArray[np.int64] | None, n: int) -> Floats:

@@ -16,7 +16,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -24,13 +23,11 @@ from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
 from dpsan.outcomes.calibrate.root import TOLERANCE, solve
 from dpsan.outcomes.calibrate.target import Aim, Calibration, Draft, Target, per_nat
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
-Ids = NDArray[np.int64]
 Progress = Callable[[str], None]
 """Called with what is tried next: an epsilon, or parameters."""
-
-__all__ = ["Aim", "Calibration", "Draft", "Target", "calibrate", "epsilon_for_ldp", "maximize"]
 
 
 def calibrate(
@@ -41,13 +38,6 @@ def calibrate(
     progress: Progress = lambda _: None,
 ) -> Calibration:
     """Find the epsilon of a mechanism that reaches a target, on the private side.
-
-    Args:
-        draft: the mechanism and its other parameters.
-        space: the vocabulary.
-        target: what to reach.
-        wanted: its value.
-        progress: called with what is tried.
 
     Raises:
         UsageError: a value outside its domain, or out of reach.

@@ -14,17 +14,12 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Draft
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
-
-__all__ = ["ExtremeWords"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _FIRST: Final = 256
 """Words to begin with, spread over the vocabulary."""
@@ -40,8 +35,6 @@ class ExtremeWords:
     """The largest loss of a mechanism among few words, as a function of epsilon.
 
     Args:
-        draft: the mechanism.
-        space: the vocabulary.
         start: the epsilon at which the words are looked for.
     """
 

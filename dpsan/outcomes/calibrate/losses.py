@@ -21,8 +21,6 @@ from dpsan.privacy.certificate import MATRIX_WORDS, certify
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import Arrays, MetricSpace, Tables
 
-__all__ = ["epsilon_for_loss"]
-
 _TOLERANCE: Final = 2e-3
 """Relative; a certificate may take minutes, so it is not made many times."""
 _NEAR: Final = 1e-4
@@ -115,7 +113,6 @@ def epsilon_for_loss(
 
     Args:
         guess: where to begin, if more is known than here; asked only where nothing is stored.
-        progress: called with each epsilon before it is tried.
 
     Raises:
         UsageError: no such loss, or out of reach.

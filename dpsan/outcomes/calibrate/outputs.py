@@ -20,12 +20,8 @@ from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.outcomes.prior import words_at
 from dpsan.outcomes.shares import from_laws
 from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
-
-__all__ = ["ATTEMPTS", "Outputs"]
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ATTEMPTS: Final = 3
 """Intervals per calibration; together they are wrong with probability 0.01."""
@@ -40,7 +36,6 @@ class Outputs:
     """Shares and similarity of the outputs of a mechanism.
 
     Args:
-        space: the vocabulary.
         mechanism: any one of the kind: shows whether distributions are known.
     """
 

@@ -13,8 +13,6 @@ from typing import Final
 from dpsan.errors import UsageError
 from dpsan.outcomes.calibrate.target import STARTS
 
-__all__ = ["TOLERANCE", "solve"]
-
 TOLERANCE: Final = 1e-3
 """Relative distance from the wanted value that ends a search."""
 _DIGITS: Final = Context(prec=6, rounding=ROUND_FLOOR)
@@ -47,12 +45,9 @@ def solve(
         value: rises with epsilon, at least from below up to ``wanted``; raises UsageError outside
             its domain.
         wanted: > 0.
-        start: first guess.
-        what: names what is wanted, in messages.
         tolerance: relative.
         step: in ln epsilon, while there is no bracket; None: the value is about proportional to
             epsilon, and steps double where it is not.
-        progress: called with each epsilon before it is tried.
 
     Returns:
         Epsilon and its value.

@@ -16,8 +16,6 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space.metric_space import MetricSpace
 
-__all__ = ["STARTS", "Aim", "Calibration", "Draft", "Target", "per_nat"]
-
 STARTS: Final = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0, 300.0, 1e3)
 """Where to begin: some mechanisms are defined for few values of epsilon."""
 
@@ -27,8 +25,6 @@ class Draft:
     """A mechanism whose epsilon is still open.
 
     Args:
-        kind: the mechanism.
-        values: its other parameters.
         key_to_index: the vocabulary, for parameters that name words.
         public: row numbers of public words, ascending.
     """

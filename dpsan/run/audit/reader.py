@@ -22,8 +22,6 @@ from dpsan.formats.text import raw_records
 from dpsan.run.audit.schema import DRAWN, SCHEMA, DamagedError, checked, word_fields
 from dpsan.sanitize.result import Action
 
-__all__ = ["damaged", "read_header", "read_rows"]
-
 _ROW: Final = 16 << 20
 _ACTIONS: Final = frozenset(map(str, Action))
 

@@ -26,8 +26,6 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import Action
 
-__all__ = ["DRAWN", "SCHEMA", "DamagedError", "checked", "finite", "guarantee_row", "word_fields"]
-
 SCHEMA: Final = 4
 """Changes whenever rows do; a reader knows this one only."""
 DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER})

@@ -30,8 +30,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, not_protected, weakness
 from dpsan.text.tokens import folded
 
-__all__ = ["AuditWriter"]
-
 _ACTIONS: Final = np.array([str(action) for action in ACTIONS], dtype=object)
 
 _CHUNK: Final = 1 << 20

@@ -23,8 +23,6 @@ from dpsan.run.ray.run import Engine
 from dpsan.run.ray.work import Job, Row, count, guarded, prepared, rewrite
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["RayEngine", "require_ray", "start"]
-
 _SHARE: Final = 0.9
 """CPUs of a worker: a pool of whole ones would leave none for Ray's own tasks, and hang."""
 _AHEAD: Final = 2

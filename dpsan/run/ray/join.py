@@ -15,8 +15,6 @@ from dpsan.formats.atomic_files import AtomicFile
 from dpsan.formats.base import ReadOptions
 from dpsan.run.ray.pieces import opened
 
-__all__ = ["Joining"]
-
 _CHUNK: Final = 1 << 20
 
 

@@ -21,8 +21,6 @@ from dpsan.formats.source import FileSource
 from dpsan.formats.text import text_encoding
 from dpsan.run.stream import open_input
 
-__all__ = ["Piece", "cut", "opened", "piece_bytes", "stretch"]
-
 _SMALLEST: Final = 1 << 16
 _LARGEST: Final = 8 << 20
 _MOST: Final = 100_000

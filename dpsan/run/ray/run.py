@@ -29,8 +29,6 @@ from dpsan.run.stream import Outcome, Plan
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["ClusterRun", "Engine"]
-
 _TEMPORARY: Final = (".dpsan-", ".tmp")
 """How the names of temporary directories begin and end."""
 

@@ -33,8 +33,6 @@ from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 
-__all__ = ["TRIES", "Job", "Row", "count", "guarded", "part_audit", "prepared", "rewrite", "totals"]
-
 Row = dict[str, Any]
 """Plain values by name: what a cluster passes on."""
 
