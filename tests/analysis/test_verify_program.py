@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 import pytest
-from planted import HIDDEN, hidden, make, many_words, response
+from planted import HIDDEN, Wrapped, hidden, make, many_words, response
 from scipy import stats
 
+from dpsan.analysis.verify import goodness_of_fit
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, share_at_most
@@ -54,6 +55,28 @@ def test_the_same_programs_without_the_defect_are_kept():
         found = verify(sanitizer, words=12, draws=FEW)
         assert found.verdict is Verdict.KEPT
         assert all(each.held for each in found.checks)
+
+
+class Elsewhere(Wrapped):
+    """One word of all always gives one other word, which is not near."""
+
+    def sample(self, ids, streams):
+        return np.where(ids == 1234, 77, self.inner.sample(ids, streams))
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_one_broken_word_of_many_is_found_by_the_screen(monkeypatch, broken):
+    """Not among the few words that are drawn more often; the twin: nothing is found without it."""
+    monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
+    sanitizer = response(8.0, many_words())
+    if broken:
+        sanitizer._rewriter.sampler = Elsewhere(sanitizer.sampler)
+    fit = checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"]
+    assert fit.figures["words_screened"] == 2000
+    assert fit.held is not broken
+    assert ("the word word1234" in fit.sentence) is broken, fit.sentence
+    monkeypatch.setattr(goodness_of_fit, "_SCREENED", 0)
+    assert checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"].held
 
 
 def test_files_and_copies_that_share_a_key_are_violated(monkeypatch):
