@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pytest
-from planted import HIDDEN, Wrapped, hidden, make, many_words, response
+from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 
 from dpsan.analysis.verify import goodness_of_fit
@@ -116,7 +116,38 @@ def test_equal_words_of_a_unit_share_their_draw_and_no_others_do(unit):
     assert "not the same draw" in found.sentence
 
 
+ONE_STREAM = {
+    "nothing": None,
+    "lines of a file": lambda record, block, at: (3 if record == 5 else record, block << 32 | at),
+    "blocks of a line": lambda record, block, at: (record, min(block, 1) << 32 | at),
+    "places of a line": lambda record, block, at: (record, block << 32 | (3 if at == 7 else at)),
+}
+"""What shares random numbers, two of each kind and no more."""
+
+
+@pytest.mark.parametrize("shared", ONE_STREAM)
+def test_issue_16_draws_that_nearly_always_agree_are_told_apart(shared):
+    """Two draws of ⊥ agree with probability .93: 40 words in a line would not do, 800 do."""
+    sanitizer = make("diffractor", 4.0)
+    stream = ONE_STREAM[shared]
+    if stream is not None:
+        placed(lambda *place: (*stream(*place), 1))(sanitizer)
+    found = verify(sanitizer, words=12, draws=FEW)
+    told = checks(found)["independence"]
+    assert 0.9 < told.figures["agreement_by_chance"] < 0.95
+    assert told.figures["words"] > 700
+    assert found.verdict is (Verdict.KEPT if stream is None else Verdict.VIOLATED), told.sentence
+    assert (f"two {shared} share" in told.sentence) is (stream is not None), told.sentence
+
+
 def test_what_cannot_be_judged_is_never_kept():
+    """Two draws that agree with probability .999 tell nothing about what they share."""
+    found = verify(make("diffractor", 8.0), words=12, draws=FEW)
+    assert checks(found)["independence"].held is None
+    assert found.verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_has_no_table_is_never_kept():
     """The words of a line together have no table of probabilities."""
     sanitizer = make("tldp", 1.0, {"tensor": "line"})
     found = verify(sanitizer, words=12, draws=FEW)
