@@ -68,7 +68,7 @@ def run(mutant: Mutant, epsilon: float, words: int | None, draws: int) -> dict[s
         "verdict": str(found.verdict),
         "by": by,
         "checks": {each.name: each.sentence for each in found.checks},
-        "nats on paper": None if nats is None or math.isinf(nats) else round(nats, 1),
+        "nats on paper": None if nats is None else round(nats, 1),
         "probability on paper": round(chance, 6),
         "expected": chance > EXPECTED,
         "lower bound": round(found.empirical.epsilon_lower, 3),
@@ -106,7 +106,7 @@ def on_paper(mutant: Mutant, sanitizer: Sanitizer, draws: int) -> tuple[float | 
         if drawn is None or law is None or mutant.change is None or mutant.patch is not None:
             return None, 1.0
     if (alien := drawn[law <= 0].sum() / len(law)) > 0:  # outputs that cannot come
-        return math.inf, 1 - math.exp(-draws * share * alien)
+        return math.inf, 1 - (1 - alien) ** (draws * share)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(drawn > 0, np.log(drawn / law), 0.0)
     means = (drawn * logs).sum(axis=1)

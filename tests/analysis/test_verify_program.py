@@ -14,6 +14,7 @@ from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 
 from dpsan.analysis.verify import goodness_of_fit
+from dpsan.analysis.verify.screen import far_repeats
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, share_at_most
@@ -77,6 +78,23 @@ def test_one_broken_word_of_many_is_found_by_the_screen(monkeypatch, broken):
     assert ("the word word1234" in fit.sentence) is broken, fit.sentence
     monkeypatch.setattr(goodness_of_fit, "_SCREENED", 0)
     assert checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"].held
+
+
+class Hubs(Wrapped):
+    """Every word gives one of five that come to many; one word gives another."""
+
+    def sample(self, ids, streams):
+        return np.where(ids == 1234, 77, ids % 5)
+
+
+def test_the_screen_sees_what_no_other_word_gives():
+    sanitizer = response(8.0, many_words())
+    sanitizer._rewriter.sampler = Hubs(sanitizer.sampler)
+    found = far_repeats(sanitizer.by_text(), np.arange(2000), 20, bytes(32))
+    assert 1234 in found.words
+    at = found.words.tolist().index(1234)
+    assert (found.outputs[at], found.again[at]) == (77, 2)
+    assert len(found.words) <= 20
 
 
 def test_files_and_copies_that_share_a_key_are_violated(monkeypatch):

@@ -3,8 +3,9 @@
 Knows sanitizers and distances.  Must not know distributions: to compute that of every word of a
 large vocabulary takes longer than to draw from it.
 
-Every word is drawn a few times.  An output that comes more than once is near the word, if anything
-is as it should be; a word whose draws agree on something far away is worth a closer look.
+Every word is drawn a few times.  An output that comes more than once is near the word, or one that
+comes to many words, if anything is as it should be; a word whose draws agree on something far away,
+or on something that no other word gives, is worth a closer look.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Repeats(NamedTuple):
 
 
 def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repeats:
-    """So many words at most, those first whose repeated output is farthest away.
+    """So many words at most: whose repeated output is farthest away, and is that of fewest others.
 
     Args:
         sanitizer: the program under test; each text is a unit of its own.
@@ -57,7 +58,11 @@ def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repe
     output, again = np.where(late, second, first), again + late
     # What is no word of the vocabulary is as far away as anything can be.
     away = np.linalg.norm(space.points(words) - space.points(np.maximum(output, 0)), axis=1)
-    score = again * np.where(output < 0, np.inf, away)
-    chosen = np.argsort(-score, kind="stable")[:most]
-    chosen = chosen[(score[chosen] > 0) & (again[chosen] > 0)]
+    away[output < 0] = np.inf
+    own = (came == output[:, None]).sum(axis=1)
+    others = np.bincount(came.ravel() + 1, minlength=space.n + 1)[output + 1] - own
+    repeated = np.flatnonzero((again > 0) & (away > 0))
+    far = repeated[np.argsort(-(again * away)[repeated], kind="stable")]
+    alone = repeated[np.lexsort((-away[repeated], others[repeated]))]
+    chosen = np.unique(np.concatenate([far[: most // 2], alone[: most // 2]]))
     return Repeats(words[chosen], output[chosen], again[chosen])
