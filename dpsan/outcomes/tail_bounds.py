@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from dpsan.space.arrays import Floats
 
-_ROUNDING: Final = 1e-6
+ROUNDING: Final = 1e-6
 """Nats of each draw that float64 probabilities may be off by; taken off what was seen."""
 
 
-def _surprise(seen: Floats, expected: Floats) -> Floats:
+def surprise(seen: Floats, expected: Floats) -> Floats:
     """seen·ln(seen/expected), 0 where nothing was seen and inf where nothing was expected."""
     with np.errstate(divide="ignore", invalid="ignore"):
         out = seen * np.log(seen / expected)
@@ -37,8 +37,8 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
         p: probability of each event, or its mean over the draws, (k,).
     """
     hits, p = np.asarray(hits, dtype=np.float64), np.clip(p, 0, 1)
-    surprise = _surprise(hits, draws * p) + _surprise(draws - hits, draws * (1 - p))
-    return np.minimum(0.0, math.log(2) - (surprise - draws * _ROUNDING))
+    seen = surprise(hits, draws * p) + surprise(draws - hits, draws * (1 - p))
+    return np.minimum(0.0, math.log(2) - (seen - draws * ROUNDING))
 
 
 def log_tail_of_cells(counts: NDArray[np.integer], p: Floats) -> Floats:
@@ -53,9 +53,9 @@ def log_tail_of_cells(counts: NDArray[np.integer], p: Floats) -> Floats:
         p: probabilities of the cells, shape (rows, k); rows sum to 1, cells may be 0.
     """
     draws = counts.sum(axis=1, keepdims=True)
-    surprise = _surprise(counts.astype(np.float64), draws * p).sum(axis=1)
+    seen = surprise(counts.astype(np.float64), draws * p).sum(axis=1)
     free = np.maximum((p > 0).sum(axis=1) - 1, 1)
-    left = surprise - draws[:, 0] * _ROUNDING - free * math.log(2)
+    left = seen - draws[:, 0] * ROUNDING - free * math.log(2)
     over = np.maximum(left, free)  # at most free: the bound says nothing
     with np.errstate(invalid="ignore"):
         out = -(over - free - free * np.log(over / free))
@@ -68,6 +68,6 @@ def share_at_most(hits: float, draws: int, log_error: float) -> float:
     for _ in range(60):
         middle = (low + high) / 2
         seen, expected = np.array([hits, draws - hits]), draws * np.array([middle, 1 - middle])
-        below = -float(_surprise(seen, expected).sum()) > log_error
+        below = -float(surprise(seen, expected).sum()) > log_error
         low, high = (middle, high) if below else (low, middle)
     return high

@@ -10,9 +10,11 @@ import math
 
 import numpy as np
 import pytest
-from planted import HIDDEN, hidden, make, many_words, response
+from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 
+from dpsan.analysis.verify import goodness_of_fit
+from dpsan.analysis.verify.screen import far_repeats
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, share_at_most
@@ -56,6 +58,45 @@ def test_the_same_programs_without_the_defect_are_kept():
         assert all(each.held for each in found.checks)
 
 
+class Elsewhere(Wrapped):
+    """One word of all always gives one other word, which is not near."""
+
+    def sample(self, ids, streams):
+        return np.where(ids == 1234, 77, self.inner.sample(ids, streams))
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_one_broken_word_of_many_is_found_by_the_screen(monkeypatch, broken):
+    """Not among the few words that are drawn more often; the twin: nothing is found without it."""
+    monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
+    sanitizer = response(8.0, many_words())
+    if broken:
+        sanitizer._rewriter.sampler = Elsewhere(sanitizer.sampler)
+    fit = checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"]
+    assert fit.figures["words_screened"] == 2000
+    assert fit.held is not broken
+    assert ("the word word1234" in fit.sentence) is broken, fit.sentence
+    monkeypatch.setattr(goodness_of_fit, "_SCREENED", 0)
+    assert checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"].held
+
+
+class Hubs(Wrapped):
+    """Every word gives one of five that come to many; one word gives another."""
+
+    def sample(self, ids, streams):
+        return np.where(ids == 1234, 77, ids % 5)
+
+
+def test_the_screen_sees_what_no_other_word_gives():
+    sanitizer = response(8.0, many_words())
+    sanitizer._rewriter.sampler = Hubs(sanitizer.sampler)
+    found = far_repeats(sanitizer.by_text(), np.arange(2000), 20, bytes(32))
+    assert 1234 in found.words
+    at = found.words.tolist().index(1234)
+    assert (found.outputs[at], found.again[at]) == (77, 2)
+    assert len(found.words) <= 20
+
+
 def test_files_and_copies_that_share_a_key_are_violated(monkeypatch):
     monkeypatch.setattr(stream.randomness, "derive_key", lambda key, *path: key)
     found = verify(response(), words=12, draws=FEW)
@@ -93,7 +134,38 @@ def test_equal_words_of_a_unit_share_their_draw_and_no_others_do(unit):
     assert "not the same draw" in found.sentence
 
 
+ONE_STREAM = {
+    "nothing": None,
+    "lines of a file": lambda record, block, at: (3 if record == 5 else record, block << 32 | at),
+    "blocks of a line": lambda record, block, at: (record, min(block, 1) << 32 | at),
+    "places of a line": lambda record, block, at: (record, block << 32 | (3 if at == 7 else at)),
+}
+"""What shares random numbers, two of each kind and no more."""
+
+
+@pytest.mark.parametrize("shared", ONE_STREAM)
+def test_issue_16_draws_that_nearly_always_agree_are_told_apart(shared):
+    """Two draws of ⊥ agree with probability .93: 40 words in a line would not do, 800 do."""
+    sanitizer = make("diffractor", 4.0)
+    stream = ONE_STREAM[shared]
+    if stream is not None:
+        placed(lambda *place: (*stream(*place), 1))(sanitizer)
+    found = verify(sanitizer, words=12, draws=FEW)
+    told = checks(found)["independence"]
+    assert 0.9 < told.figures["agreement_by_chance"] < 0.95
+    assert told.figures["words"] > 700
+    assert found.verdict is (Verdict.KEPT if stream is None else Verdict.VIOLATED), told.sentence
+    assert (f"two {shared} share" in told.sentence) is (stream is not None), told.sentence
+
+
 def test_what_cannot_be_judged_is_never_kept():
+    """Two draws that agree with probability .999 tell nothing about what they share."""
+    found = verify(make("diffractor", 8.0), words=12, draws=FEW)
+    assert checks(found)["independence"].held is None
+    assert found.verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_has_no_table_is_never_kept():
     """The words of a line together have no table of probabilities."""
     sanitizer = make("tldp", 1.0, {"tensor": "line"})
     found = verify(sanitizer, words=12, draws=FEW)

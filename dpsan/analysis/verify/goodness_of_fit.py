@@ -4,27 +4,39 @@ Knows samplers whose distribution is known, and strings that go in and come out.
 words are drawn.
 
 A lower bound from draws says nothing above ln(draws/130): a sampler that ignores its certificate
-goes unseen at epsilon 8.  Compared with a known distribution it does not.  Some inputs are drawn
-often, and their outputs counted in many cells; many inputs are drawn a few times, and counted in
-four cells each; those that look worst are drawn afresh; and over all of the many it is counted how
-often every output came.  A sampler that
-has its distribution is refuted with probability at most ERROR in a run, whatever the number of
-draws: each bound is Chernoff's (:mod:`dpsan.outcomes.tail_bounds`), and they are added up.
+goes unseen at epsilon 8.  Compared with a known distribution it does not.  Six families of tests:
+
+1. some inputs are drawn often, and their outputs counted in many cells;
+2. many inputs are drawn a few times, and counted in four cells each;
+3. those that look worst are drawn afresh, and so are words of all the vocabulary whose few draws
+   agree on something unlikely (:mod:`dpsan.analysis.verify.screen`);
+4. over all of the many it is counted how often every output came;
+5. over all draws but those of the screen, the probabilities of the outputs are added up as bets
+   (:mod:`dpsan.outcomes.bets`), and so are copies: what is wrong in one way everywhere, and too
+   little to see in any cell;
+6. the same over fresh draws of the words that deviated most, each in its own direction.
+
+A sampler that has its distribution is refuted with probability at most ERROR in a run, whatever the
+number of draws: 1 to 4 are Chernoff's bounds (:mod:`dpsan.outcomes.tail_bounds`), 5 and 6 Markov's
+for products of mean 1, and all are added up, a sixth of ERROR each.  What chooses the words of 3
+and 6 is no evidence itself: they are judged by draws that were made after the choice.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.inputs import drawn_rows, name_of, words_at_random
+from dpsan.analysis.verify.screen import DRAWS, far_repeats
 from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share
+from dpsan.outcomes.bets import Bets
+from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, surprise
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.distribution_matrix import pairwise_losses
 from dpsan.privacy.randomness import derive_key
@@ -41,8 +53,10 @@ _DEEP: Final = 12
 """Vocabulary words that are drawn often, besides an unknown and a public one."""
 _SWEPT: Final = 2048
 """Most words that are drawn a few times."""
-_SUSPECTS: Final = 16
-"""Of those, how many are drawn afresh."""
+_SUSPECTS: Final = 8
+"""Of those, how many are drawn afresh, for each reason to suspect them."""
+_SCREENED: Final = 512
+"""Of all words, how many have their probabilities computed because their few draws agree."""
 _ENTRIES: Final = 1 << 26
 """Probabilities computed for those, and at once a sixteenth of them."""
 _BATCH: Final = 8192
@@ -74,55 +88,89 @@ def goodness_of_fit(
     name, n = "goodness of fit", sanitizer.space.n
     if stated.probabilities(rows[:1]) is None:
         return Check(name, None, "no distribution of the draws is known that they could have")
+    everything, signed = Bets(), Bets()
     deep = _telling(rows, n, sanitizer.public)
     often = max(_BATCH // 64, draws // 3 // len(deep))
     tails, made = [], 0
+
+    def drawn(row: int, text: str, many: int, key: bytes, sign: int | None = None) -> float:
+        """The bound of one input that is drawn often."""
+        nonlocal made
+        made += many
+        law, came = _law(stated, np.array([row])), drawn_rows(sanitizer, [text] * many, key)
+        tail = _tail(law[0], came)
+        if not math.isinf(tail):
+            everything.place(law, np.array([row]), came[None])
+            if sign is not None:
+                signed.place(law, np.array([row]), came[None], np.array([sign]))
+        return tail
+
     for place, at in enumerate(deep.tolist()):
-        law = _law(stated, rows[at : at + 1])[0]
-        came = drawn_rows(sanitizer, [inputs[at]] * often, derive_key(key, "often", place))
-        tails.append(_tail(law, came))
-        made += often
-        progress(made / draws / 2)
-    swept = words_at_random(
+        each = drawn(int(rows[at]), inputs[at], often, derive_key(key, "often", place))
+        tails.append(each)
+        progress(0.2 * (place + 1) / len(deep))
+    words = words_at_random(
         sanitizer, min(_SWEPT, max(64, _ENTRIES // n)), derive_key(key, "words")
     )
-    few = int(np.clip(draws // 2 // max(1, len(swept)), *_FEW))
-    words, shares = _sweep(sanitizer, stated, swept, few, derive_key(key, "few"), progress)
-    made += few * len(swept)
-    # The words that look worst are drawn afresh: one word of thousands may be the broken one.
-    suspects, again = swept[np.argsort(words, kind="stable")[:_SUSPECTS]], []
-    many = max(_BATCH // 64, draws // 8 // _SUSPECTS)
-    for row in suspects.tolist():
-        texts = [sanitizer.embeddings.index_to_key[row]] * many
-        came = drawn_rows(sanitizer, texts, derive_key(key, "again", row))
-        again.append(_tail(_law(stated, np.array([row]))[0], came))
-        made += many
-    # Four families of tests, each with a quarter of the error, and Bonferroni in each.
-    families = [np.array(tails), words, np.array(again), shares]
+    few = int(np.clip(draws // 2 // max(1, len(words)), *_FEW))
+    swept = _sweep(
+        sanitizer,
+        stated,
+        words,
+        few,
+        derive_key(key, "few"),
+        everything,
+        lambda share: progress(0.2 + 0.3 * share),
+    )
+    made += few * len(words)
+    # The words that look worst are drawn afresh: one word of thousands may be the broken one.  So
+    # are those that deviate most in the one way that adds up, all of them in one direction.
+    keys = sanitizer.embeddings.index_to_key
+    leaning = np.argsort(-swept.gains, kind="stable")[:_SUSPECTS]
+    sign = dict(zip(words[leaning].tolist(), swept.signs[leaning].tolist(), strict=True))
+    odd = words[np.lexsort((-swept.surprise, swept.words))[:_SUSPECTS]].tolist()
+    screened = 0
+    if len(words) < n:
+        all_words = words_at_random(sanitizer, draws // DRAWS, derive_key(key, "all"))
+        screened = len(all_words)
+        odd += _unlikely(sanitizer, stated, all_words, derive_key(key, "screen"))
+        progress(0.6)
+        made += DRAWS * screened
+    suspects = list(dict.fromkeys([*sign, *odd]))
+    again = []
+    for place, row in enumerate(suspects):
+        # Three times as many draws of those that are judged together, in the same direction.
+        many = max(_BATCH // 64, (3 if row in sign else 1) * draws // (2 * _SUSPECTS))
+        again.append(drawn(row, keys[row], many, derive_key(key, "again", row), sign.get(row)))
+        progress(0.6 + 0.4 * (place + 1) / len(suspects))
+    # Six families of tests, each with a sixth of the error, and Bonferroni in each.
+    families = [np.array(tails), swept.words, np.array(again), swept.together]
+    families += [np.array([each.log_tail()]) for each in (everything, signed)]
     best = [
         float(each.min()) + math.log(len(families) * len(each)) if len(each) else 0.0
         for each in families
     ]
     worst = int(np.argmin(best))
     held = best[worst] > math.log(ERROR)
+    compared = len(np.unique(np.concatenate([rows[deep], words])))
     figures = {
         "draws": made,
-        "inputs": len(deep) + len(swept),
+        "inputs": compared,
         "words_of_the_vocabulary": n,
+        "words_screened": screened,
         "log10_probability": max(-1e6, min(best[worst], 0.0) / math.log(10)),
     }
     chance = probability(best[worst])
     if held:
-        sentence = (
-            f"{made:,} draws of {len(deep) + len(swept):,} inputs have the distribution that is "
-            "certified"
-        )
+        sentence = f"{made:,} draws of {compared:,} inputs have the distribution that is certified"
         return Check(name, True, sentence, figures)
     what = [
         lambda: name_of(sanitizer, int(rows[deep[int(np.argmin(families[0]))]])),
-        lambda: name_of(sanitizer, int(swept[int(np.argmin(families[1]))])),
-        lambda: name_of(sanitizer, int(suspects[int(np.argmin(families[2]))])),
-        lambda: f"{len(swept):,} words together",
+        lambda: name_of(sanitizer, int(words[int(np.argmin(families[1]))])),
+        lambda: name_of(sanitizer, suspects[int(np.argmin(families[2]))]),
+        lambda: f"{len(words):,} words together",
+        lambda: f"{compared:,} inputs together",
+        lambda: f"{len(sign)} suspicious words together",
     ][worst]()
     sentence = f"draws of {what} do not have the certified distribution: {chance} by chance"
     return Check(name, False, sentence, figures)
@@ -205,16 +253,37 @@ def _tail(law: Floats, came: Ids) -> float:
     return float(log_tail_of_cells(counts[None], p[None] / p.sum())[0])
 
 
+class _Swept(NamedTuple):
+    """What many words gave that were drawn a few times."""
+
+    words: Floats
+    """Bounds on ln P of each word's outputs."""
+    together: Floats
+    """Of what all of them gave."""
+    surprise: Floats
+    """Nats of each word, before they are a bound."""
+    gains: Floats
+    """Of each word's best bet on the probabilities, and ``signs`` its direction."""
+    signs: Ids
+
+
 def _sweep(
-    sanitizer: Sanitizer, stated: Sampler, swept: Ids, few: int, key: bytes, progress: Share
-) -> tuple[Floats, Floats]:
-    """Bounds on ln P of each word's outputs, and of what all words together gave.
+    sanitizer: Sanitizer,
+    stated: Sampler,
+    swept: Ids,
+    few: int,
+    key: bytes,
+    bets: Bets,
+    progress: Share,
+) -> _Swept:
+    """Draw each word a few times, and bet on all of them.
 
     The four cells of a word: itself; the eight likeliest others; two halves of the rest.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
     counts, p = np.zeros((len(swept), 4), dtype=np.int64), np.zeros((len(swept), 4))
     outputs, expected = np.zeros(n), np.zeros(n)
+    gains, signs = np.zeros(len(swept)), np.ones(len(swept), dtype=np.int64)
     impossible = np.zeros(len(swept), dtype=np.bool_)
     block = max(1, min(_BATCH // few, _ENTRIES // 16 // n))
     for at in range(0, len(swept), block):
@@ -224,20 +293,40 @@ def _sweep(
         came = drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(len(ids), few)
         expected += law.sum(axis=0)
         outputs += np.bincount(came[came >= 0], minlength=n)
+        bad = (came < 0).any(axis=1) | (np.take_along_axis(law, np.maximum(came, 0), 1) <= 0).any(
+            axis=1
+        )
+        impossible[at : at + len(ids)] = bad
+        good = np.flatnonzero(~bad)
+        gains[at + good], signs[at + good] = bets.place(law[good], ids[good], came[good])
         for row, (word, own) in enumerate(zip(ids.tolist(), law, strict=True)):
-            impossible[at + row] = (came[row] < 0).any() or (own[came[row]] <= 0).any()
             cell = 2 + (np.cumsum(own) > own.sum() / 2)
             top = min(9, n)
             cell[np.argpartition(-own, top - 1)[:top]] = 1
             cell[word] = 0
             p[at + row] = np.bincount(cell, weights=own, minlength=4)
             counts[at + row] = np.bincount(cell[came[row]], minlength=4)
-        progress(0.5 + 0.5 * min(1.0, (at + block) / len(swept)))
-    words = log_tail_of_cells(counts, p / p.sum(axis=1, keepdims=True))
+        progress(min(1.0, (at + block) / len(swept)))
+    p /= p.sum(axis=1, keepdims=True)
+    words = log_tail_of_cells(counts, p)
     words[impossible] = -np.inf
+    nats = surprise(counts.astype(np.float64), few * p).sum(axis=1)
     if not len(swept):
-        return words, words
-    draws = few * len(swept)
+        return _Swept(words, words, nats, gains, signs)
     together = np.concatenate([counts.sum(axis=0), outputs])
     mean = np.concatenate([p.mean(axis=0), expected / len(swept)])
-    return words, log_tail_of_share(together, draws, mean)
+    tails = log_tail_of_share(together, few * len(swept), mean)
+    return _Swept(words, tails, nats, gains, signs)
+
+
+def _unlikely(sanitizer: Sanitizer, stated: Sampler, words: Ids, key: bytes) -> list[int]:
+    """The words whose outputs repeat what is least likely to be repeated."""
+    found = far_repeats(sanitizer, words, _SCREENED, key)
+    log_p = np.empty(len(found.words))
+    for at in range(0, len(log_p), 64):
+        here = slice(at, at + 64)
+        law, outputs = _law(stated, found.words[here]), found.outputs[here]
+        p = np.where(outputs < 0, 0.0, law[np.arange(len(law)), np.maximum(outputs, 0)])
+        log_p[here] = np.log(np.maximum(p, 1e-300))
+    chosen = np.argsort(found.again * log_p, kind="stable")[:_SUSPECTS]
+    return [int(word) for word in found.words[chosen]]

@@ -42,10 +42,13 @@ _COPIES: Final = 2
 _BLOCKS: Final = 3
 _KEYS: Final = 48
 """Under which lines are drawn to bound q where it is not known."""
-_FAMILIES: Final = 4
+_FAMILIES: Final = 6
+"""Bounds of a run, at most: of lines and places in two shapes, of blocks, and on q."""
 _WORDS: Final = 40
 _LONGEST: Final = 200
 """Words of a line, at least and at most: they fit into one block."""
+_WIDEST: Final = 3000
+"""Words of a line where draws agree often: some seconds for as many lines as are compared."""
 _RUNS: Final = {None: 2, Unit.RECORD: 2, Unit.FILE: 8, Unit.RUN: 16}
 """Where lines of a file or run share their draws there are fewer to compare in each."""
 
@@ -100,7 +103,7 @@ def independence(
     name, unit = "independence", sanitizer.spec.consistent
     gap, n = between(sanitizer), sanitizer.space.n
     # All are ⊥; they must differ only where equal words share their draw.
-    many = _BLOCKS * BLOCK + 1
+    many = max(_BLOCKS * BLOCK, _WIDEST) + 1
     strings = (
         unknown_strings(sanitizer, 1) * many if unit is None else unknown_strings(sanitizer, many)
     )
@@ -113,9 +116,9 @@ def independence(
     figures: dict[str, float] = {"agreement_by_chance": q}
     # Full agreement of two lines, or of two places, must be far below the error.
     needed = 1.5 * math.log(_FAMILIES * _LONGEST**2 / ERROR)
-    width = max(_WORDS, math.ceil(needed / -math.log(q)) if q < 1 else _LONGEST + 1)
+    width = max(_WORDS, math.ceil(needed / -math.log(q)) if q < 1 else _WIDEST + 1)
     # Where the words of a line are drawn together, q is known for lines of that length alone.
-    if width > (_WORDS if stated.whole_records else _LONGEST):
+    if width > (_WORDS if stated.whole_records else _WIDEST):
         sentence = f"two draws of an unknown word agree with probability {q:.3f}: too often to see"
         if noise_tested:
             return Check(name, True, f"{sentence}; the noise of two words is independent", figures)
@@ -129,40 +132,54 @@ def independence(
         return [number.setdefault(word.lower(), len(number)) for word in words]
 
     found: list[_Found] = []
-    # The first word has the capital of a sentence, the last is the second once more.
-    line = [strings[0], *strings[1 : width + 1], strings[1]]
-    lines = max(_LINES, math.ceil(width / (_RUNS[None] * _FILES * _COPIES)))
-    texts = _Texts(gap.join(line), len(line), lines, read)
-    rows = _Rows()
-    same = _written(sanitizer, texts, rows, key, unit, progress)
-    if same is None:
-        return Check(name, None, "the lines that were written could not be read", figures)
-    if workers is not None:
-        before = len(rows.outputs)
-        both = _by_workers(sanitizer, texts, rows, derive_key(key, "workers"), unit, workers)
-        figures["lines_of_workers"] = len(rows.outputs) - before
-        if not both:
-            sentence = "worker processes write other words than one process under the same key"
-            return Check(name, False, sentence, figures)
-    progress(0.8)
-    if not same:
-        sentence = "equal words of a unit have not the same draw"
-        return Check(name, False, sentence, figures)
-    found.append(_closest(rows, q))
-    columns = _Rows(names=("places of a line",))
-    for place, column in enumerate(zip(*rows.outputs, strict=True)):
-        columns.add(list(column), place)
-    found.append(_closest(columns, q))
-    if not stated.whole_records:  # a longer line has another distribution there
-        words = _blocks(sanitizer, strings, gap, read, derive_key(key, "blocks"))
-        if words is None:
+    # Where draws agree so often that long lines are needed, as many of them would take too long:
+    # a few of them are compared, and the places of many short ones.
+    tall = max(_LINES, math.ceil(width / (_RUNS[None] * _FILES * _COPIES)))
+    shapes = [(width, tall)] if width <= _LONGEST else [(width, _LINES), (_WORDS, tall)]
+    lines_compared = 0
+    for shape, (words, lines) in enumerate(shapes):
+        part = derive_key(key, "shape", shape)
+        # The first word has the capital of a sentence, the last is the second once more.
+        line = [strings[0], *strings[1 : words + 1], strings[1]]
+        texts = _Texts(gap.join(line), len(line), lines, read)
+        rows = _Rows()
+        same = _written(
+            sanitizer,
+            texts,
+            rows,
+            part,
+            unit,
+            _share_of(progress, 0.8 * shape / len(shapes), 0.8 / len(shapes)),
+        )
+        if same is None:
             return Check(name, None, "the lines that were written could not be read", figures)
-        found.append(_closest(words, q))
+        if workers is not None:
+            before = len(rows.outputs)
+            both = _by_workers(sanitizer, texts, rows, derive_key(part, "workers"), unit, workers)
+            figures["lines_of_workers"] = len(rows.outputs) - before
+            if not both:
+                sentence = "worker processes write other words than one process under the same key"
+                return Check(name, False, sentence, figures)
+        if not same:
+            sentence = "equal words of a unit have not the same draw"
+            return Check(name, False, sentence, figures)
+        found.append(_closest(rows, q))
+        columns = _Rows(names=("places of a line",))
+        for place, column in enumerate(zip(*rows.outputs, strict=True)):
+            columns.add(list(column), place)
+        found.append(_closest(columns, q))
+        lines_compared += len(rows.outputs)
+    if not stated.whole_records:  # a longer line has another distribution there
+        times = math.ceil(width / (BLOCK - 1))
+        blocks = _blocks(sanitizer, strings, gap, read, times, derive_key(key, "blocks"))
+        if blocks is None:
+            return Check(name, None, "the lines that were written could not be read", figures)
+        found.append(_closest(blocks, q))
     progress(1.0)
     worst = min(found, key=lambda each: each.log_tail)
     log = worst.log_tail + math.log(_FAMILIES)
     figures |= {
-        "lines": len(rows.outputs),
+        "lines": lines_compared,
         "words": width,
         "pairs": sum(each.pairs for each in found),
         "log10_probability": max(-1e6, min(log, 0.0) / math.log(10)),
@@ -181,23 +198,32 @@ def independence(
     return Check(name, False, sentence, figures)
 
 
+def _share_of(progress: Share, done: float, rest: float) -> Share:
+    return lambda share: progress(done + rest * share)
+
+
 def _blocks(
     sanitizer: Sanitizer,
     strings: list[str],
     gap: str,
     read: Callable[[str, int], list[int] | None],
+    times: int,
     key: bytes,
 ) -> _Rows | None:
-    """The outputs of a long line by the blocks of its stream; None if it cannot be read."""
-    rows = _Rows(names=("blocks of a line",))
+    """The outputs of so many long lines by the blocks of their streams; None if unreadable."""
     long = strings[: _BLOCKS * BLOCK + 1]
-    (written,) = rewritten(sanitizer, [gap.join(long).encode()], key)
-    words = read(written.decode(), len(long))
-    if words is None:
-        return None
-    for block in range(_BLOCKS):  # the first word has the capital of a sentence
-        first = block * BLOCK + 1
-        rows.add(words[first : first + BLOCK - 1], block)
+    (written,) = rewritten(sanitizer, ["\n".join([gap.join(long)] * times).encode()], key)
+    outputs: list[list[int]] = [[] for _ in range(_BLOCKS)]
+    for line in written.decode().split("\n"):
+        words = read(line, len(long))
+        if words is None:
+            return None
+        for block in range(_BLOCKS):  # the first word has the capital of a sentence
+            first = block * BLOCK + 1
+            outputs[block] += words[first : first + BLOCK - 1]
+    rows = _Rows(names=("blocks of a line",))
+    for block, each in enumerate(outputs):
+        rows.add(each, block)
     return rows
 
 

@@ -1,0 +1,296 @@
+"""Programs that were broken on purpose: what `tests/power.py` verifies.
+
+Knows samplers and sanitizers.  Must not know what finds a mutant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+from unittest import mock
+
+import numpy as np
+
+from dpsan.mechanisms.sampling.blocked import DistanceScores
+from dpsan.mechanisms.sampling.samplers import PointSampler, RowSampler, Sampler
+from dpsan.privacy import randomness
+from dpsan.sanitize.sanitizer import Sanitizer
+
+__all__ = ["DELTA", "MUTANTS", "Mutant"]
+
+
+class Changed(Sampler):
+    """A sampler whose outputs are changed afterwards."""
+
+    def __init__(self, inner: Sampler, change: Callable[..., Any]) -> None:
+        self.inner, self.change = inner, change
+        self.batch_words, self.whole_records = inner.batch_words, inner.whole_records
+
+    def sample(self, ids: Any, streams: Any) -> Any:
+        return self.change(self.inner.sample(ids, streams), ids, streams)
+
+
+class Otherwise(Sampler):
+    """A sampler that is given other inputs or streams."""
+
+    def __init__(self, inner: Sampler, change: Callable[..., Any], *, inputs: bool) -> None:
+        self.inner, self.change, self.inputs = inner, change, inputs
+        self.batch_words, self.whole_records = inner.batch_words, inner.whole_records
+
+    def sample(self, ids: Any, streams: Any) -> Any:
+        return self.inner.sample(*self.change(ids, streams))
+
+    def probabilities(self, ids: Any) -> Any:
+        return self.inner.probabilities(self.change(ids, None)[0]) if self.inputs else None
+
+
+class TopK(RowSampler):
+    """Only the 20 likeliest outputs of each word."""
+
+    def weights(self, ids: Any) -> Any:
+        full = super().weights(ids)
+        k = min(20, full.shape[1] // 2)
+        least = np.partition(full, -k, axis=1)[:, -k]
+        return np.where(full >= least[:, None], full, 0).astype(np.uint64)
+
+
+class Squared(DistanceScores):
+    """Scores of squared distances."""
+
+    def of(self, distances: Any) -> Any:
+        return np.minimum(distances**2 * self.factor, self.cap)
+
+
+def scaled(factor: float) -> Callable[[Sanitizer], None]:
+    """Noise times a factor."""
+
+    def change(s: Sanitizer) -> None:
+        own = s.sampler
+        s._rewriter.sampler = PointSampler(
+            own.space, lambda streams, d: own.noise(streams, d) * factor, own.project
+        )
+
+    return change
+
+
+def other_epsilon(factor: float) -> Callable[[Sanitizer], None]:
+    """The sampler of another epsilon, under the guarantee of this one."""
+
+    def change(s: Sanitizer) -> None:
+        kind = type(s.mechanism)
+        given = {name: getattr(s.mechanism, name) for name in kind.parameters()}
+        s._rewriter.sampler = kind(s.mechanism.epsilon * factor, **given).prepare(s.space)
+
+    return change
+
+
+def after(change: Callable[..., Any]) -> Callable[[Sanitizer], None]:
+    return lambda s: setattr(
+        s._rewriter, "sampler", Changed(s.sampler, lambda *each: change(s, *each))
+    )
+
+
+def before(change: Callable[..., Any], *, inputs: bool = False) -> Callable[[Sanitizer], None]:
+    return lambda s: setattr(
+        s._rewriter, "sampler", Otherwise(s.sampler, lambda *each: change(s, *each), inputs=inputs)
+    )
+
+
+def skipped(s: Sanitizer) -> None:
+    own = s.sampler
+
+    class Skips(PointSampler):
+        def sample(self, ids: Any, streams: Any) -> Any:
+            points = self.space.points(ids) + self.noise(streams, self.space.d)
+            found = self.space.search(points, 2)[0]
+            return np.where(found[:, 0] == ids, found[:, 1], found[:, 0])
+
+    s._rewriter.sampler = Skips(own.space, own.noise)
+
+
+class Copies(Sampler):
+    """A copy of the input for a share of the words."""
+
+    def __init__(self, inner: Sampler, share: float) -> None:
+        self.inner, self.share = inner, share
+        self.batch_words = inner.batch_words
+
+    def sample(self, ids: Any, streams: Any) -> Any:
+        out = self.inner.sample(ids, streams)
+        copied = (streams.uniform("copy")[:, 0] < self.share) & (ids < self.inner.space.n)
+        return np.where(copied, ids, out)
+
+    def probabilities(self, ids: Any) -> Any:
+        out = self.inner.probabilities(ids)
+        known = np.flatnonzero(ids < out.shape[1])
+        out[known] *= 1 - self.share
+        out[known, ids[known]] += self.share
+        return out
+
+
+def kept(share: float) -> Callable[[Sanitizer], None]:
+    return lambda s: setattr(s._rewriter, "sampler", Copies(s.sampler, share))
+
+
+def backdoor(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
+    return np.where(ids == s.space.n // 3, s.space.n - 1, out)
+
+
+def fixed(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
+    return np.where(ids == s.space.n, 0, out)
+
+
+def unequal(s: Sanitizer) -> None:
+    """Every second word has three times the mass inside its set, with no other total."""
+    kind = type(s.mechanism)
+    given = {name: getattr(s.mechanism, name) for name in kind.parameters()}
+    larger = kind(s.mechanism.epsilon + np.log(3), **given).prepare(s.space)
+    own = s.sampler
+
+    class Unequal(Changed):
+        def sample(self, ids: Any, streams: Any) -> Any:
+            return np.where(ids % 2 == 0, larger.sample(ids, streams), own.sample(ids, streams))
+
+        def probabilities(self, ids: Any) -> Any:
+            even = (ids % 2 == 0)[:, None]
+            return np.where(even, larger.probabilities(ids), own.probabilities(ids))
+
+    s._rewriter.sampler = Unequal(own, backdoor)
+
+
+def stale(s: Sanitizer) -> None:
+    """The near sets of other words, as from a table of another vocabulary."""
+    s._rewriter.sampler = Otherwise(
+        s.sampler,
+        lambda ids, streams: (np.where(ids < s.space.n, s.space.n - 1 - ids, ids), streams),
+        inputs=True,
+    )
+
+
+def same_stream(every: int) -> Callable[..., Any]:
+    """The random numbers of one word for so many of them; all of them for 0."""
+
+    def change(s: Sanitizer, ids: Any, streams: Any) -> Any:
+        records = [0 if not every else record // every for record in streams.records.tolist()]
+        again = randomness.Streams(streams.key, tuple((record, 0, 1) for record in records))
+        return ids, again
+
+    return change
+
+
+def neighbour(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
+    """The word after a certain word shows it."""
+    moved = out.copy()
+    if len(ids) > 1:
+        moved[1:] = np.where(ids[:-1] == 1, 0, out[1:])
+    return moved
+
+
+def coarse(s: Sanitizer) -> None:
+    """Random numbers of 8 bits."""
+    own = s.sampler
+    whole = randomness.Streams.uniform
+
+    def rough(self: Any, label: str, width: int = 1) -> Any:
+        return (np.floor(whole(self, label, width) * 256) + 0.5) / 256
+
+    class Coarse(PointSampler):
+        def sample(self, ids: Any, streams: Any) -> Any:
+            with mock.patch.object(randomness.Streams, "uniform", rough):
+                return super().sample(ids, streams)
+
+    s._rewriter.sampler = Coarse(own.space, own.noise)
+
+
+def rows(kind: type[RowSampler], factor: float = 0.5) -> Callable[[Sanitizer], None]:
+    """The exponential distribution by another sampler."""
+
+    def change(s: Sanitizer) -> None:
+        s._rewriter.sampler = kind(s.space, DistanceScores(s.space, factor * s.mechanism.epsilon))
+
+    return change
+
+
+def squared(s: Sanitizer) -> None:
+    s._rewriter.sampler = RowSampler(s.space, Squared(s.space, 0.5 * s.mechanism.epsilon))
+
+
+def ranks(s: Sanitizer) -> None:
+    """Every rank is one more: the word itself comes last."""
+    own = s.sampler
+
+    class Late(Changed):
+        def sample(self, ids: Any, streams: Any) -> Any:
+            rolled = type(own)(s.space, np.roll(own.weights, 1))
+            return rolled.sample(ids, streams)
+
+    s._rewriter.sampler = Late(own, backdoor)
+
+
+class Mutant(NamedTuple):
+    """One program that is broken."""
+
+    mechanism: str
+    change: Callable[[Sanitizer], None] | None = None
+    options: Mapping[str, Any] = MappingProxyType({})
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    patch: tuple[str, Any] | None = None
+    """A name of the package that is replaced while it is verified."""
+    noise: tuple[float, int] | None = None
+    """By what the noise is scaled; its density falls as exp(-r) or exp(-r²): 1 or 2."""
+    fixed: Callable[[int], tuple[list[int], int]] | None = None
+    """n -> inputs of which one is every (n + 1)-th draw, and the output which that one gives."""
+
+
+DELTA: Final = {"delta": 1e-6}
+MUTANTS: Final = {
+    "noise × .5": Mutant("laplace", scaled(0.5), noise=(0.5, 1)),
+    "noise × .9": Mutant("laplace", scaled(0.9), noise=(0.9, 1)),
+    "noise × .97": Mutant("laplace", scaled(0.97), noise=(0.97, 1)),
+    "Gaussian noise × .5": Mutant("gaussian", scaled(0.5), {}, DELTA, noise=(0.5, 2)),
+    "Gaussian noise × .9": Mutant("gaussian", scaled(0.9), {}, DELTA, noise=(0.9, 2)),
+    "independent noise × .9": Mutant("clipped-laplace", scaled(0.9), noise=(0.9, 1)),
+    "random numbers of 8 bits": Mutant("laplace", coarse),
+    "true word skipped": Mutant("laplace", skipped),
+    "squared distances": Mutant("exponential", squared),
+    "no ½": Mutant("exponential", other_epsilon(2.0)),
+    "epsilon × 1.1": Mutant("exponential", other_epsilon(1.1)),
+    "top-k support": Mutant("exponential", rows(TopK)),
+    "tem of twice the epsilon": Mutant("tem", other_epsilon(2.0)),
+    "geodesic of twice the epsilon": Mutant("geodesic", other_epsilon(2.0)),
+    "rank off by one": Mutant("zipf-response", ranks),
+    "zipf of twice the epsilon": Mutant("zipf-response", other_epsilon(2.0)),
+    "epsilon × 2": Mutant("krr", other_epsilon(2.0)),
+    "copies of 50 %": Mutant("knn-response", kept(0.5)),
+    "copies of 2 %": Mutant("knn-response", kept(0.02)),
+    "copies of 2 %, optimal": Mutant("optimal-response", kept(0.02)),
+    "backdoor in one word": Mutant(
+        "optimal-response", after(backdoor), fixed=lambda n: ([n // 3], n - 1)
+    ),
+    "unknown word to a fixed word": Mutant(
+        "optimal-response", after(fixed), fixed=lambda n: ([n], 0)
+    ),
+    "base of another epsilon": Mutant("optimal-response", other_epsilon(1.5)),
+    "unequal set masses": Mutant("knn-response", unequal),
+    "stale table": Mutant("knn-response", stale),
+    "wrong vocabulary": Mutant(
+        "exponential",
+        before(lambda s, ids, streams: ((ids * 7 + 1) % s.space.n, streams), inputs=True),
+    ),
+    "one seed for all words": Mutant("knn-response", before(same_stream(0))),
+    "one seed for two lines": Mutant("knn-response", before(same_stream(2))),
+    "one seed for all words, laplace": Mutant("laplace", before(same_stream(0))),
+    "stream reused across workers": Mutant(
+        "knn-response", patch=("dpsan.privacy.randomness.derive_key", lambda key, *of: key)
+    ),
+    "next word shows a word": Mutant(
+        "optimal-response",
+        after(neighbour),
+        fixed=lambda n: (list(range(0, n, max(1, n // 40))), 0),
+    ),
+    "unknown words copied": Mutant("optimal-response", None, {"unknown": "keep"}),
+    "unknown words masked": Mutant("optimal-response", None, {"unknown": "mask"}),
+    "a word kept": Mutant("optimal-response", None, {"keep": ["the"]}),
+    "letter case kept": Mutant("optimal-response", None, {"case": "input"}),
+}
