@@ -25,6 +25,8 @@ from dpsan.formats.parquet_output import Output, check_range
 from dpsan.formats.text import decode, long_text, too_long
 from dpsan.text.long_text import LongText, Text
 
+__all__ = ["ParquetFormat", "RowGroup", "chosen_columns", "chosen_paths", "opened", "read_group"]
+
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
 
