@@ -251,15 +251,15 @@ class Rewriter:
         read: dict[int, list[str]] = {}
         dropped = 0
         for text, pieces in enumerate(split):
-            found = pieces[::2]
-            new, passed, unseen = gaps_to_write(found)
+            given = pieces[::2]
+            new_gaps, passed, unseen = gaps_to_write(given)
             gaps.append(passed)
             dropped += unseen
-            if new is not found:
-                pieces[::2] = new
-                read[text] = found
+            if new_gaps is not given:
+                pieces[::2] = new_gaps
+                read[text] = given
             if audit:
-                gap_lengths += map(len, new)
+                gap_lengths += map(len, new_gaps)
         return _DrawnTexts(
             split,
             gaps,
@@ -387,4 +387,3 @@ def _sums(values: NDArray[Any], sizes: Ids) -> Ids:
     total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
     ends = np.cumsum(sizes)
     return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)
-

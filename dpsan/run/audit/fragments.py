@@ -59,9 +59,7 @@ class Fragments:
     def __init__(self) -> None:
         self._places = _Made(lambda codes, _: map(_place, codes))
         self._outputs: list[str] = []
-        self._usual = _Made(
-            lambda _, places: as_json([self._outputs[place] for place in places])
-        )
+        self._usual = _Made(lambda _, places: as_json([self._outputs[place] for place in places]))
 
     def places(self, table: AuditTable) -> list[Column]:
         """From the start of each word in its output text to its action: input positions would tell
@@ -71,7 +69,9 @@ class Fragments:
         codes = (starts * _LENGTHS + lengths) * len(ACTIONS) + table.actions
         if codes.max(initial=0) < _MOST and lengths.max(initial=0) < _LENGTHS:
             return [self._places(codes)]
-        each = zip(starts.tolist(), (starts + lengths).tolist(), table.actions.tolist(), strict=True)
+        each = zip(
+            starts.tolist(), (starts + lengths).tolist(), table.actions.tolist(), strict=True
+        )
         return [np.array([_from_to(*one) for one in each], dtype=object)]
 
     def outputs(self, table: AuditTable) -> Column:

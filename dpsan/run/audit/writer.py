@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Sequence
-from itertools import groupby
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -34,7 +36,7 @@ from dpsan.text.tokens import folded
 __all__ = ["AuditWriter"]
 
 _CHUNK: Final = 1 << 20
-_ROWS: Final = 1 << 14
+_ROWS: Final = 1 << 13
 """Rows that are put together at once."""
 _MOST_HELD: Final = 4 << 20
 
@@ -65,6 +67,7 @@ class AuditWriter:
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
+        self._is_file = stat.S_ISREG(os.fstat(self._descriptor).st_mode)  # a write soon ends
         self._path = path
         self._originals = originals
         self._space = sanitizer.space
@@ -115,17 +118,39 @@ class AuditWriter:
         else:
             columns.append(tails[which])
         columns.insert(0, np.array(heads, dtype=object).repeat(table.sizes))
-        for at in range(0, len(table), _ROWS):
+        self._send_all(self._joined(columns, tail))
+
+    @staticmethod
+    def _joined(columns: list[NDArray[np.object_]], tail: bytes) -> Iterator[bytes]:
+        """Rows, some at a time.
+
+        Args:
+            columns: fragments, each of shape (words,).
+            tail: ends each row; the first column begins with that of the row before.
+        """
+        for at in range(0, len(columns[0]), _ROWS):
             part = [column[at : at + _ROWS] for column in columns]
             rows = np.empty((len(part[0]), len(part)), dtype=object)
             for place, column in enumerate(part):
                 rows[:, place] = column
             rows[0, 0] = rows[0, 0][len(tail) :]
-            self.send(b"".join([*rows.ravel().tolist(), tail]))
+            yield b"".join([*rows.ravel().tolist(), tail])
 
-    def _tails(
-        self, table: AuditTable, copy: int
-    ) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
+    def _send_all(self, parts: Iterator[bytes]) -> None:
+        """Write parts, each while the next is put together.  Raises OutputError."""
+        first, second = next(parts, b""), next(parts, None)
+        if second is None or self._held is not None or not self._is_file:
+            for part in chain([first, second], parts):
+                self.send(part or b"")
+            return
+        with ThreadPoolExecutor(1) as writer:
+            written = writer.submit(self.send, first)
+            for part in chain([second], parts):
+                written.result()
+                written = writer.submit(self.send, part)
+            written.result()
+
+    def _tails(self, table: AuditTable, copy: int) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
         """The ends of rows, from the epsilon on, and which of them each word has."""
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
