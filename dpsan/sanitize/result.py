@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Final, overload
 
 import numpy as np
@@ -64,22 +65,50 @@ class AuditTable(Sequence[AuditRecord]):
 
     sizes: NDArray[np.int64]
     """Words in each text, shape (texts,)."""
-    starts: NDArray[np.int64]
-    """First character of each word in its input text, shape (words,), as all that follow."""
-    output_starts: NDArray[np.int64]
-    """First character of each output in its output text."""
+    gaps: NDArray[np.int64]
+    """Code points of each gap of the output texts, one more in each than words."""
+    read: dict[int, list[str]] = field(repr=False)
+    """The gaps of the input texts, by the number of the text, where they are not those of the
+    output."""
     actions: NDArray[np.int64]
-    """Places in :data:`ACTIONS`."""
+    """Places in :data:`ACTIONS`, shape (words,), as all that follow."""
     originals: list[str]
     outputs: list[str]
     input_ids: NDArray[np.int64]
     output_ids: NDArray[np.int64]
+    output_lengths: NDArray[np.int64]
+    """Code points of each output."""
+    usual: NDArray[np.int64]
+    """The row number of each output that is written in its usual spelling, else negative."""
     first: NDArray[np.bool_] | None = None
     """Where equal words have the same draw: whether the word is the first of its kind in its
     record."""
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.outputs)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First character of each word in its input text."""
+        gaps = self.gaps.copy()
+        ends = np.cumsum(self.sizes + 1)
+        for text, read in self.read.items():
+            gaps[ends[text] - len(read) : ends[text]] = list(map(len, read))
+        return self._starts(gaps, np.fromiter(map(len, self.originals), dtype=np.int64))
+
+    @cached_property
+    def output_starts(self) -> NDArray[np.int64]:
+        """First character of each output in its output text."""
+        return self._starts(self.gaps, self.output_lengths)
+
+    def _starts(self, gaps: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each word where it starts in its text, by the lengths of gaps and words."""
+        texts = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        before = np.cumsum(gaps)[np.arange(len(texts)) + texts] + np.cumsum(lengths) - lengths
+        ends = np.cumsum(self.sizes)
+        of_texts = np.append(0, np.cumsum(gaps))[ends - self.sizes + np.arange(len(ends))]
+        of_texts += np.append(0, np.cumsum(lengths))[ends - self.sizes]
+        return np.asarray(before - of_texts[texts])
 
     @overload
     def __getitem__(self, place: int) -> AuditRecord: ...

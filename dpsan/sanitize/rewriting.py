@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +22,7 @@ from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.long_text import LONG, LongText, Text, stretches
 from dpsan.text.lookup import KEPT, MASKED, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
-from dpsan.text.tokens import TOKENIZERS, write_gaps
+from dpsan.text.tokens import TOKENIZERS, gaps_to_write
 
 Ids = NDArray[np.int64]
 
@@ -49,8 +48,11 @@ class _DrawnTexts:
     outputs: list[str]
     drawn: list[int]
     invisible: int
-    starts: Ids | None
-    """First character of each word in its input text, for an audit."""
+    gap_lengths: list[int]
+    """For an audit, of each gap that will be written."""
+    read: dict[int, list[str]] | None
+    """For an audit the gaps of the input, by the number of the text, where they are not those of
+    the output."""
     first: NDArray[np.bool_] | None
     """Where equal words have the same draw: whether the word is the first of its kind."""
     marks: NDArray[np.uint64] | None
@@ -80,6 +82,7 @@ class Rewriter:
         self._public = np.zeros(built.space.n + 2, dtype=np.bool_)
         self._public[list(built.public)] = True
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
+        self._spelling_lengths: Ids | None = None
         self._natural: NaturalCase | None = None
         self._rows: dict[str, int] | None = None
 
@@ -241,9 +244,20 @@ class Rewriter:
             for place, number in zip(at.tolist(), found, strict=True):
                 outputs[place] = number
             rows[at] = -1
-        starts = _starts(split, sizes) if audit else None
-        passed = list(map(write_gaps, split))
-        gaps, dropped = [gaps for gaps, _ in passed], sum(count for _, count in passed)
+        gaps: list[str] = []
+        gap_lengths: list[int] = []
+        read: dict[int, list[str]] = {}
+        dropped = 0
+        for text, pieces in enumerate(split):
+            given = pieces[::2]
+            new_gaps, passed, unseen = gaps_to_write(given)
+            gaps.append(passed)
+            dropped += unseen
+            if new_gaps is not given:
+                pieces[::2] = new_gaps
+                read[text] = given
+            if audit:
+                gap_lengths += map(len, new_gaps)
         return _DrawnTexts(
             split,
             gaps,
@@ -254,7 +268,8 @@ class Rewriter:
             outputs,
             drawn.tolist(),
             dropped,
-            starts,
+            gap_lengths,
+            read if audit else None,
             first,
             marks,
             *self._public_of(codes[drawing if first is None else first], marks),
@@ -284,10 +299,13 @@ class Rewriter:
             following: for a stretch, the gap and the output behind it.
         """
         split, outputs, codes = one.split, one.outputs, one.codes
+        respelt: Ids | slice = slice(0)
         if self._natural is not None:
-            self._natural.write(
+            respelt = self._natural.write(
                 split, one.gaps, outputs, one.rows, previous=previous, following=following
             )
+        elif self._built.spec.case == LetterCase.INPUT:
+            respelt = slice(None)
         at = 0
         for pieces, size in zip(split, one.sizes.tolist(), strict=True):
             pieces[1::2] = outputs[at : at + size]
@@ -296,17 +314,20 @@ class Rewriter:
         kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
         actions = np.where(codes >= 0, kinds, _PLACES[np.minimum(codes, -1)])
         table = None
-        if one.starts is not None:
-            written = _starts(split, one.sizes)
+        if one.read is not None:
+            usual = one.rows.copy()
+            usual[respelt] = -1
             table = AuditTable(
                 one.sizes,
-                one.starts,
-                written,
+                np.fromiter(one.gap_lengths, dtype=np.int64, count=len(one.gap_lengths)),
+                one.read,
                 actions,
                 one.words,
                 outputs,
                 codes,
                 one.rows,
+                self._lengths(outputs, usual),
+                usual,
                 one.first,
             )
         counts = np.bincount(actions, minlength=len(Action)).tolist()
@@ -320,6 +341,16 @@ class Rewriter:
             one.marks,
             one.public_marks,
         )
+
+    def _lengths(self, outputs: list[str], usual: Ids) -> Ids:
+        """Code points of each output; ``usual``: see :class:`dpsan.sanitize.result.AuditTable`."""
+        if self._spelling_lengths is None:
+            words = self._vocabulary()[0]
+            self._spelling_lengths = np.fromiter(map(len, words), dtype=np.int64)
+        lengths = self._spelling_lengths[usual]
+        others = np.flatnonzero(usual < 0)
+        lengths[others] = [len(outputs[place]) for place in others.tolist()]
+        return lengths
 
     def _draw(self, ids: Ids, streams: randomness.Streams) -> Ids:
         """One output for each input, a bounded number at a time."""
@@ -354,13 +385,3 @@ def _sums(values: NDArray[Any], sizes: Ids) -> Ids:
     total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
     ends = np.cumsum(sizes)
     return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)
-
-
-def _starts(split: list[list[str]], sizes: Ids) -> Ids:
-    """For each word where it starts in its text."""
-    lengths = np.fromiter(map(len, chain.from_iterable(split)), dtype=np.int64)
-    before = np.cumsum(lengths) - lengths
-    firsts = 2 * (np.cumsum(sizes) - sizes) + np.arange(len(sizes))  # piece that begins each text
-    texts = np.repeat(np.arange(len(sizes)), sizes)
-    places = 2 * np.arange(len(texts)) + texts + 1
-    return np.asarray(before[places] - before[firsts][texts], dtype=np.int64)

@@ -145,7 +145,7 @@ class NaturalCase:
         *,
         previous: str | None = None,
         following: tuple[str, str] | None = None,
-    ) -> None:
+    ) -> NDArray[np.int64]:
         """Put the outputs of some texts into natural case, in place.
 
         A text of one word and no . ! ? … is a value and no sentence: *doctor* in a column of jobs
@@ -159,10 +159,13 @@ class NaturalCase:
             previous: of the only text, which continues another: the gap before that one's last
                 word.
             following: of the only text, which is continued: the gap and the output behind it.
+
+        Returns:
+            The places of the outputs that may have changed.
         """
         sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
         starts = np.cumsum(sizes) - sizes
-        self._agree(split, starts, outputs, rows, following)
+        articles = self._agree(split, starts, outputs, rows, following)
         begins: list[int] = []
         for pieces, passed, start in zip(split, gaps, starts.tolist(), strict=True):
             if _MAY_END.search(passed) or not passed.isprintable():  # a line break is not
@@ -173,8 +176,10 @@ class NaturalCase:
                 if following or not _MARKS.isdisjoint(split[text][2]):
                     begins.append(int(starts[text]))
         places = np.array(begins, dtype=np.int64)
-        for at in places[rows[places] >= 0].tolist():
+        places = places[rows[places] >= 0]
+        for at in places.tolist():
             outputs[at] = self._capitalised[outputs[at]]
+        return np.concatenate([articles, places])
 
     def _within(self, pieces: list[str], previous: str | None) -> Iterator[int]:
         """The words of a text that begin a sentence, but for the first of a whole text."""
@@ -191,8 +196,12 @@ class NaturalCase:
         outputs: list[str],
         rows: NDArray[np.int64],
         following: tuple[str, str] | None,
-    ) -> None:
-        """Write a or an, where one was drawn, as the output word behind it asks for."""
+    ) -> NDArray[np.int64]:
+        """Write a or an, where one was drawn, as the output word behind it asks for.
+
+        Returns:
+            Those places.
+        """
         drawn = [np.flatnonzero(rows == row) for row in self._articles]
         places = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
         texts = np.searchsorted(starts, places, side="right") - 1
@@ -207,3 +216,4 @@ class NaturalCase:
                 gap, word = following or ("", "")
             if gap == " ":
                 outputs[at] = self._article_for[word] or outputs[at]
+        return places

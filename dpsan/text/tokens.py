@@ -7,7 +7,7 @@ The one invariant: a split is an alternating list ``[gap, word, gap, word, ..., 
 unprotected, so everything that can carry content is on the word side: letters and marks of every
 script, digits, emoji, private-use and unassigned code points, Braille, enclosed alphanumerics.
 What a reader cannot see could carry a watermark: inside a word it belongs to the word, which is
-replaced as a whole, and in a gap it is not written (:func:`write_gaps`).
+replaced as a whole, and in a gap it is not written (:func:`gaps_to_write`).
 """
 
 from __future__ import annotations
@@ -230,17 +230,20 @@ def subwords(word: str) -> list[str] | None:
     return out
 
 
-def write_gaps(pieces: list[str]) -> tuple[str, int]:
-    """Turn the gaps of a split line into what is written between its words, in place.
+def gaps_to_write(gaps: list[str]) -> tuple[list[str], str, int]:
+    """What is written between the words of a line.
 
     Nothing invisible is written; two words without a gap get a space, as nobody could tell their
     outputs apart; a possessive ending is written small, as letter case belongs to the word.
 
+    Args:
+        gaps: of the split line, the first before its first word.
+
     Returns:
-        The visible characters of all gaps, and the number of invisible ones left out.
+        The gaps to write (the same list if they are the same), the visible characters of all gaps,
+        and the number of invisible ones left out.
     """
     dropped = 0
-    gaps = pieces[::2]
     passed = "".join(gaps)
     if not _seen(passed):
         gaps = [INVISIBLE.sub("", gap) for gap in gaps]
@@ -250,6 +253,15 @@ def write_gaps(pieces: list[str]) -> tuple[str, int]:
     if "S" in passed:
         gaps = [gap.replace("S", "s") for gap in gaps]
     if "" in gaps[1:-1]:
-        gaps[1:-1] = [gap or " " for gap in gaps[1:-1]]
-    pieces[::2] = gaps
+        gaps = [gaps[0], *(gap or " " for gap in gaps[1:-1]), gaps[-1]]
+    return gaps, passed, dropped
+
+
+def write_gaps(pieces: list[str]) -> tuple[str, int]:
+    """Turn the gaps of a split line into what is written between its words, in place.
+
+    Returns:
+        The visible characters of all gaps, and the number of invisible ones left out.
+    """
+    pieces[::2], passed, dropped = gaps_to_write(pieces[::2])
     return passed, dropped

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby, repeat
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -22,17 +24,18 @@ from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import create_private
 from dpsan.mechanisms.base import Mechanism
+from dpsan.run.audit.fragments import Fragments, as_json, encodable
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
-from dpsan.sanitize.result import ACTIONS, AuditTable
+from dpsan.sanitize.result import AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, not_protected, weakness
 from dpsan.text.tokens import folded
 
-_ACTIONS: Final = np.array([str(action) for action in ACTIONS], dtype=object)
-
 _CHUNK: Final = 1 << 20
+_ROWS: Final = 1 << 13
+"""Rows that are put together at once."""
 _MOST_HELD: Final = 4 << 20
 
 
@@ -62,6 +65,7 @@ class AuditWriter:
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
+        self._is_file = stat.S_ISREG(os.fstat(self._descriptor).st_mode)  # a write soon ends
         self._path = path
         self._originals = originals
         self._space = sanitizer.space
@@ -69,6 +73,7 @@ class AuditWriter:
         self._per_line = sanitizer.guarantee.per_line
         self._copies = copies
         self._public = np.array(sanitizer.public, dtype=np.int64)
+        self._fragments = Fragments()
         self._held: list[bytes] | None = None
         self._held_bytes = 0
         self._overflow: Callable[[], None] = lambda: None
@@ -95,67 +100,94 @@ class AuditWriter:
             table: what was done.
             copy: 1-based number of the copy.
         """
-        # Whole columns as JSON, put together by one template: an object for each row would cost
-        # several times as much as drawing the word.
         heads = [
-            f'{{"type":"word","file":{file},"line":{line},"text":{text},"start":'
+            b'{"type":"word","file":%d,"line":%d,"text":%d,"start":' % (file, line, text)
             for line, texts in groupby(lines)
             for text, _ in enumerate(texts, start=1)
         ]
-        outputs = _json(table.outputs)
-        starts, ends = _places(table)
-        tails = self._tails(table, copy)
-        rows = [
-            f'{head}{start},"end":{end},"action":"{action}","out":{output}{tail}'
-            for head, start, end, action, output, tail in zip(
-                _for_each_word(heads, table.sizes),
-                starts.tolist(),
-                ends.tolist(),
-                _ACTIONS[table.actions].tolist(),
-                outputs,
-                tails,
-                strict=True,
-            )
-        ]
-        self.send("".join(rows).encode())
+        columns = [*self._fragments.places(table), self._fragments.outputs(table)]
+        tails, which = self._tails(table, copy)
+        tail = b""
+        if self._originals:
+            columns += [tails[which], np.array(self._inputs(table), dtype=object)]
+        elif len(which) and (which == which[0]).all():
+            tail = tails[which[0]]
+            heads = [tail + head for head in heads]  # of the row before: each column takes time
+        else:
+            columns.append(tails[which])
+        columns.insert(0, np.array(heads, dtype=object).repeat(table.sizes))
+        self._send_all(self._joined(columns, tail))
 
-    def _tails(self, table: AuditTable, copy: int) -> Iterable[str]:
-        """The end of each word's row, from the epsilon on."""
+    @staticmethod
+    def _joined(columns: list[NDArray[np.object_]], tail: bytes) -> Iterator[bytes]:
+        """Rows, some at a time.
+
+        Args:
+            columns: fragments, each of shape (words,).
+            tail: ends each row; the first column begins with that of the row before.
+        """
+        for at in range(0, len(columns[0]), _ROWS):
+            part = [column[at : at + _ROWS] for column in columns]
+            rows = np.empty((len(part[0]), len(part)), dtype=object)
+            for place, column in enumerate(part):
+                rows[:, place] = column
+            rows[0, 0] = rows[0, 0][len(tail) :]
+            yield b"".join([*rows.ravel().tolist(), tail])
+
+    def _send_all(self, parts: Iterator[bytes]) -> None:
+        """Write parts, each while the next is put together.  Raises OutputError."""
+        first, second = next(parts, b""), next(parts, None)
+        if second is None or self._held is not None or not self._is_file:
+            for part in chain([first, second], parts):
+                self.send(part or b"")
+            return
+        with ThreadPoolExecutor(1) as writer:
+            written = writer.submit(self.send, first)
+            for part in chain([second], parts):
+                written.result()
+                written = writer.submit(self.send, part)
+            written.result()
+
+    def _tails(self, table: AuditTable, copy: int) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
+        """The ends of rows, from the epsilon on, and which of them each word has."""
         drawn = table.input_ids >= 0
-        sizes = table.sizes
-        shares = np.full(len(table), self._epsilon)
+        which = np.ones(len(table), dtype=np.int64)
+        shares = [self._epsilon]
         if self._per_line:  # a line's epsilon is shared out evenly
-            texts = np.repeat(np.arange(len(sizes)), sizes)
-            shares /= np.maximum(np.bincount(texts[drawn], minlength=len(sizes)), 1)[texts]
+            texts = np.repeat(np.arange(len(table.sizes)), table.sizes)
+            each = np.maximum(np.bincount(texts[drawn], minlength=len(table.sizes)), 1)
+            counts, found = np.unique(each, return_inverse=True)
+            shares = (self._epsilon / counts).tolist()
+            which = found[texts] + 1
         if table.first is not None:  # the draw of an equal word before it
-            shares[~table.first] = 0.0
-        distinct, which = np.unique(shares, return_inverse=True)
-        more = f',"copy":{copy}' if self._copies > 1 else ""
-        end = "" if self._originals else "}\n"
+            shares.append(0.0)
+            which[~table.first] = len(shares)
         # Kept, passed and masked words are not drawn, public words not protected: no epsilon bounds
         # what they tell.
         if len(self._public):
             public = np.isin(table.input_ids, self._public)
             drawn &= ~(public if table.first is None else public & table.first)
-        kinds = [f',"epsilon":{share}{more}{end}' for share in ["null", *_json(distinct.tolist())]]
-        tails = np.array(kinds, dtype=object)[np.where(drawn, which + 1, 0)].tolist()
-        return map(str.__add__, tails, self._inputs(table)) if self._originals else tails
+        which[~drawn] = 0
+        more = b',"copy":%d' % copy if self._copies > 1 else b""
+        end = b"" if self._originals else b"}\n"
+        kinds = [b',"epsilon":%s%s%s' % (each, more, end) for each in [b"null", *as_json(shares)]]
+        return np.array(kinds, dtype=object), which
 
-    def _inputs(self, table: AuditTable) -> list[str]:
+    def _inputs(self, table: AuditTable) -> list[bytes]:
         """What the rows say of the inputs."""
         distances, ranks = self._ranks(table)
         pairs = zip(table.originals, table.outputs, strict=True)
         same = [a == b or folded(a) == folded(b) for a, b in pairs]  # as evaluate compares
         return [
-            f',"in":{original},"in_start":{start},"in_end":{start + length},'
-            f'"unchanged":{unchanged},"rank":{rank},"distance":{distance}}}\n'
+            b',"in":%s,"in_start":%d,"in_end":%d,"unchanged":%s,"rank":%s,"distance":%s}\n'
+            % (original, start, start + length, unchanged, rank, distance)
             for original, start, length, unchanged, rank, distance in zip(
-                _json(table.originals),
+                as_json(table.originals),
                 table.starts.tolist(),
                 map(len, table.originals),
-                _json(same),
-                _json(ranks),
-                _json(distances),
+                as_json(same),
+                as_json(ranks),
+                as_json(distances),
                 strict=True,
             )
         ]
@@ -206,7 +238,7 @@ class AuditWriter:
         row = {
             "type": "file",
             "file": file,
-            "name": _encodable(name),
+            "name": encodable(name),
             **_totals(totals, self._copies),
         }
         row.update(input_sha256=hashes[0], output_sha256=hashes[1])
@@ -252,34 +284,6 @@ class AuditWriter:
                 data = data[os.write(self._descriptor, data) :]
             except OSError as error:
                 raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
-
-
-def _json(values: Sequence[str] | Sequence[float | None]) -> list[str]:
-    """Each value as JSON."""
-    if not values:
-        return []
-    try:
-        data = orjson.dumps(values, option=orjson.OPT_INDENT_2)
-    except orjson.JSONEncodeError:
-        data = orjson.dumps([_encodable(str(each)) for each in values], option=orjson.OPT_INDENT_2)
-    # One value a line, and no newline within a value: JSON writes it as an escape.
-    return data[4:-2].decode().split(",\n  ")
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates (which JSON in UTF-8 cannot hold) replaced."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _for_each_word(values: Sequence[str], sizes: NDArray[np.int64]) -> Iterator[str]:
-    """The value of a word's text, for each word."""
-    return chain.from_iterable(map(repeat, values, sizes.tolist()))
-
-
-def _places(table: AuditTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the words are in the output texts: input positions would tell word lengths."""
-    sizes = np.fromiter(map(len, table.outputs), dtype=np.int64, count=len(table))
-    return table.output_starts, table.output_starts + sizes
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
