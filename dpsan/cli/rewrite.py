@@ -142,6 +142,16 @@ def rewrite(
             env="DPSAN_BUDGET",
         ),
     ] = None,
+    memo: Annotated[
+        Path | None,
+        option(
+            "--memo DIR",
+            "Draw each message (line, cell, string) once: where it comes again, in this run or a "
+            "later one, write the output that it had. DIR is as secret as the input.",
+            options.PRIVACY,
+            env="DPSAN_MEMO",
+        ),
+    ] = None,
     copies: Annotated[
         int,
         option(

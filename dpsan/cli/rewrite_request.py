@@ -62,6 +62,7 @@ class Request:
     resume: bool
     dry_run: bool
     budget: float | None
+    memo: Path | None
     copies: int
     jobs: int | None
     engine: str
@@ -146,6 +147,14 @@ class Request:
                 )
         if self.bad_records is not None and (self.in_place or self.engine != "local"):
             raise UsageError("--bad-records excludes -i and --engine ray")
+        if self.memo is not None:
+            if self.copies > 1 or self.consistent or self.seed is not None:
+                raise UsageError("--memo excludes --copies, --consistent and --seed")
+            if self.engine != "local":
+                raise UsageError("--memo is not for --engine ray")
+            from dpsan.run.memo import NAME
+
+            uses.add(Use.WRITTEN, "--memo", self.memo / NAME)
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise UsageError(f"--budget must be > 0 (got {self.budget:g})")
         return uses

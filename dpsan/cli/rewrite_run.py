@@ -107,8 +107,15 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     force=request.force,
                     seeded=request.seed is not None,
                     copies=request.copies,
+                    memo=request.memo is not None,
                 )
                 run.audit = stack.enter_context(writer)
+            if request.memo:
+                from dpsan.run.books import Books
+                from dpsan.run.memo import Memo
+
+                memo = Memo(request.memo, run.sanitizer, note=say, scratch=request.dry_run)
+                run.books = Books(stack.enter_context(memo))
             if request.bad_records:
                 bad = BadRecords(
                     request.bad_records,
@@ -122,7 +129,10 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 request.progress, request.quiet, run.inputs, streams=run.output is None
             )
             run.progress = stack.enter_context(bar)
-            return execute(run)
+            result = execute(run)
+            if run.books:
+                result.memo = run.books.memo.totals()
+            return result
     except Interrupted:
         say(completed.message())
         raise
@@ -146,12 +156,13 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     statement = Statement(
         result.totals,
         sanitizer.mechanism.name,
-        sanitizer.expected_unchanged if result.totals.draws else 0.0,
+        sanitizer.expected_unchanged if result.totals.written else 0.0,
         copies=request.copies,
         files=inputs,
         case_input=request.case == "input",
         consistent=sanitizer.spec.consistent,
         linked=None if half is None else half.of(request.copies),
+        memo=result.memo,
     )
     for line in statement.lines(verbose=request.verbose):
         say(line)

@@ -31,11 +31,19 @@ from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.long_text import Text
 
-__all__ = ["Inline", "Pool", "Workers"]
+__all__ = ["Answer", "Inline", "Pool", "Workers"]
 
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _PARENTS: Final = (signal.SIGINT, signal.SIGHUP)
+
+
+class Answer(Protocol):
+    """What will have become of a batch."""
+
+    def result(self) -> Sanitized:
+        """Waits for it."""
+        ...
 
 
 class Workers(Protocol):

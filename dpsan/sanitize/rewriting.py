@@ -294,9 +294,7 @@ class Rewriter:
         for pieces, size in zip(split, one.sizes.tolist(), strict=True):
             pieces[1::2] = outputs[at : at + size]
             at += size
-        n = self._built.space.n
-        kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
-        actions = np.where(codes >= 0, kinds, _PLACES[np.minimum(codes, -1)])
+        actions = self._actions(codes)
         table = None
         if one.starts is not None:
             written = _starts(split, one.sizes)
@@ -311,17 +309,36 @@ class Rewriter:
                 one.rows,
                 one.first,
             )
-        counts = np.bincount(actions, minlength=len(Action)).tolist()
         return Sanitized(
             list(map("".join, split)),
             one.drawn,
-            dict(zip(Action, counts, strict=True)),
+            _counts(actions),
             table,
             one.public,
             one.invisible,
             one.marks,
             one.public_marks,
         )
+
+    def survey(self, text: Text) -> Sanitized:
+        """What rewriting a text counts: no word is drawn, and there is no line."""
+        parts = []
+        for pieces in stretches(text, self.lookup.split):
+            split, _, codes = self.lookup.coded([pieces])
+            drawing = codes[codes >= 0]
+            public, _ = self._public_of(drawing, None)
+            _, invisible = write_gaps(split[0])
+            counts = _counts(self._actions(codes))
+            parts.append(Sanitized([], [len(drawing)], counts, None, public, invisible))
+        whole = together(parts)
+        return replace(whole, drawn=[sum(whole.drawn)])
+
+    def _actions(self, codes: Ids) -> Ids:
+        """What is done to each word, as places in ACTIONS."""
+        n = self._built.space.n
+        kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
+        actions: Ids = np.where(codes >= 0, kinds, _PLACES[np.minimum(codes, -1)])
+        return actions
 
     def _draw(self, ids: Ids, streams: randomness.Streams) -> Ids:
         """One output for each input, a bounded number at a time."""
@@ -349,6 +366,11 @@ class Rewriter:
         out[drawing] = new
         out[codes == MASKED] = MASK
         return list(out)
+
+
+def _counts(actions: Ids) -> dict[Action, int]:
+    """How many words each action has."""
+    return dict(zip(Action, np.bincount(actions, minlength=len(Action)).tolist(), strict=True))
 
 
 def _sums(values: NDArray[Any], sizes: Ids) -> Ids:

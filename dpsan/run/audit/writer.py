@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, repeat
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -25,9 +25,9 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
-from dpsan.sanitize.result import ACTIONS, AuditTable
+from dpsan.sanitize.result import ACTIONS, UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, not_protected, weakness
+from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
 from dpsan.text.tokens import folded
 
 __all__ = ["AuditWriter"]
@@ -46,6 +46,7 @@ class AuditWriter:
         sanitizer: for the header.
         originals: also write the input words, distances and ranks.
         force: replace an existing file.
+        memo: whether equal messages are drawn once.
         part: without a header: rows that another writer is to :meth:`append`.
 
     Raises:
@@ -61,6 +62,7 @@ class AuditWriter:
         force: bool = False,
         seeded: bool = False,
         copies: int = 1,
+        memo: bool = False,
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
@@ -75,7 +77,9 @@ class AuditWriter:
         self._held_bytes = 0
         self._overflow: Callable[[], None] = lambda: None
         if not part:
-            self._write(_header(sanitizer, originals=originals, seeded=seeded, copies=copies))
+            header = _header(sanitizer, originals=originals, seeded=seeded, copies=copies)
+            header["not_protected"] += [SAME] if memo else []
+            self._write(header)
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +92,14 @@ class AuditWriter:
     ) -> None:
         os.close(self._descriptor)
 
-    def words(self, file: int, lines: Sequence[int], table: AuditTable, copy: int) -> None:
+    def words(
+        self,
+        file: int,
+        lines: Sequence[int],
+        table: AuditTable,
+        copy: int,
+        remembered: Mapping[int, Mapping[Action, int]] = MappingProxyType({}),
+    ) -> None:
         """Write the rows of one batch.
 
         Args:
@@ -96,14 +107,17 @@ class AuditWriter:
             lines: for each text of the batch the line of its record; a record's are together.
             table: what was done.
             copy: 1-based number of the copy.
+            remembered: by its place, ascending, the words of each text that has one row for all of
+                them.
         """
         # Whole columns as JSON, put together by one template: an object for each row would cost
         # several times as much as drawing the word.
-        heads = [
-            f'{{"type":"word","file":{file},"line":{line},"text":{text},"start":'
+        places = [
+            f'"file":{file},"line":{line},"text":{text}'
             for line, texts in groupby(lines)
             for text, _ in enumerate(texts, start=1)
         ]
+        heads = [f'{{"type":"word",{place},"start":' for place in places]
         outputs = _json(table.outputs)
         starts, ends = _places(table)
         tails = self._tails(table, copy)
@@ -119,7 +133,13 @@ class AuditWriter:
                 strict=True,
             )
         ]
-        self.send("".join(rows).encode())
+        at, ends_of_texts = 0, np.cumsum(table.sizes).tolist()
+        for text, counts in remembered.items():
+            self.send("".join(rows[at : ends_of_texts[text]]).encode())
+            more = orjson.dumps({str(each): counts[each] for each in UNDRAWN}).decode()[1:]
+            self.send(f'{{"type":"remembered",{places[text]},"epsilon":0,{more}\n'.encode())
+            at = ends_of_texts[text]
+        self.send("".join(rows[at:]).encode())
 
     def _tails(self, table: AuditTable, copy: int) -> Iterable[str]:
         """The end of each word's row, from the epsilon on."""
