@@ -150,8 +150,6 @@ class Request:
         if self.memo is not None:
             if self.copies > 1 or self.consistent or self.seed is not None:
                 raise UsageError("--memo excludes --copies, --consistent and --seed")
-            if self.engine != "local":
-                raise UsageError("--memo is not for --engine ray")
             from dpsan.run.memo import NAME
 
             uses.add(Use.WRITTEN, "--memo", self.memo / NAME)
@@ -169,9 +167,10 @@ class Request:
             raise UsageError("--engine ray needs files, not standard input")
         if self.output_dir is None:
             raise UsageError("--engine ray needs -O DIR", "it writes one output for each input")
-        if self.budget is not None:
-            hint = "pieces are rewritten at once"
-            raise UsageError("--budget cannot be kept by --engine ray", hint)
+        for name, given in (("--budget", self.budget), ("--memo", self.memo)):
+            if given is not None:
+                hint = "pieces are rewritten at once"
+                raise UsageError(f"{name} cannot be kept by --engine ray", hint)
         if self.line_buffered:
             raise UsageError("--line-buffered is not for --engine ray")
         from dpsan.run.ray.engine import require_ray  # numpy comes with it
