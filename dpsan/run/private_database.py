@@ -260,7 +260,7 @@ class PrivateDatabase:
                     raise self._problem(error) from None
                 if time.monotonic() > ends:
                     raise OutputError(f"{self.path}: another run holds it") from None
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise self._problem(error) from None
 
     @contextmanager
@@ -268,13 +268,15 @@ class PrivateDatabase:
         """Errors of SQLite and of the system as one line."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._problem(error) from None
         except (OSError, files.DamagedError) as error:
             raise OutputError(f"{self.path}: cannot be used: {files.reason(error)}") from None
 
-    def _problem(self, error: sqlite3.Error) -> OutputError:
+    def _problem(self, error: sqlite3.Error | UnicodeDecodeError) -> OutputError:
         """One line for an error: SQLite's own words could quote a value."""
+        if isinstance(error, UnicodeDecodeError):  # of a message that quotes what is damaged
+            return self.damage()
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
             return OutputError(f"{self.path}: not a {self._kind.name} of dpsan", "name another")
