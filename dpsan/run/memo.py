@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, overload
+from typing import Any, Final, overload
 
 from dpsan.embeddings.cache.private_files import make_private
 from dpsan.errors import Hint, OutputError, UsageError
@@ -134,9 +134,9 @@ class Memo:
         if missing:
             with self._base.turn():
                 missing = self._missing()  # another run may have counted them meanwhile
-                totals = self._base.totals
-                totals["lost"] += missing
-                self._base.totals = totals
+                if missing:
+                    self._put_in_order(missing)
+        if missing:
             note(
                 f"{self._directory}: damaged or lost entries: {number(missing)} (a message that "
                 "was among them is drawn again when it comes, and costs twice)"
@@ -145,22 +145,36 @@ class Memo:
     def _missing(self) -> int:
         """How many entries that nobody told of are damaged or gone.  Raises OutputError."""
         totals = self._base.totals
-        rows = self._base.each("SELECT message, settings, output, epsilon, delta, tag FROM entries")
-        good = sum(self._base.tag(*row[:-1]) == row[-1] for row in rows)
-        missing: int = totals["entries"] - totals["lost"] - good
+        rows = self._base.each("SELECT * FROM entries")
+        missing: int = totals["entries"] - totals["lost"] - sum(map(self._good, rows))
         if missing < 0:
             raise self._base.damage()
         return missing
 
+    def _good(self, row: tuple[Any, ...]) -> bool:
+        """Whether an entry is as it was written."""
+        return self._base.tag(*row[:-1]) == row[-1]
+
+    def _put_in_order(self, missing: int) -> None:
+        """Count lost entries, and keep the good ones: a damaged one may hide others in a search."""
+        totals = self._base.totals
+        totals["lost"] += missing
+        self._base.totals = totals
+        self._base.ask("ALTER TABLE entries RENAME TO damaged")
+        self._base.ask(_KIND.table)
+        for row in self._base.each("SELECT * FROM damaged"):
+            if self._good(row):
+                self._base.ask("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._base.ask("DROP TABLE damaged")
+
     def _found(self, digest: bytes) -> str | None:
         """The output of a message under these settings; None where there is no good one."""
         rows = self._base.ask(
-            "SELECT message, settings, output, epsilon, delta, tag FROM entries"
-            " WHERE message = ? AND settings = ?",
+            "SELECT * FROM entries WHERE message = ? AND settings = ?",
             (digest, self._settings),
         )
         for row in rows:
-            if self._base.tag(*row[:-1]) == row[-1]:
+            if self._good(row):
                 return bytes(row[2]).decode("utf-8", "surrogatepass")
         return None
 
