@@ -137,7 +137,8 @@ def rewrite(
         float | None,
         option(
             "--budget X",
-            "Stop, with status 1, before the epsilons of all draws add up to more than X.",
+            "Stop, with status 1, before the epsilons of all draws add up to more than X; with "
+            "--ledger, the most LDP epsilon of each record.",
             options.PRIVACY,
             env="DPSAN_BUDGET",
         ),
@@ -150,6 +151,16 @@ def rewrite(
             "later one, write the output that it had. DIR is as secret as the input.",
             options.PRIVACY,
             env="DPSAN_MEMO",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        option(
+            "--ledger FILE",
+            "Add up in FILE what each record (line, row) has cost in all runs that name it; with "
+            "--budget X, refuse a record that would cost more than X in all.",
+            options.PRIVACY,
+            env="DPSAN_LEDGER",
         ),
     ] = None,
     copies: Annotated[

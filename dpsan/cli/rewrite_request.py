@@ -63,6 +63,7 @@ class Request:
     dry_run: bool
     budget: float | None
     memo: Path | None
+    ledger: Path | None
     copies: int
     jobs: int | None
     engine: str
@@ -153,6 +154,9 @@ class Request:
             from dpsan.run.memo import NAME
 
             uses.add(Use.WRITTEN, "--memo", self.memo / NAME)
+        if self.ledger is not None and self.seed is not None:
+            raise UsageError("--ledger excludes --seed", "what is not private has no cost")
+        uses.add(Use.WRITTEN, "--ledger", self.ledger)
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise UsageError(f"--budget must be > 0 (got {self.budget:g})")
         return uses
@@ -167,7 +171,11 @@ class Request:
             raise UsageError("--engine ray needs files, not standard input")
         if self.output_dir is None:
             raise UsageError("--engine ray needs -O DIR", "it writes one output for each input")
-        for name, given in (("--budget", self.budget), ("--memo", self.memo)):
+        for name, given in (
+            ("--budget", self.budget),
+            ("--memo", self.memo),
+            ("--ledger", self.ledger),
+        ):
             if given is not None:
                 hint = "pieces are rewritten at once"
                 raise UsageError(f"{name} cannot be kept by --engine ray", hint)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dpsan.cli.rewrite_request import Request
     from dpsan.run.bad_records import BadRecords
+    from dpsan.run.books import Books
     from dpsan.run.run import Result, Run
     from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -83,7 +84,7 @@ def _built(request: Request) -> tuple[Run, Path]:
         output=Inplace(files.backup) if files.in_place else files.output_dir or files.output,
         tree=files.output_dir is not None,
         resume=files.resume,
-        budget=None if request.budget is None else Budget(request.budget),
+        budget=Budget(request.budget) if request.budget and not request.ledger else None,
         complain=say,
     )
     return run, store.root
@@ -110,12 +111,6 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     memo=request.memo is not None,
                 )
                 run.audit = stack.enter_context(writer)
-            if request.memo:
-                from dpsan.run.books import Books
-                from dpsan.run.memo import Memo
-
-                memo = Memo(request.memo, run.sanitizer, note=say, scratch=request.dry_run)
-                run.books = Books(stack.enter_context(memo))
             if request.bad_records:
                 bad = BadRecords(
                     request.bad_records,
@@ -125,17 +120,36 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 stack.callback(_tell_bad, stack.enter_context(bad), request)
                 options = replace(run.plan.options, aside=bad)
                 run.plan = replace(run.plan, options=options)
+            if request.memo or request.ledger:
+                run.books = _books(request, run, stack)
             bar = byte_progress(
                 request.progress, request.quiet, run.inputs, streams=run.output is None
             )
             run.progress = stack.enter_context(bar)
             result = execute(run)
-            if run.books:
+            if run.books and run.books.memo:
                 result.memo = run.books.memo.totals()
+            if run.books and run.books.ledger:
+                result.ledger = run.books.ledger.totals()
             return result
     except Interrupted:
         say(completed.message())
         raise
+
+
+def _books(request: Request, run: Run, stack: ExitStack) -> Books:
+    """What earlier runs remember, closed with the stack.  Raises OutputError."""
+    from dpsan.run.books import Books
+    from dpsan.run.ledger import Ledger
+    from dpsan.run.memo import Memo
+
+    memo = ledger = None
+    dry = request.dry_run
+    if request.memo:
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
+    if request.ledger:
+        ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
+    return Books(memo, ledger, run.plan.options.aside)
 
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:
@@ -163,6 +177,7 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
         consistent=sanitizer.spec.consistent,
         linked=None if half is None else half.of(request.copies),
         memo=result.memo,
+        ledger=result.ledger,
     )
     for line in statement.lines(verbose=request.verbose):
         say(line)

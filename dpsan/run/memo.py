@@ -11,9 +11,9 @@ first wins: two runs at once never publish two noisings of one message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, overload
@@ -27,10 +27,10 @@ from dpsan.run.workers import Inline, Workers
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.long_text import Text
+from dpsan.text.long_text import Text, encoded
 from dpsan.text.numerals import number
 
-__all__ = ["NAME", "Memo", "Pending", "pieces_of"]
+__all__ = ["NAME", "Memo", "Pending"]
 
 NAME: Final = "memo.sqlite"
 """The file, in its directory."""
@@ -126,11 +126,8 @@ class Memo:
 
     def _check(self, note: Callable[[str], None]) -> None:
         """Read all entries, and tell of those that are damaged or gone.  Raises OutputError."""
-        self._base.ask("BEGIN")  # totals and entries of one moment
-        try:
+        with self._base.reading():
             missing = self._missing()
-        finally:
-            self._base.ask("COMMIT")
         if missing:
             with self._base.turn():
                 missing = self._missing()  # another run may have counted them meanwhile
@@ -153,7 +150,7 @@ class Memo:
 
     def _good(self, row: tuple[Any, ...]) -> bool:
         """Whether an entry is as it was written."""
-        return self._base.tag(*row[:-1]) == row[-1]
+        return bool(self._base.tag(*row[:-1]) == row[-1])
 
     def _put_in_order(self, missing: int) -> None:
         """Count lost entries, and keep the good ones: a damaged one may hide others in a search."""
@@ -189,7 +186,7 @@ class Memo:
         audit: bool,
     ) -> Pending:
         """Have those texts sanitized that are not known: see :meth:`Workers.submit`."""
-        digests = [self._base.digest(b"dpsan message", pieces_of(text)) for text in texts]
+        digests = [self._base.digest(b"dpsan message", encoded(text)) for text in texts]
         known = {each for each in set(digests) if self._found(each) is not None}
         asked = [place for place, digest in enumerate(digests) if digest not in known]
         future = workers.submit(
@@ -197,14 +194,9 @@ class Memo:
         )
         return Pending(self, texts, digests, asked, future)
 
-    @contextmanager
-    def turn(self, pending: Pending) -> Iterator[None]:
-        """Within it no other run stores anything, if this one may have to.  Raises OutputError."""
-        if not any(pending.future.result().drawn):  # waits here, while others may store
-            yield
-            return
-        with self._base.turn():
-            yield
+    def turn(self) -> AbstractContextManager[None]:
+        """Within it no other run stores anything.  Raises OutputError."""
+        return self._base.turn()
 
     def settled(self, pending: Pending) -> Sanitized:
         """What became of a batch: see :class:`Pending`."""
@@ -226,7 +218,7 @@ class Memo:
         return merged(pending.texts, pending.asked, done, earlier, self._sanitizer.survey)
 
     def store(self, pending: Pending, done: Sanitized) -> None:
-        """Take in what was drawn, in the :meth:`turn` in which it was settled.
+        """Take in what was drawn, in the :meth:`turn` in which it was settled, if any was.
 
         Raises:
             OutputError: it cannot be written.
@@ -292,16 +284,10 @@ class Memo:
         lines = list(texts)
         key = randomness.new_key()
         pending = self.submit(Inline(self._sanitizer), lines, key, range(len(lines)), False)
-        with self.turn(pending):
+        with self.turn():
             done = pending.result()
             self.store(pending, done)
         return list(map(str, done.lines))
-
-
-def pieces_of(text: Text) -> Iterator[bytes]:
-    """The bytes of a text, the same however it is written in its container."""
-    for piece in (text,) if isinstance(text, str) else text:
-        yield piece.encode("utf-8", "surrogatepass")
 
 
 def _settings(sanitizer: Sanitizer) -> bytes:

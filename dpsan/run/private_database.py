@@ -229,6 +229,15 @@ class PrivateDatabase:
         self.ask("UPDATE own SET totals = ?, tag = ?", (data, self.tag(data)))
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is read is of one moment.  Raises OutputError."""
+        self.ask("BEGIN")
+        try:
+            yield
+        finally:
+            self.ask("COMMIT")
+
+    @contextmanager
     def turn(self) -> Iterator[None]:
         """Nobody else writes meanwhile; what was written is on the disk behind it, or nothing is.
 

@@ -32,7 +32,7 @@ from dpsan.run.stream import (
 )
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant, Budget
-from dpsan.sanitize.remembered import MemoTotals
+from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.sanitizer import Sanitizer
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Result:
     """One line for each input that failed."""
     memo: MemoTotals | None = None
     """What the memo came to, where there is one."""
+    ledger: LedgerTotals | None = None
+    """The same of the ledger."""
     skipped: int = 0
     """Inputs whose output was there already (``--resume``)."""
 

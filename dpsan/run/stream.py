@@ -15,7 +15,7 @@ from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, InputError, OutputError
+from dpsan.errors import DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import AtomicFile, Sink
 from dpsan.formats.base import ReadOptions, Record
@@ -26,12 +26,12 @@ from dpsan.privacy import randomness
 from dpsan.run.audit import AuditWriter
 from dpsan.run.batch_size import FilePace, Pace
 from dpsan.run.paths import Original, open_input, refuse_unusual
+from dpsan.run.payment import affordable
 from dpsan.run.workers import Answer, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.run.books import Books
@@ -205,14 +205,16 @@ class _Flow:
             # What is told of a batch is on the disk before any of it is written.
             with self.books.turn(answers) if self.books else nullcontext():
                 results = [answer.result() for answer in answers]
-                within = self._affordable(batch, results)
-                over = batch[within] if within < len(batch) else None
-                if over is not None:
-                    # The same key and numbers give the same words: these are drawn no second time.
-                    batch, answers = batch[:within], self._start(batch[:within], first)
+                paid, ending = self._payable(batch, results)
+                while len(paid) < len(batch):
+                    # Of the same texts, the same key and numbers give the same words: no second
+                    # draw.  Without some of its records a batch may cost the others more.
+                    batch, answers = paid, self._start(paid, first)
                     results = [answer.result() for answer in answers]
+                    if not ending:
+                        paid, ending = self._payable(batch, results)
                 if self.books:
-                    self.books.enter(answers, results)
+                    self.books.enter(batch, answers, results, self.totals)
             lines = [record.line for record in batch for _ in record.texts]
             sizes = [len(record.texts) for record in batch]
             self.totals.add(results, sizes)
@@ -223,25 +225,20 @@ class _Flow:
             if self.progress:
                 self.progress(self.source.bytes_read - self._seen)
                 self._seen = self.source.bytes_read
-            if over is not None and self.budget:
+            if ending:
                 self._waiting.clear()
-                raise BudgetError(
-                    f"{self.source.name}:{over.line}: the budget ends here: "
-                    f"{number(self.budget.spent)} of {number(self.budget.limit)} spent"
-                )
+                raise ending
 
-    def _affordable(self, batch: list[Record], results: list[Sanitized]) -> int:
-        """How many records of a batch the budget pays for."""
+    def _payable(
+        self, batch: list[Record], results: list[Sanitized]
+    ) -> tuple[list[Record], DpsanError | None]:
+        """The records of a batch that can be paid for, and what ends the input behind them."""
+        name = self.source.name
+        if self.books and self.books.ledger:
+            return self.books.payable(name, batch, results, self.totals)
         if self.budget is None:
-            return len(batch)
-        drawn = self.budget.unpaid(results[0])  # the words are the same in every copy
-        at = 0
-        for place, record in enumerate(batch):
-            end = at + len(record.texts)
-            if not self.budget.take(len(results) * self.totals.cost(drawn[at:end])):
-                return place
-            at = end
-        return len(batch)
+            return batch, None
+        return affordable(self.budget, name, batch, results, self.totals)
 
     def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
         sink = self.sink

@@ -15,7 +15,7 @@ import numpy as np
 from dpsan.sanitize.result import DRAWN, Action, AuditTable, Sanitized
 from dpsan.text.long_text import LongText, Text
 
-__all__ = ["MemoTotals", "merged"]
+__all__ = ["LedgerTotals", "MemoTotals", "merged"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,20 @@ class MemoTotals:
     """The same of deltas."""
     lost: int
     """Draws whose entries were damaged: those messages may be drawn again."""
+
+
+@dataclass(frozen=True)
+class LedgerTotals:
+    """What a ledger has come to, and what one run paid."""
+
+    paid: int
+    """Records that this run paid for."""
+    records: int
+    """Records that the ledger has."""
+    limit: float | None
+    """Most LDP epsilon that one may cost; None for no limit."""
+    largest: tuple[tuple[float, float], ...]
+    """Epsilon and delta of the records that have cost most, the largest first."""
 
 
 def merged(

@@ -15,7 +15,7 @@ from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import FORMS
-from dpsan.sanitize.remembered import MemoTotals
+from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.text.numerals import counted, number, percent
 
@@ -85,6 +85,7 @@ class Statement:
         consistent: within what equal words have the same draw.
         linked: by how many words a whole text is found again, in words.
         memo: of the messages that are drawn once.
+        ledger: of the records whose costs are added up.
     """
 
     totals: Accountant
@@ -96,6 +97,7 @@ class Statement:
     consistent: Unit | None = None
     linked: str | None = None
     memo: MemoTotals | None = None
+    ledger: LedgerTotals | None = None
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """One line and the warnings; with ``verbose`` also every cost and what is not protected.
@@ -111,6 +113,8 @@ class Statement:
             out.append(f"one draw for each distinct word of {unit}: {EQUAL} is not protected")
         if self.memo:
             out.append(self._memo(self.memo))
+        if self.ledger:
+            out.append(self._ledger(self.ledger, verbose))
         if totals.counts[Action.NUMBER]:
             out.append(f"numbers drawn by value: {FORMS} is not protected")
         if totals.written:
@@ -134,6 +138,17 @@ class Statement:
             f"remembered at no cost; over its life {counted(memo.messages, 'message')} drawn "
             f"{once}, at most {most} for one of them{lost}; {SAME} is not protected"
         )
+
+    def _ledger(self, ledger: LedgerTotals, verbose: bool) -> str:
+        """What the ledger has come to, over all runs that named it."""
+        limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
+        told = f"ledger: {counted(ledger.paid, 'record')} paid for now, "
+        told += f"{counted(ledger.records, 'record')} in all"
+        most = [_cost(Composed(*each, "")) for each in ledger.largest[: 5 if verbose else 1]]
+        if most:
+            name = self.totals.guarantee.loss_name
+            told += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
+        return told
 
     def _summary(self, *, short: bool) -> str:
         totals, guarantee = self.totals, self.totals.guarantee

@@ -13,7 +13,7 @@ from io import SEEK_END, BytesIO
 from itertools import chain, starmap, zip_longest
 from typing import Final, Protocol, TypeAlias
 
-__all__ = ["LONG", "PLAIN", "LongText", "Style", "Text", "stretches"]
+__all__ = ["LONG", "PLAIN", "LongText", "Style", "Text", "encoded", "stretches"]
 
 LONG: Final = 1 << 20
 """Characters, or bytes, above which a text is long."""
@@ -136,6 +136,12 @@ class LongText:
 
 
 Text: TypeAlias = str | LongText
+
+
+def encoded(text: Text) -> Iterator[bytes]:
+    """The characters of a text as bytes, the same however it is written in its container."""
+    for piece in (text,) if isinstance(text, str) else text:
+        yield piece.encode("utf-8", "surrogatepass")
 
 
 def stretches(text: Text, split: Callable[[str], list[str]]) -> Iterator[list[str]]:

@@ -109,7 +109,7 @@ def test_equal_messages_are_equal_and_everything_else_is_counted(calls, tmp_path
         for texts in calls:
             fresh = sanitizer.sanitize(texts, b"k" * 32, audit=True)
             pending = memo.submit(Inline(sanitizer), texts, b"k" * 32, range(len(texts)), True)
-            with memo.turn(pending):
+            with memo.turn():
                 done = pending.result()
                 memo.store(pending, done)
             assert [seen.setdefault(*pair) for pair in zip(texts, done.lines, strict=True)] == (
@@ -279,7 +279,7 @@ def test_whoever_stores_first_wins(tmp_path):
         drawn = slow.future.result().lines[0]
         quick = two.rewrite(WORDS)
         assert drawn != quick
-        with one.turn(slow):
+        with one.turn():
             done = slow.result()
             one.store(slow, done)
         assert done.lines[0] == quick
