@@ -130,13 +130,13 @@ class Statement:
         """What the memo has come to, over its life."""
         name = self.totals.guarantee.loss_name
         cost = _cost(Composed(memo.epsilon, memo.delta, ""))
-        most = f"{name} {cost}" if memo.epsilon < math.inf else f"no finite {name}"
+        most = f"{name} {cost}"
         once = "once each" if memo.draws == memo.messages else f"{number(memo.draws)} times"
         lost = f"; {number(memo.lost)} of these draws are lost, and cost again" if memo.lost else ""
         return (
             f"memo: {counted(memo.drawn, 'message')} drawn now, {number(memo.remembered)} "
             f"remembered at no cost; over its life {counted(memo.messages, 'message')} drawn "
-            f"{once}, at most {most} for one of them{lost}; {SAME} is not protected"
+            f"{once}, {most} for one of them at most{lost}; {SAME} is not protected"
         )
 
     def _ledger(self, ledger: LedgerTotals, verbose: bool) -> str:
@@ -265,5 +265,7 @@ class Statement:
 
 def _cost(composed: Composed) -> str:
     """Epsilon, with delta where there is one."""
+    if math.isinf(composed.epsilon):
+        return "without bound"
     delta = f" with delta {number(composed.delta)}" if composed.delta else ""
     return number(composed.epsilon) + delta

@@ -237,7 +237,7 @@ def test_what_is_said(tmp_path):
     assert "for what was drawn now of the whole text" in summary
     assert told == (
         "memo: 2 messages drawn now, 1 remembered at no cost; over its life 2 messages drawn once "
-        "each, at most LDP epsilon 4 for one of them; which messages are equal is not protected"
+        "each, LDP epsilon 4 for one of them at most; which messages are equal is not protected"
     )
 
 
