@@ -200,17 +200,14 @@ def test_what_the_memo_remembers_costs_nothing(tmp_path):
 
 
 def test_a_message_pays_where_it_is_drawn(tmp_path):
-    """The record in which it came first is set aside: then the next one draws it, and pays."""
-    files = [[{"t": "word1 word2", "u": "word3 word4"}, {"t": "word1 word2"}]]
+    """The record in which it came first is set aside: then the next one draws it, and may pay."""
+    first = {"t": "word1 word2", "u": "word3 word4"}
+    files = [[first, {"t": "word1 word2", "u": "word5 word6"}, {"t": "word1 word2"}]]
     bad = BadRecords(tmp_path / "bad", force=False, complain=lambda _: None)
-    with (
-        Ledger(tmp_path / "l", 6.0) as ledger,
-        Memo(tmp_path / "m", SANITIZER) as memo,
-        bad,
-    ):
+    with Ledger(tmp_path / "l", 6.0) as ledger, Memo(tmp_path / "m", SANITIZER) as memo, bad:
         _, (lines,) = run_of(tmp_path / "a", files, ledger, memo=memo, aside=bad)
         assert len(lines) == 1
-        assert bad.count == 1
+        assert bad.count == 2
         assert ledger.spent(ledger.digest(["word1 word2"]))[0] == pytest.approx(4)
         assert memo.totals().draws == 1
 

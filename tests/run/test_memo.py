@@ -213,12 +213,37 @@ def test_other_settings_are_another_draw_and_add_up(more, tmp_path):
     assert totals.epsilon == pytest.approx(both)
 
 
-def test_parameters_and_public_words_are_settings(tmp_path):
+@pytest.mark.parametrize(
+    "pair",
+    [
+        [{"parameters": {"k": 3}}, {"parameters": {"k": 4}}],
+        [{"public": ["word1"]}, {"public": ["word2"]}],
+        [{"epsilon": 4.0}, {"epsilon": 5.0}],  # neither of which is a finite LDP epsilon
+    ],
+    ids=["parameters", "public", "epsilon"],
+)
+def test_what_a_guarantee_does_not_tell_is_a_setting(pair, tmp_path):
     found = set()
-    for more in ({"parameters": {"k": 3}}, {"parameters": {"k": 4}}, {"public": ["word1"]}):
-        with Memo(tmp_path / "m", made(mechanism="knn-response", epsilon=4.0, **more)) as memo:
+    for more in pair:
+        infinite = "epsilon" in more
+        mechanism = "santext-plus" if infinite else "knn-response"
+        sanitizer = made(mechanism=mechanism, **{"epsilon": 4.0, **more}, allow_unproved=infinite)
+        with Memo(tmp_path / "m", sanitizer) as memo:
             found.add(memo.rewrite(WORDS))
-    assert len(found) == memo_draws(tmp_path / "m") == 3
+    assert len(found) == memo_draws(tmp_path / "m") == 2
+
+
+def test_what_is_known_is_not_drawn(tmp_path):
+    with Memo(tmp_path / "m", SANITIZER) as memo:
+        memo.rewrite(WORDS)
+        pending = memo.submit(Inline(SANITIZER), [WORDS, "word1"], b"k" * 32, range(2), False)
+        assert pending.asked == [1]
+
+
+def test_a_commit_is_on_the_disk_and_leaves_nothing(tmp_path):
+    with Memo(tmp_path / "m", SANITIZER) as memo:
+        for name, value in (("synchronous", 3), ("secure_delete", 1), ("journal_mode", "delete")):
+            assert memo._base.ask(f"PRAGMA {name}") == [(value,)]
 
 
 def memo_draws(folder):
