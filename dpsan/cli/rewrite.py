@@ -96,8 +96,8 @@ def rewrite(
         Path | None,
         option(
             "--bad-records FILE",
-            "Set records of jsonl, csv and tsv that cannot be read aside in FILE, as secret as the "
-            "input, and leave them out, instead of stopping.",
+            "Set records of jsonl, csv and tsv that cannot be read, or that --ledger refuses, "
+            "aside in FILE, as secret as the input, and leave them out, instead of stopping.",
             options.INPUT,
         ),
     ] = None,

@@ -278,10 +278,13 @@ class Memo:
 
         Raises:
             OutputError: the memo cannot be written; then no output may be used.
+            TypeError: anything else than strings.
         """
         if isinstance(texts, str):
             return self.rewrite([texts])[0]
         lines = list(texts)
+        if not all(isinstance(line, str) for line in lines):
+            raise TypeError("messages must be strings")
         key = randomness.new_key()
         pending = self.submit(Inline(self._sanitizer), lines, key, range(len(lines)), False)
         with self.turn():

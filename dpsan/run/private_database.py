@@ -294,10 +294,11 @@ class PrivateDatabase:
         known = {
             sqlite3.SQLITE_FULL: "no space left on device",
             sqlite3.SQLITE_READONLY: "read-only",
+            sqlite3.SQLITE_CANTOPEN: "it, or its journal, cannot be opened",
             sqlite3.SQLITE_TOOBIG: "a text is too long for it",
         }
         told = known.get(code, getattr(error, "sqlite_errorname", type(error).__name__))
-        return OutputError(f"{self.path}: cannot write: {told}")
+        return OutputError(f"{self.path}: cannot be used: {told}")
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -256,7 +256,7 @@ def test_a_full_disk_publishes_nothing(tmp_path):
         ledger._base.ask(f"PRAGMA max_page_count={pages}")
         many = [f"word{number}" for number in range(1, 300)]
         result, written = run_of(tmp_path / "b", [rows(*many)], ledger)
-        assert result.failed == [f"{tmp_path}/l: cannot write: no space left on device"]
+        assert result.failed == [f"{tmp_path}/l: cannot be used: no space left on device"]
         assert written == [None]
         assert ledger.totals().records == 1  # all or nothing
 

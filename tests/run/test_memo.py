@@ -360,7 +360,7 @@ def test_a_full_disk_publishes_nothing(tmp_path):
         ((pages,),) = memo._base.ask("PRAGMA page_count")
         memo._base.ask(f"PRAGMA max_page_count={pages}")
         result, _ = run_of(tmp_path / "a", memo, [[[f"{WORDS} {end}" for end in range(99)]]])
-        assert result.failed == [f"{tmp_path}/m/{NAME}: cannot write: no space left on device"]
+        assert result.failed == [f"{tmp_path}/m/{NAME}: cannot be used: no space left on device"]
         assert not (tmp_path / "a" / "out" / "0.jsonl").exists()
         assert memo.totals().draws == 1  # all or nothing
         assert memo.rewrite(WORDS) == first
@@ -509,6 +509,16 @@ def test_python_refuses_what_cannot_be():
     with pytest.raises(UsageError, match="whole messages"):
         Memo("nowhere", made(consistent="record"))
     assert not Path("nowhere").exists()
+
+
+def test_python_takes_strings_alone(tmp_path):
+    with Memo(tmp_path / "m", SANITIZER) as memo:
+        assert memo.rewrite([]) == []
+        assert memo.rewrite(word for word in ["...", ""]) == ["...", ""]
+        for other in (["word1", None], [b"word1"]):
+            with pytest.raises(TypeError, match="must be strings"):
+                memo.rewrite(other)
+        assert memo.totals().draws == 0
 
 
 def test_the_command(dpsan, tmp_path):
