@@ -1,7 +1,7 @@
 """dpsan: sanitize text with word-level differential privacy, and be told the truth about it.
 
-The Python interface: :class:`Sanitizer`, :func:`load_embeddings`, :func:`list_mechanisms` and
-:func:`register` for mechanisms of others.
+The Python interface: :class:`Sanitizer`, :class:`Memo` for messages that are sent again,
+:func:`load_embeddings`, :func:`list_mechanisms`, and :func:`register` for mechanisms of others.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from dpsan.embeddings import load as load_embeddings
     from dpsan.embeddings.base import Embeddings
     from dpsan.mechanisms import list_mechanisms, register
+    from dpsan.run.memo import Memo
     from dpsan.sanitize.sanitizer import Sanitizer
 
 __all__ = [
     "Embeddings",
+    "Memo",
     "Sanitizer",
     "__version__",
     "list_mechanisms",
@@ -29,6 +31,7 @@ __version__: Final = "0.1.0"
 
 _HOMES: Final = {
     "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
+    "Memo": ("dpsan.run.memo", "Memo"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
     "list_mechanisms": ("dpsan.mechanisms", "list_mechanisms"),
     "load_embeddings": ("dpsan.embeddings", "load"),

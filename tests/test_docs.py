@@ -275,6 +275,9 @@ def test_examples_run(line, tmp_path, cache):
     (tmp_path / "one.log").write_text("first line\nsecond line\n")
     (tmp_path / "live.log").write_text("a line\n")
     (tmp_path / "data.jsonl").write_text('{"id": 1, "text": "Maria in Paris"}\n')
+    (tmp_path / "chat.jsonl").write_text(
+        '{"messages": [{"role": "user", "content": "My name is Maria."}]}\n'
+    )
     (tmp_path / "tickets.csv").write_text('id,body\n1,"Maria, in Paris"\n')
     if "jq" in line and not shutil.which("jq"):
         pytest.skip("jq is not installed")

@@ -94,8 +94,8 @@ def rewrite(
         Path | None,
         option(
             "--bad-records FILE",
-            "Set records of jsonl, csv and tsv that cannot be read aside in FILE, as secret as the "
-            "input, and leave them out, instead of stopping.",
+            "Set records of jsonl, csv and tsv that cannot be read, or that --ledger refuses, "
+            "aside in FILE, as secret as the input, and leave them out, instead of stopping.",
             options.INPUT,
         ),
     ] = None,
@@ -135,9 +135,30 @@ def rewrite(
         float | None,
         option(
             "--budget X",
-            "Stop, with status 1, before the epsilons of all draws add up to more than X.",
+            "Stop, with status 1, before the epsilons of all draws add up to more than X; with "
+            "--ledger, the most LDP epsilon of each record.",
             options.PRIVACY,
             env="DPSAN_BUDGET",
+        ),
+    ] = None,
+    memo: Annotated[
+        Path | None,
+        option(
+            "--memo DIR",
+            "Draw each message (line, cell, string) once: where it comes again, in this run or a "
+            "later one, write the output that it had. DIR is as secret as the input.",
+            options.PRIVACY,
+            env="DPSAN_MEMO",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        option(
+            "--ledger FILE",
+            "Add up in FILE what each record (line, row) has cost in all runs that name it; with "
+            "--budget X, refuse a record that would cost more than X in all.",
+            options.PRIVACY,
+            env="DPSAN_LEDGER",
         ),
     ] = None,
     copies: Annotated[

@@ -60,6 +60,8 @@ class Request:
     resume: bool
     dry_run: bool
     budget: float | None
+    memo: Path | None
+    ledger: Path | None
     copies: int
     jobs: int | None
     engine: str
@@ -144,6 +146,15 @@ class Request:
                 )
         if self.bad_records is not None and (self.in_place or self.engine != "local"):
             raise UsageError("--bad-records excludes -i and --engine ray")
+        if self.memo is not None:
+            if self.copies > 1 or self.consistent or self.seed is not None:
+                raise UsageError("--memo excludes --copies, --consistent and --seed")
+            from dpsan.run.memo import NAME
+
+            uses.add(Use.WRITTEN, "--memo", self.memo / NAME)
+        if self.ledger is not None and self.seed is not None:
+            raise UsageError("--ledger excludes --seed", "what is not private has no cost")
+        uses.add(Use.WRITTEN, "--ledger", self.ledger)
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise UsageError(f"--budget must be > 0 (got {self.budget:g})")
         return uses
@@ -158,9 +169,14 @@ class Request:
             raise UsageError("--engine ray needs files, not standard input")
         if self.output_dir is None:
             raise UsageError("--engine ray needs -O DIR", "it writes one output for each input")
-        if self.budget is not None:
-            hint = "pieces are rewritten at once"
-            raise UsageError("--budget cannot be kept by --engine ray", hint)
+        for name, given in (
+            ("--budget", self.budget),
+            ("--memo", self.memo),
+            ("--ledger", self.ledger),
+        ):
+            if given is not None:
+                hint = "pieces are rewritten at once"
+                raise UsageError(f"{name} cannot be kept by --engine ray", hint)
         if self.line_buffered:
             raise UsageError("--line-buffered is not for --engine ray")
         from dpsan.run.ray.engine import require_ray  # numpy comes with it

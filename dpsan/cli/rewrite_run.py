@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dpsan.cli.rewrite_request import Request
     from dpsan.run.bad_records import BadRecords
+    from dpsan.run.books import Books
     from dpsan.run.run import Result, Run
     from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -81,7 +82,7 @@ def _built(request: Request) -> tuple[Run, Path]:
         output=Inplace(files.backup) if files.in_place else files.output_dir or files.output,
         tree=files.output_dir is not None,
         resume=files.resume,
-        budget=None if request.budget is None else Budget(request.budget),
+        budget=Budget(request.budget) if request.budget and not request.ledger else None,
         complain=say,
     )
     return run, store.root
@@ -105,6 +106,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     force=request.force,
                     seeded=request.seed is not None,
                     copies=request.copies,
+                    memo=request.memo is not None,
                 )
                 run.audit = stack.enter_context(writer)
             if request.bad_records:
@@ -116,14 +118,36 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 stack.callback(_tell_bad, stack.enter_context(bad), request)
                 options = replace(run.plan.options, aside=bad)
                 run.plan = replace(run.plan, options=options)
+            if request.memo or request.ledger:
+                run.books = _books(request, run, stack)
             bar = byte_progress(
                 request.progress, request.quiet, run.inputs, streams=run.output is None
             )
             run.progress = stack.enter_context(bar)
-            return execute(run)
+            result = execute(run)
+            if run.books and run.books.memo:
+                result.memo = run.books.memo.totals()
+            if run.books and run.books.ledger:
+                result.ledger = run.books.ledger.totals()
+            return result
     except Interrupted:
         say(completed.message())
         raise
+
+
+def _books(request: Request, run: Run, stack: ExitStack) -> Books:
+    """What earlier runs remember, closed with the stack.  Raises OutputError."""
+    from dpsan.run.books import Books
+    from dpsan.run.ledger import Ledger
+    from dpsan.run.memo import Memo
+
+    memo = ledger = None
+    dry = request.dry_run
+    if request.memo:
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
+    if request.ledger:
+        ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
+    return Books(memo, ledger, run.plan.options.aside)
 
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:
@@ -144,12 +168,14 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     statement = Statement(
         result.totals,
         sanitizer.mechanism.name,
-        sanitizer.expected_unchanged if result.totals.draws else 0.0,
+        sanitizer.expected_unchanged if result.totals.written else 0.0,
         copies=request.copies,
         files=inputs,
         case_input=request.case == "input",
         consistent=sanitizer.spec.consistent,
         linked=None if half is None else half.of(request.copies),
+        memo=result.memo,
+        ledger=result.ledger,
     )
     for line in statement.lines(verbose=request.verbose):
         say(line)

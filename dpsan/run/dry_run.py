@@ -60,7 +60,10 @@ class DryRun(Run):
         workers = _Sampling(self.workers or Inline(self.sanitizer), self.samples)
         for file, path in enumerate(self.inputs, start=1):
             one = Run(
-                **{name: getattr(self, name) for name in ("sanitizer", "plan", "key", "progress")},
+                **{
+                    name: getattr(self, name)
+                    for name in ("sanitizer", "plan", "key", "progress", "books")
+                },
                 inputs=[path],
                 output=Path(os.devnull),
                 workers=workers,

@@ -97,6 +97,19 @@ def refuse_unusual(path: Path) -> None:
             raise OutputError(f"{path}: not a regular file", "-o writes another file")
 
 
+def open_input(path: Path) -> int:
+    """A descriptor of an input file.  Raises InputError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
+        raise InputError(path, str(reason)) from None
+    return descriptor
+
+
 def plan_outputs(paths: list[Path], directory: Path) -> list[Path]:
     """The output of each input below ``directory``, keeping the tree of relative paths.
 

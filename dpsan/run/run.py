@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import BudgetError, OutputError, UsageError, failure
 from dpsan.errors import reason as os_reason
@@ -22,18 +22,21 @@ from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
 from dpsan.run.audit import AuditWriter
 from dpsan.run.group import Group, is_small
-from dpsan.run.paths import plan_outputs
+from dpsan.run.paths import open_input, plan_outputs
 from dpsan.run.stream import (
     Inplace,
     Outcome,
     Plan,
-    open_input,
     rewrite_file,
     rewrite_stream,
 )
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant, Budget
+from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.sanitizer import Sanitizer
+
+if TYPE_CHECKING:
+    from dpsan.run.books import Books
 
 STDIN: Final = Path("-")
 
@@ -48,6 +51,10 @@ class Result:
     """By the number of the input its name, and its outcome, ``failed`` or ``skipped``."""
     failed: list[str] = field(default_factory=list)
     """One line for each input that failed."""
+    memo: MemoTotals | None = None
+    """What the memo came to, where there is one."""
+    ledger: LedgerTotals | None = None
+    """The same of the ledger."""
     skipped: int = 0
     """Inputs whose output was there already (``--resume``)."""
 
@@ -81,6 +88,7 @@ class Run:
     audit: AuditWriter | None = None
     progress: Callable[[int], None] | None = None
     budget: Budget | None = None
+    books: Books | None = None
     complain: Callable[[str], None] = lambda _: None
     """Told of each failed input at once."""
 
@@ -149,6 +157,7 @@ class Run:
                     self.plan,
                     self.key,
                     workers=self.workers,
+                    books=self.books,
                     file=file,
                     audit=self.audit,
                     progress=self.progress,
@@ -242,6 +251,7 @@ class Run:
                 self.plan,
                 self.key,
                 workers=self.workers,
+                books=self.books,
                 file=file,
                 audit=self.audit,
                 progress=self.progress,

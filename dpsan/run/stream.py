@@ -6,16 +6,16 @@ Knows formats, sinks and totals.  Must not know mechanisms.
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, chain, repeat
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, InputError, OutputError
+from dpsan.errors import DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import AtomicFile, Sink
 from dpsan.formats.base import ReadOptions, Record
@@ -25,13 +25,16 @@ from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
 from dpsan.run.audit import AuditWriter
 from dpsan.run.batch_size import FilePace, Pace
-from dpsan.run.paths import Original, refuse_unusual
-from dpsan.run.workers import Inline, Workers
+from dpsan.run.paths import Original, open_input, refuse_unusual
+from dpsan.run.payment import affordable
+from dpsan.run.workers import Answer, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.numerals import number
+
+if TYPE_CHECKING:
+    from dpsan.run.books import Books
 
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
@@ -82,6 +85,7 @@ def rewrite_stream(
     progress: Callable[[int], None] | None = None,
     started: Callable[[Accountant], None] | None = None,
     budget: Budget | None = None,
+    books: Books | None = None,
     records: Iterator[Record | None] | None = None,
     first: int = 0,
 ) -> Outcome:
@@ -96,6 +100,7 @@ def rewrite_stream(
         progress: called with the number of input bytes read since the last call.
         started: called with the totals, which grow while the input is read.
         budget: what may be spent.
+        books: what is asked and told before a batch is written.
         records: of a part of the input, being read from ``source``; default all.
         first: number of the first text of ``records`` within the file.
 
@@ -113,7 +118,9 @@ def rewrite_stream(
     where = ("run",) if unit is Unit.RUN else ("file", file - 1)
     keys = [randomness.derive_key(key, *where, "copy", copy) for copy in range(plan.copies)]
     workers = workers or Inline(sanitizer)
-    flow = _Flow(source, sink, workers, keys, file, totals, audit, progress, budget, first, unit)
+    flow = _Flow(
+        source, sink, workers, keys, file, totals, audit, progress, budget, books, first, unit
+    )
     if budget and unit is Unit.FILE:
         budget.paid = Distinct()  # under another key, words are drawn again
     try:
@@ -147,15 +154,14 @@ class _Flow:
     audit: AuditWriter | None
     progress: Callable[[int], None] | None
     budget: Budget | None
+    books: Books | None
     _cells: int = 0
     """Texts so far: the number of a text under the key does not depend on batches."""
     unit: Unit | None = None
     """Within what equal words have the same draw."""
     bare: int = 0
     _seen: int = 0
-    _waiting: deque[tuple[list[Record], int, list[Future[Sanitized]]]] = field(
-        default_factory=deque
-    )
+    _waiting: deque[tuple[list[Record], int, list[Answer]]] = field(default_factory=deque)
     """Records, number of their first text, and what the workers make of them."""
 
     def submit(self, batch: list[Record]) -> None:
@@ -171,55 +177,59 @@ class _Flow:
         self._waiting.append((batch, self._cells, self._start(batch, self._cells)))
         self._cells += sum(len(record.texts) for record in batch)
 
-    def _start(self, batch: list[Record], first: int) -> list[Future[Sanitized]]:
+    def _start(self, batch: list[Record], first: int) -> list[Answer]:
         texts = [text for record in batch for text in record.texts]
         numbers: Sequence[int] = range(first, first + len(texts))
         if self.unit:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.audit is not None
-        return [self.workers.submit(texts, key, numbers, audited) for key in self.keys]
+        submit: Callable[..., Answer] = self.workers.submit
+        if self.books:
+            submit = partial(self.books.submit, self.workers)
+        return [submit(texts, key, numbers, audited) for key in self.keys]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
         while self._waiting and (everything or len(self._waiting) > self.workers.window):
-            batch, first, futures = self._waiting.popleft()
-            results = [future.result() for future in futures]
-            within = self._affordable(batch, results)
-            over = batch[within] if within < len(batch) else None
-            if over is not None:
-                # The same key and numbers give the same words: these are drawn no second time.
-                batch = batch[:within]
-                results = [future.result() for future in self._start(batch, first)]
+            batch, first, answers = self._waiting.popleft()
+            # What is told of a batch is on the disk before any of it is written.
+            with self.books.turn(answers) if self.books else nullcontext():
+                results = [answer.result() for answer in answers]
+                paid, ending = self._payable(batch, results)
+                while len(paid) < len(batch):
+                    # Of the same texts, the same key and numbers give the same words: no second
+                    # draw.  Without some of its records a batch may cost the others more.
+                    batch, answers = paid, self._start(paid, first)
+                    results = [answer.result() for answer in answers]
+                    if not ending:
+                        paid, ending = self._payable(batch, results)
+                if self.books:
+                    self.books.enter(batch, answers, results, self.totals)
             lines = [record.line for record in batch for _ in record.texts]
             sizes = [len(record.texts) for record in batch]
             self.totals.add(results, sizes)
             for copy, done in enumerate(results, start=1):
                 if self.audit and done.records is not None:
-                    self.audit.words(self.file, lines, done.records, copy)
+                    self.audit.words(self.file, lines, done.records, copy, done.remembered)
             self._write(batch, results)
             if self.progress:
                 self.progress(self.source.bytes_read - self._seen)
                 self._seen = self.source.bytes_read
-            if over is not None and self.budget:
+            if ending:
                 self._waiting.clear()
-                raise BudgetError(
-                    f"{self.source.name}:{over.line}: the budget ends here: "
-                    f"{number(self.budget.spent)} of {number(self.budget.limit)} spent"
-                )
+                raise ending
 
-    def _affordable(self, batch: list[Record], results: list[Sanitized]) -> int:
-        """How many records of a batch the budget pays for."""
+    def _payable(
+        self, batch: list[Record], results: list[Sanitized]
+    ) -> tuple[list[Record], DpsanError | None]:
+        """The records of a batch that can be paid for, and what ends the input behind them."""
+        name = self.source.name
+        if self.books and self.books.ledger:
+            return self.books.payable(name, batch, results, self.totals)
         if self.budget is None:
-            return len(batch)
-        drawn = self.budget.unpaid(results[0])  # the words are the same in every copy
-        at = 0
-        for place, record in enumerate(batch):
-            end = at + len(record.texts)
-            if not self.budget.take(len(results) * self.totals.cost(drawn[at:end])):
-                return place
-            at = end
-        return len(batch)
+            return batch, None
+        return affordable(self.budget, name, batch, results, self.totals)
 
     def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
         sink = self.sink
@@ -289,19 +299,6 @@ def _batches(
         yield batch, True
 
 
-def open_input(path: Path) -> int:
-    """A descriptor of an input file.  Raises InputError."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
-    return descriptor
-
-
 @dataclass
 class Finished:
     """An input whose rewriting is complete, but has no name yet and may not be on the disk."""
@@ -343,6 +340,7 @@ def rewrite_file(
     audit: AuditWriter | None = None,
     progress: Callable[[int], None] | None = None,
     budget: Budget | None = None,
+    books: Books | None = None,
 ) -> Finished:
     """Sanitize one input into a file that is then to be synced and placed.
 
@@ -370,6 +368,7 @@ def rewrite_file(
                 plan,
                 key,
                 workers=workers,
+                books=books,
                 file=file,
                 audit=audit,
                 progress=progress,

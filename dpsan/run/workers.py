@@ -36,6 +36,14 @@ _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 _PARENTS: Final = (signal.SIGINT, signal.SIGHUP)
 
 
+class Answer(Protocol):
+    """What will have become of a batch."""
+
+    def result(self) -> Sanitized:
+        """Waits for it."""
+        ...
+
+
 class Workers(Protocol):
     """Where batches are sanitized."""
 

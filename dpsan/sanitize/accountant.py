@@ -79,6 +79,11 @@ class Accountant:
         return sum(self.counts.values())
 
     @property
+    def written(self) -> int:
+        """Words that came out of the mechanism, now or before: they are what it says of them."""
+        return self.draws + self.counts[Action.REMEMBERED]
+
+    @property
     def charges(self) -> int:
         """How many times the guarantee's loss is paid: once a draw, or once a text."""
         return self.texts if self.guarantee.per_line else self.draws
@@ -95,6 +100,10 @@ class Accountant:
     def _charges(self, drawn: Sequence[int]) -> Sequence[int]:
         """The charges of texts with so many drawn words."""
         return [int(each > 0) for each in drawn] if self.guarantee.per_line else drawn
+
+    def charges_of(self, drawn: int) -> int:
+        """The charges of a text with so many drawn words."""
+        return self._charges([drawn])[0]
 
     def cost(self, drawn: list[int]) -> float:
         """The mechanism's epsilon of texts with so many drawn words."""

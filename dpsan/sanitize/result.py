@@ -32,9 +32,14 @@ class Action(StrEnum):
     """On the keep-list: written unchanged, not protected."""
     PASSED = "passed"
     """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
+    REMEMBERED = "remembered"
+    """Of a message whose earlier output is written again: drawn then, and not now."""
 
 
 ACTIONS: Final = tuple(Action)
+DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER})
+"""Actions of words whose output is drawn now."""
+UNDRAWN: Final = tuple(each for each in Action if each not in DRAWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,8 @@ class Sanitized:
     the same draw."""
     public_marks: NDArray[np.uint64] | None = field(default=None, repr=False)
     """Those of public words."""
+    remembered: dict[int, dict[Action, int]] = field(default_factory=dict)
+    """By its place, the words of each text whose earlier output is written again."""
 
 
 def together(parts: Sequence[Sanitized]) -> Sanitized:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpsan.privacy import randomness
 from dpsan.sanitize.building import Built
 from dpsan.sanitize.consistent import Held, OneDraw
+from dpsan.sanitize.drawn_texts import DrawnTexts
 from dpsan.sanitize.numbers import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
@@ -30,35 +31,6 @@ _ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, PASSED: Action.PASS
 _PLACES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Places in ACTIONS of what negative codes mean, indexed by the code."""
 _DRAWN, _UNKNOWN, _NUMBER = map(ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER))
-
-
-@dataclass(frozen=True, slots=True)
-class _DrawnTexts:
-    """Texts whose words are drawn, and not yet written into their places."""
-
-    split: list[list[str]]
-    """The pieces of each text, with the gaps that will be written."""
-    gaps: list[str]
-    """The gaps of each text as one string."""
-    sizes: Ids
-    words: list[str]
-    codes: Ids
-    rows: Ids
-    """The row number of each output, negative where nothing was drawn."""
-    outputs: list[str]
-    drawn: list[int]
-    invisible: int
-    gap_lengths: list[int]
-    """For an audit, of each gap that will be written."""
-    read: dict[int, list[str]] | None
-    """For an audit the gaps of the input, by the number of the text, where they are not those of
-    the output."""
-    first: NDArray[np.bool_] | None
-    """Where equal words have the same draw: whether the word is the first of its kind."""
-    marks: NDArray[np.uint64] | None
-    public: int
-    public_marks: NDArray[np.uint64] | None
-    """These three: see :class:`dpsan.sanitize.result.Sanitized`."""
 
 
 class Rewriter:
@@ -170,7 +142,7 @@ class Rewriter:
         drawn, pending = 0, None
         held: Held = {}
 
-        def write(one: _DrawnTexts, following: tuple[str, str] | None) -> None:
+        def write(one: DrawnTexts, following: tuple[str, str] | None) -> None:
             written = self._written(one, previous=previous, following=following)
             out.append(str(written.lines[0]))
             done.append(replace(written, lines=[]))
@@ -196,7 +168,7 @@ class Rewriter:
         audit: bool = False,
         before: int = 0,
         held: Held | None = None,
-    ) -> _DrawnTexts:
+    ) -> DrawnTexts:
         """Draw the words of texts that are split.
 
         Args:
@@ -258,7 +230,7 @@ class Rewriter:
                 read[text] = given
             if audit:
                 gap_lengths += map(len, new_gaps)
-        return _DrawnTexts(
+        return DrawnTexts(
             split,
             gaps,
             sizes,
@@ -286,7 +258,7 @@ class Rewriter:
 
     def _written(
         self,
-        one: _DrawnTexts,
+        one: DrawnTexts,
         *,
         previous: str | None = None,
         following: tuple[str, str] | None = None,
@@ -310,9 +282,7 @@ class Rewriter:
         for pieces, size in zip(split, one.sizes.tolist(), strict=True):
             pieces[1::2] = outputs[at : at + size]
             at += size
-        n = self._built.space.n
-        kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
-        actions = np.where(codes >= 0, kinds, _PLACES[np.minimum(codes, -1)])
+        actions = self._actions(codes)
         table = None
         if one.read is not None:
             usual = one.rows.copy()
@@ -330,11 +300,10 @@ class Rewriter:
                 usual,
                 one.first,
             )
-        counts = np.bincount(actions, minlength=len(Action)).tolist()
         return Sanitized(
             list(map("".join, split)),
             one.drawn,
-            dict(zip(Action, counts, strict=True)),
+            _counts(actions),
             table,
             one.public,
             one.invisible,
@@ -351,6 +320,26 @@ class Rewriter:
         others = np.flatnonzero(usual < 0)
         lengths[others] = [len(outputs[place]) for place in others.tolist()]
         return lengths
+
+    def survey(self, text: Text) -> Sanitized:
+        """What rewriting a text counts: no word is drawn, and there is no line."""
+        parts = []
+        for pieces in stretches(text, self.lookup.split):
+            split, _, codes = self.lookup.coded([pieces])
+            drawing = codes[codes >= 0]
+            public, _ = self._public_of(drawing, None)
+            invisible = gaps_to_write(split[0][::2])[2]
+            counts = _counts(self._actions(codes))
+            parts.append(Sanitized([], [len(drawing)], counts, None, public, invisible))
+        whole = together(parts)
+        return replace(whole, drawn=[sum(whole.drawn)])
+
+    def _actions(self, codes: Ids) -> Ids:
+        """What is done to each word, as places in ACTIONS."""
+        n = self._built.space.n
+        kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
+        actions: Ids = np.where(codes >= 0, kinds, _PLACES[np.minimum(codes, -1)])
+        return actions
 
     def _draw(self, ids: Ids, streams: randomness.Streams) -> Ids:
         """One output for each input, a bounded number at a time."""
@@ -378,6 +367,11 @@ class Rewriter:
         out[drawing] = new
         out[codes == MASKED] = MASK
         return list(out)
+
+
+def _counts(actions: Ids) -> dict[Action, int]:
+    """How many words each action has."""
+    return dict(zip(Action, np.bincount(actions, minlength=len(Action)).tolist(), strict=True))
 
 
 def _sums(values: NDArray[Any], sizes: Ids) -> Ids:

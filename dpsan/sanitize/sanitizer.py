@@ -235,6 +235,10 @@ class Sanitizer:
         """The row number of a word as :meth:`rewrite` writes it alone, None for other strings."""
         return self._rewriter.row_of(output)
 
+    def survey(self, text: Text) -> Sanitized:
+        """What :meth:`sanitize` counts of a text: no word is drawn, and there is no line."""
+        return self._rewriter.survey(text)
+
     def __repr__(self) -> str:
         # No word of the keep-list, and no seed.
         return (

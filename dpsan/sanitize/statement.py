@@ -15,12 +15,15 @@ from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import FORMS
-from dpsan.sanitize.result import Action
+from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
+from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.text.numerals import counted, number, percent
 
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """What is not protected where equal words have the same draw."""
+SAME: Final = "which messages are equal"
+"""What is not protected where equal messages have the same draw."""
 NOT_PROTECTED: Final = (
     "number of words and lines",
     COUNTS,
@@ -79,6 +82,8 @@ class Statement:
         case_input: whether capital letters are re-applied.
         consistent: within what equal words have the same draw.
         linked: by how many words a whole text is found again, in words.
+        memo: of the messages that are drawn once.
+        ledger: of the records whose costs are added up.
     """
 
     totals: Accountant
@@ -89,6 +94,8 @@ class Statement:
     case_input: bool = False
     consistent: Unit | None = None
     linked: str | None = None
+    memo: MemoTotals | None = None
+    ledger: LedgerTotals | None = None
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """One line and the warnings; with ``verbose`` also every cost and what is not protected.
@@ -102,9 +109,13 @@ class Statement:
         if totals.draws and self.consistent:
             unit = "the run" if self.consistent is Unit.RUN else f"a {self.consistent}"
             out.append(f"one draw for each distinct word of {unit}: {EQUAL} is not protected")
+        if self.memo:
+            out.append(self._memo(self.memo))
+        if self.ledger:
+            out.append(self._ledger(self.ledger, verbose))
         if totals.counts[Action.NUMBER]:
             out.append(f"numbers drawn by value: {FORMS} is not protected")
-        if totals.draws:
+        if totals.written:
             out += self._warnings()
         if totals.invalid:
             invalid = counted(totals.invalid, "invalid byte sequence")
@@ -113,9 +124,35 @@ class Statement:
             out.append(f"{counted(totals.invisible, 'invisible character')} between words dropped")
         return out + list(self._details()) if verbose and totals.draws else out
 
+    def _memo(self, memo: MemoTotals) -> str:
+        """What the memo has come to, over its life."""
+        name = self.totals.guarantee.loss_name
+        cost = _cost(Composed(memo.epsilon, memo.delta, ""))
+        most = f"{name} {cost}"
+        once = "once each" if memo.draws == memo.messages else f"{number(memo.draws)} times"
+        lost = f"; {number(memo.lost)} of these draws are lost, and cost again" if memo.lost else ""
+        return (
+            f"memo: {counted(memo.drawn, 'message')} drawn now, {number(memo.remembered)} "
+            f"remembered at no cost; over its life {counted(memo.messages, 'message')} drawn "
+            f"{once}, {most} for one of them at most{lost}; {SAME} is not protected"
+        )
+
+    def _ledger(self, ledger: LedgerTotals, verbose: bool) -> str:
+        """What the ledger has come to, over all runs that named it."""
+        limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
+        told = f"ledger: {counted(ledger.paid, 'record')} paid for now, "
+        told += f"{counted(ledger.records, 'record')} in all"
+        most = [_cost(Composed(*each, "")) for each in ledger.largest[: 5 if verbose else 1]]
+        if most:
+            name = self.totals.guarantee.loss_name
+            told += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
+        return told
+
     def _summary(self, *, short: bool) -> str:
         totals, guarantee = self.totals, self.totals.guarantee
         whole = "the largest file" if self.files > 1 else "the whole text"
+        if totals.counts[Action.REMEMBERED]:
+            whole = f"what was drawn now of {whole}"
         cost = totals.composed(totals.largest_file)
         word = Composed(self.copies * guarantee.epsilon_ldp, self.copies * guarantee.delta, "")
         copies = f" in {self.copies} copies" if self.copies > 1 else ""
@@ -128,8 +165,7 @@ class Statement:
             loss = f"{name} {_cost(word)} per {self._each}{copies}, {most}{_cost(cost)} for {whole}"
         words = f"{counted(totals.draws, 'word')} drawn"
         if self.consistent:
-            drawn = (Action.DRAWN, Action.UNKNOWN, Action.NUMBER)
-            places = sum(totals.counts[action] for action in drawn)
+            places = sum(totals.counts[action] for action in DRAWN)
             words = f"{counted(totals.draws, 'draw')} for {counted(places, 'word')}"
         return (
             f"{words}{self._others()} by {self.mechanism}, "
@@ -156,11 +192,7 @@ class Statement:
         unknown = [f"{number(counts[Action.UNKNOWN])} unknown"] if counts[Action.UNKNOWN] else []
         if counts[Action.NUMBER]:
             unknown.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
-        besides = [
-            f"{number(counts[action])} {action}"
-            for action in (Action.MASKED, Action.KEPT, Action.PASSED)
-            if counts[action]
-        ]
+        besides = [f"{number(counts[action])} {action}" for action in UNDRAWN if counts[action]]
         told = unknown + ([f"besides {', '.join(besides)}"] if besides else [])
         return f" ({'; '.join(told)})" if told else ""
 
@@ -231,5 +263,7 @@ class Statement:
 
 def _cost(composed: Composed) -> str:
     """Epsilon, with delta where there is one."""
+    if math.isinf(composed.epsilon):
+        return "without bound"
     delta = f" with delta {number(composed.delta)}" if composed.delta else ""
     return number(composed.epsilon) + delta

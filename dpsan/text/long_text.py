@@ -136,6 +136,12 @@ class LongText:
 Text: TypeAlias = str | LongText
 
 
+def encoded(text: Text) -> Iterator[bytes]:
+    """The characters of a text as bytes, the same however it is written in its container."""
+    for piece in (text,) if isinstance(text, str) else text:
+        yield piece.encode("utf-8", "surrogatepass")
+
+
 def stretches(text: Text, split: Callable[[str], list[str]]) -> Iterator[list[str]]:
     """The alternating pieces of a text, some words at a time.
 

@@ -130,8 +130,8 @@ MUTANTS: Final = [
     Mutant("deaths", name, *change)
     for name, change in {
         "batches are written in another order": (
-            "run/stream.py", "batch, first, futures = self._waiting.popleft()",
-            "batch, first, futures = self._waiting.pop()",
+            "run/stream.py", "batch, first, answers = self._waiting.popleft()",
+            "batch, first, answers = self._waiting.pop()",
         ),
         "the work of a dead worker waits for ever": (
             "run/workers.py", "done = _DiedError()\n                worker.close()", "return",

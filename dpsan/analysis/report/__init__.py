@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsan.run.audit import damaged, read_rows
-from dpsan.run.audit.schema import DRAWN
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
-from dpsan.sanitize.result import Action
+from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.statement import COUNTS, EQUAL
 
 ACTIONS: Final = tuple(map(str, Action))
@@ -233,6 +232,11 @@ class _Adding:
         if row["type"] == "word":
             self._word(row)
             return True
+        if row["type"] == "remembered":
+            self._begin(row, 1)
+            each = self.report.files[row["file"]]
+            each.counts.update({str(action): row[action] for action in UNDRAWN})
+            return True
         self.end_record()
         report = self.report
         if row["type"] == "totals":
@@ -261,15 +265,18 @@ class _Adding:
             each.draws = each.charges = row["draws"]
         return all(_sums([each])[name] == row[name] for name in (*ACTIONS, "draws", "public"))
 
-    def _word(self, row: dict[str, Any]) -> None:
-        file = row["file"]
-        record = file, row.get("copy", 1), row["line"]
+    def _begin(self, row: dict[str, Any], copy: int) -> None:
+        """What a row says is of its record."""
+        record = row["file"], copy, row["line"]
         if record != self._record:
             self.end_record()
             self._record = record
-        each = self.report.files.get(file)
-        if each is None:
-            each = self.report.files[file] = FileReport()
+        if row["file"] not in self.report.files:
+            self.report.files[row["file"]] = FileReport()
+
+    def _word(self, row: dict[str, Any]) -> None:
+        self._begin(row, row.get("copy", 1))
+        each = self.report.files[row["file"]]
         each.counts[row["action"]] += 1
         if row["action"] not in DRAWN or (self._unit and row["epsilon"] == 0):
             return

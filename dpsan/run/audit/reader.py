@@ -19,8 +19,8 @@ from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Source
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.formats.text import raw_records
-from dpsan.run.audit.schema import DRAWN, SCHEMA, DamagedError, checked, word_fields
-from dpsan.sanitize.result import Action
+from dpsan.run.audit.schema import SCHEMA, DamagedError, checked, word_fields
+from dpsan.sanitize.result import DRAWN, Action
 
 _ROW: Final = 16 << 20
 _ACTIONS: Final = frozenset(map(str, Action))
@@ -128,11 +128,13 @@ class _Grammar:
             kind = checked(row)["type"]
             if kind == "header":
                 raise DamagedError("a second header")
+            if kind == "remembered" and row["epsilon"]:
+                raise DamagedError("an epsilon where nothing was drawn, or none where it was")
             self._ended = kind == "totals"
 
     def _check_word(self, row: Row) -> None:
         action, epsilon = row["action"], row["epsilon"]
-        if action not in _ACTIONS:
+        if action not in _ACTIONS or action == Action.REMEMBERED:
             raise DamagedError("unknown action")
         free = self._public and action == Action.DRAWN  # of public words
         if (action in DRAWN) != (epsilon is not None) and not free:

@@ -2,8 +2,9 @@
 
 Knows rows as JSON values.  Must not know files or how words are drawn.
 
-A header; ``word`` rows, a ``file`` row behind each input that was finished, and ``totals``.  A run
-that stopped early has totals with ``"complete": false`` or none at all.  Keys, noise and noisy
+A header; ``word`` rows; a ``remembered`` row for all words of a text whose earlier output is
+written again, at no cost; a ``file`` row behind each input that was finished, and ``totals``.  A
+run that stopped early has totals with ``"complete": false`` or none at all.  Keys, noise and noisy
 vectors are never written.  In a guarantee and in sums, null stands for infinity.
 
 The epsilon of a word is the header's, or its even share where a guarantee is for all words of a
@@ -24,12 +25,10 @@ from types import NoneType
 from typing import Any, Final
 
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.sanitize.result import Action
+from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """Changes whenever rows do; a reader knows this one only."""
-DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER})
-"""Actions whose words have an epsilon."""
 
 Row = dict[str, Any]
 Fields = Mapping[str, tuple[type, ...]]
@@ -122,6 +121,14 @@ _SUMS: Final[Fields] = {
 }
 _ROWS: Final[Mapping[str, Fields]] = {
     "header": _HEADER,
+    "remembered": {
+        "type": (str,),
+        "file": (int,),
+        "line": (int,),
+        "text": (int,),
+        "epsilon": (int,),
+        **{str(action): (int,) for action in UNDRAWN},
+    },
     "file": {
         "type": (str,),
         "file": (int,),

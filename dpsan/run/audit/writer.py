@@ -8,11 +8,11 @@ from __future__ import annotations
 import datetime
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -28,9 +28,9 @@ from dpsan.run.audit.fragments import Fragments, as_json, encodable
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
-from dpsan.sanitize.result import AuditTable
+from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, not_protected, weakness
+from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
 from dpsan.text.tokens import folded
 
 _CHUNK: Final = 1 << 20
@@ -47,6 +47,7 @@ class AuditWriter:
         sanitizer: for the header.
         originals: also write the input words, distances and ranks.
         force: replace an existing file.
+        memo: whether equal messages are drawn once.
         part: without a header: rows that another writer is to :meth:`append`.
 
     Raises:
@@ -62,6 +63,7 @@ class AuditWriter:
         force: bool = False,
         seeded: bool = False,
         copies: int = 1,
+        memo: bool = False,
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
@@ -78,7 +80,9 @@ class AuditWriter:
         self._held_bytes = 0
         self._overflow: Callable[[], None] = lambda: None
         if not part:
-            self._write(_header(sanitizer, originals=originals, seeded=seeded, copies=copies))
+            header = _header(sanitizer, originals=originals, seeded=seeded, copies=copies)
+            header["not_protected"] += [SAME] if memo else []
+            self._write(header)
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +95,14 @@ class AuditWriter:
     ) -> None:
         os.close(self._descriptor)
 
-    def words(self, file: int, lines: Sequence[int], table: AuditTable, copy: int) -> None:
+    def words(
+        self,
+        file: int,
+        lines: Sequence[int],
+        table: AuditTable,
+        copy: int,
+        remembered: Mapping[int, Mapping[Action, int]] = MappingProxyType({}),
+    ) -> None:
         """Write the rows of one batch.
 
         Args:
@@ -99,12 +110,15 @@ class AuditWriter:
             lines: for each text of the batch the line of its record; a record's are together.
             table: what was done.
             copy: 1-based number of the copy.
+            remembered: by its place, ascending, the words of each text that has one row for all of
+                them.
         """
-        heads = [
-            b'{"type":"word","file":%d,"line":%d,"text":%d,"start":' % (file, line, text)
+        places = [
+            b'"file":%d,"line":%d,"text":%d,' % (file, line, text)
             for line, texts in groupby(lines)
             for text, _ in enumerate(texts, start=1)
         ]
+        heads = [b'{"type":"word",%s"start":' % place for place in places]
         columns = [*self._fragments.places(table), self._fragments.outputs(table)]
         tails, which = self._tails(table, copy)
         tail = b""
@@ -116,7 +130,25 @@ class AuditWriter:
         else:
             columns.append(tails[which])
         columns.insert(0, np.array(heads, dtype=object).repeat(table.sizes))
-        self._send_all(self._joined(columns, tail))
+        self._send_all(self._rows(columns, tail, table.sizes, places, remembered))
+
+    def _rows(
+        self,
+        columns: list[NDArray[np.object_]],
+        tail: bytes,
+        sizes: NDArray[np.int64],
+        places: Sequence[bytes],
+        remembered: Mapping[int, Mapping[Action, int]],
+    ) -> Iterator[bytes]:
+        """Rows of words, and between them those of remembered texts."""
+        at = 0
+        ends = np.cumsum(sizes).tolist() if remembered else ()
+        for text, counts in remembered.items():
+            yield from self._joined([column[at : ends[text]] for column in columns], tail)
+            more = orjson.dumps({str(each): counts[each] for each in UNDRAWN})[1:]
+            yield b'{"type":"remembered",%s"epsilon":0,%s\n' % (places[text], more)
+            at = ends[text]
+        yield from self._joined([column[at:] for column in columns], tail)
 
     @staticmethod
     def _joined(columns: list[NDArray[np.object_]], tail: bytes) -> Iterator[bytes]:

@@ -1,0 +1,308 @@
+"""The memo: each message is drawn once, and whoever sends it again gets the output it had then.
+
+Knows messages by keyed digests, settings and costs.  Must not know formats, or how words are drawn.
+
+A message is one text: a line, a cell, a string of JSON.  An entry is bound to the message and to
+all that the distribution of its output depends on, so under other settings it is drawn again, and
+the totals add that up.  An output is stored, on the disk, before it is written anywhere else: a run
+that is killed in between has paid for what nobody saw, never the other way round.  Whoever stores
+first wins: two runs at once never publish two noisings of one message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, overload
+
+from dpsan.embeddings.cache.private_files import make_private
+from dpsan.errors import Hint, OutputError, UsageError
+from dpsan.errors import reason as os_reason
+from dpsan.privacy import randomness
+from dpsan.run.private_database import Kind, PrivateDatabase
+from dpsan.run.workers import Inline, Workers
+from dpsan.sanitize.remembered import MemoTotals, merged
+from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.long_text import Text, encoded
+from dpsan.text.numerals import number
+
+NAME: Final = "memo.sqlite"
+"""The file, in its directory."""
+_KIND: Final = Kind(
+    name="memo",
+    number=0x64704D31,
+    version=1,
+    # Without row numbers: what is scanned when it is opened is what is searched afterwards.
+    table=(
+        "CREATE TABLE entries (message BLOB NOT NULL, settings BLOB NOT NULL, output BLOB NOT NULL,"
+        " epsilon REAL NOT NULL, delta REAL NOT NULL, tag BLOB NOT NULL,"
+        " PRIMARY KEY (message, settings)) WITHOUT ROWID"
+    ),
+    totals={"entries": 0, "lost": 0},
+    damaged="restore it, or begin another: then every message is drawn again, and costs twice",
+)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A batch of which some texts are being sanitized."""
+
+    memo: Memo
+    texts: Sequence[Text]
+    digests: Sequence[bytes]
+    asked: Sequence[int]
+    """Places of the texts that are being sanitized."""
+    future: Future[Sanitized]
+
+    def result(self) -> Sanitized:
+        """What became of all of them, by what the memo has now.  Raises OutputError."""
+        return self.memo.settled(self)
+
+
+class Memo:
+    """An open memo; a context manager.
+
+    >>> with Memo("chat", Sanitizer(epsilon=8)) as memo:  # doctest: +SKIP
+    ...     memo.rewrite(["Hello Maria.", "How are you?"])
+
+    Args:
+        directory: made 0700, as are its parents, if it is not there.
+        sanitizer: draws what the memo lacks.
+        note: told in a line of entries that were damaged.
+        scratch: what is drawn is forgotten at the end, and nothing is made or changed.
+
+    Raises:
+        UsageError: a seed, or equal words with one draw: those are of a whole record or run.
+        OutputError: the directory cannot be used.
+    """
+
+    def __init__(
+        self,
+        directory: Path | str,
+        sanitizer: Sanitizer,
+        *,
+        note: Callable[[str], None] = lambda _: None,
+        scratch: bool = False,
+    ) -> None:
+        if sanitizer.seeded:
+            raise UsageError("a memo excludes a seed: what it holds must stay private")
+        if sanitizer.spec.consistent:
+            raise UsageError(
+                "a memo remembers whole messages: equal words cannot share a draw beyond them",
+                Hint("leave consistent out", "leave --consistent out"),
+            )
+        self._directory, self._sanitizer = Path(directory), sanitizer
+        if not scratch:
+            try:
+                make_private(self._directory.absolute())
+            except OSError as error:
+                raise OutputError(f"{directory}: cannot create: {os_reason(error)}") from None
+        self._base = PrivateDatabase(self._directory / NAME, _KIND, scratch=scratch)
+        self._drawn = self._remembered = 0
+        try:
+            self._settings = self._base.digest(b"dpsan settings", (_settings(sanitizer),))
+            self._check(note)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Memo:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        self._base.close()
+
+    # --- the entries -------------------------------------------------------------------------
+
+    def _check(self, note: Callable[[str], None]) -> None:
+        """Read all entries, and tell of those that are damaged or gone.  Raises OutputError."""
+        with self._base.reading():
+            missing = self._missing()
+        if missing:
+            with self._base.turn():
+                missing = self._missing()  # another run may have counted them meanwhile
+                if missing:
+                    self._put_in_order(missing)
+        if missing:
+            note(
+                f"{self._directory}: damaged or lost entries: {number(missing)} (a message that "
+                "was among them is drawn again when it comes, and costs twice)"
+            )
+
+    def _missing(self) -> int:
+        """How many entries that nobody told of are damaged or gone.  Raises OutputError."""
+        totals = self._base.totals
+        rows = self._base.each("SELECT * FROM entries")
+        missing: int = totals["entries"] - totals["lost"] - sum(map(self._good, rows))
+        if missing < 0:
+            raise self._base.damage()
+        return missing
+
+    def _good(self, row: tuple[Any, ...]) -> bool:
+        """Whether an entry is as it was written."""
+        return bool(self._base.tag(*row[:-1]) == row[-1])
+
+    def _put_in_order(self, missing: int) -> None:
+        """Count lost entries, and keep the good ones: a damaged one may hide others in a search."""
+        totals = self._base.totals
+        totals["lost"] += missing
+        self._base.totals = totals
+        self._base.ask("ALTER TABLE entries RENAME TO damaged")
+        self._base.ask(_KIND.table)
+        for row in self._base.each("SELECT * FROM damaged"):
+            if self._good(row):
+                self._base.ask("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._base.ask("DROP TABLE damaged")
+
+    def _found(self, digest: bytes) -> str | None:
+        """The output of a message under these settings; None where there is no good one."""
+        rows = self._base.ask(
+            "SELECT * FROM entries WHERE message = ? AND settings = ?",
+            (digest, self._settings),
+        )
+        for row in rows:
+            if self._good(row):
+                return bytes(row[2]).decode("utf-8", "surrogatepass")
+        return None
+
+    # --- a batch -----------------------------------------------------------------------------
+
+    def submit(
+        self,
+        workers: Workers,
+        texts: Sequence[Text],
+        key: bytes,
+        numbers: Sequence[int],
+        audit: bool,
+    ) -> Pending:
+        """Have those texts sanitized that are not known: see :meth:`Workers.submit`."""
+        digests = [self._base.digest(b"dpsan message", encoded(text)) for text in texts]
+        known = {each for each in set(digests) if self._found(each) is not None}
+        asked = [place for place, digest in enumerate(digests) if digest not in known]
+        future = workers.submit(
+            [texts[place] for place in asked], key, [numbers[place] for place in asked], audit
+        )
+        return Pending(self, texts, digests, asked, future)
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Within it no other run stores anything.  Raises OutputError."""
+        return self._base.turn()
+
+    def settled(self, pending: Pending) -> Sanitized:
+        """What became of a batch: see :class:`Pending`."""
+        done = pending.future.result()
+        drawn = dict(zip(pending.asked, done.drawn, strict=True))
+        lines = dict(zip(pending.asked, done.lines, strict=True))
+        first: dict[bytes, str | None] = {}
+        earlier: dict[int, str] = {}
+        for place, digest in enumerate(pending.digests):
+            if digest not in first:
+                first[digest] = self._found(digest)
+                if first[digest] is None and place not in drawn:
+                    raise self._base.damage()  # it was there when the batch began
+                if first[digest] is None and drawn[place]:
+                    first[digest] = str(lines[place])
+                    continue
+            if (output := first[digest]) is not None:
+                earlier[place] = output
+        return merged(pending.texts, pending.asked, done, earlier, self._sanitizer.survey)
+
+    def store(self, pending: Pending, done: Sanitized) -> None:
+        """Take in what was drawn, in the :meth:`turn` in which it was settled, if any was.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        fresh = [place for place, drawn in enumerate(done.drawn) if drawn]
+        accountant = self._sanitizer.accountant()
+        for place in fresh:
+            cost = accountant.composed(accountant.charges_of(done.drawn[place]))
+            output = str(done.lines[place]).encode("utf-8", "surrogatepass")
+            loss = float(cost.epsilon), float(cost.delta)
+            row = pending.digests[place], self._settings, output, *loss
+            self._base.ask(
+                "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)",
+                (*row, self._base.tag(*row)),
+            )
+        if fresh:
+            totals = self._base.totals
+            totals["entries"] += len(fresh)
+            self._base.totals = totals
+        self._drawn += len(fresh)
+        self._remembered += len(done.remembered)
+
+    def totals(self) -> MemoTotals:
+        """What the memo has come to.  Raises OutputError."""
+        (row,) = self._base.ask(
+            "SELECT COUNT(*), MAX(e), MAX(d) FROM (SELECT SUM(epsilon) AS e, SUM(delta) AS d"
+            " FROM entries WHERE typeof(epsilon) = 'real' AND typeof(delta) = 'real'"
+            " GROUP BY message)"
+        )
+        own = self._base.totals
+        return MemoTotals(
+            self._drawn,
+            self._remembered,
+            messages=row[0],
+            draws=own["entries"],
+            epsilon=row[1] or 0.0,
+            delta=min(1.0, row[2] or 0.0),
+            lost=own["lost"],
+        )
+
+    # --- without files -----------------------------------------------------------------------
+
+    @overload
+    def rewrite(self, texts: str) -> str: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def rewrite(self, texts: Iterable[str]) -> list[str]: ...
+
+    def rewrite(self, texts: str | Iterable[str]) -> str | list[str]:
+        """Sanitize messages: one output for each, in order; equal ones have equal outputs.
+
+        Args:
+            texts: a string, or strings.
+
+        Returns:
+            A string for a string, else a list.
+
+        Raises:
+            OutputError: the memo cannot be written; then no output may be used.
+            TypeError: anything else than strings.
+        """
+        if isinstance(texts, str):
+            return self.rewrite([texts])[0]
+        lines = list(texts)
+        if not all(isinstance(line, str) for line in lines):
+            raise TypeError("messages must be strings")
+        key = randomness.new_key()
+        pending = self.submit(Inline(self._sanitizer), lines, key, range(len(lines)), False)
+        with self.turn():
+            done = pending.result()
+            self.store(pending, done)
+        return list(map(str, done.lines))
+
+
+def _settings(sanitizer: Sanitizer) -> bytes:
+    """All that the distribution of an output depends on but the message."""
+    spec, mechanism, guarantee = sanitizer.spec, sanitizer.mechanism, sanitizer.guarantee
+    return repr(
+        (
+            mechanism.name,
+            mechanism.epsilon,
+            sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
+            (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),
+            (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
+            (spec.tokenizer, str(spec.unknown), spec.case, spec.numbers),
+            sorted(spec.keep),
+            sorted(sanitizer.public),
+        )
+    ).encode("utf-8", "surrogatepass")

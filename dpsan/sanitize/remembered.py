@@ -1,0 +1,136 @@
+"""Texts that were drawn now and texts whose earlier output is written again, in one result.
+
+Knows results and counts.  Must not know where outputs are kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+
+import numpy as np
+
+from dpsan.sanitize.result import DRAWN, Action, AuditTable, Sanitized
+from dpsan.text.long_text import LongText, Text
+
+
+@dataclass(frozen=True)
+class MemoTotals:
+    """What a memo has come to, and what one run had of it."""
+
+    drawn: int
+    """Messages drawn in this run."""
+    remembered: int
+    """Messages of this run whose earlier output was written again."""
+    messages: int
+    """Different messages, over the life of the memo."""
+    draws: int
+    """Their draws: more than one for a message under several settings."""
+    epsilon: float
+    """Largest sum of LDP epsilons of one message, over all its draws."""
+    delta: float
+    """The same of deltas."""
+    lost: int
+    """Draws whose entries were damaged: those messages may be drawn again."""
+
+
+@dataclass(frozen=True)
+class LedgerTotals:
+    """What a ledger has come to, and what one run paid."""
+
+    paid: int
+    """Records that this run paid for."""
+    records: int
+    """Records that the ledger has."""
+    limit: float | None
+    """Most LDP epsilon that one may cost; None for no limit."""
+    largest: tuple[tuple[float, float], ...]
+    """Epsilon and delta of the records that have cost most, the largest first."""
+
+
+def merged(
+    texts: Sequence[Text],
+    asked: Sequence[int],
+    done: Sanitized,
+    earlier: Mapping[int, str],
+    survey: Callable[[Text], Sanitized],
+) -> Sanitized:
+    """The result for all texts of a batch.
+
+    Args:
+        texts: the batch.
+        asked: places in it of the texts that were sanitized; ascending.
+        done: what became of these.
+        earlier: by place, outputs that are written instead: of all texts that were not asked for,
+            and of those of which an output turned up meanwhile.  The draws of these are published
+            nowhere, so they count nowhere.
+        survey: counts the words of a text without drawing any.
+    """
+    fresh = [place not in earlier for place in asked]
+    counts, public, invisible = Counter(done.counts), done.public, done.invisible
+    for place in asked:
+        if place in earlier:
+            unused = survey(texts[place])
+            counts.subtract(unused.counts)
+            public -= unused.public
+            invisible -= unused.invisible
+    lines = dict(zip(asked, done.lines, strict=True))
+    drawn = dict(zip(compress(asked, fresh), compress(done.drawn, fresh), strict=True))
+    remembered = {}
+    for place, output in earlier.items():
+        seen = survey(texts[place])
+        lines[place] = _like(texts[place], output)
+        now = {each: 0 if each in DRAWN else seen.counts[each] for each in Action}
+        now[Action.REMEMBERED] = sum(seen.counts[each] for each in DRAWN)
+        remembered[place] = now
+        counts.update(now)
+        invisible += seen.invisible
+    return replace(
+        done,
+        lines=[lines[place] for place in range(len(texts))],
+        drawn=[drawn.get(place, 0) for place in range(len(texts))],
+        counts={action: counts[action] for action in Action},
+        records=None if done.records is None else _spread(done.records, asked, fresh, len(texts)),
+        public=public,
+        invisible=invisible,
+        remembered=dict(sorted(remembered.items())),
+    )
+
+
+def _like(text: Text, output: str) -> Text:
+    """An output as a text of the same kind."""
+    if not isinstance(text, LongText):
+        return output
+    out = text.blank()
+    out.append(output)
+    return out
+
+
+def _spread(
+    table: AuditTable, asked: Sequence[int], chosen: Sequence[bool], texts: int
+) -> AuditTable:
+    """The rows of the chosen texts, in a table for more texts, of which the others have none."""
+    kept, places = np.array(chosen, dtype=np.bool_), np.array(asked, dtype=np.int64)
+    rows = np.repeat(kept, table.sizes)
+    sizes = np.zeros(texts, dtype=np.int64)
+    sizes[places] = np.where(kept, table.sizes, 0)
+    # A text without words has one gap, whose length says nothing here.
+    gaps = np.zeros(int(sizes.sum()) + texts, dtype=np.int64)
+    gaps[np.repeat(np.isin(np.arange(texts), places[kept]), sizes + 1)] = table.gaps[
+        np.repeat(kept, table.sizes + 1)
+    ]
+    return AuditTable(
+        sizes,
+        gaps,
+        {int(places[text]): read for text, read in table.read.items() if kept[text]},
+        table.actions[rows],
+        list(compress(table.originals, rows)),
+        list(compress(table.outputs, rows)),
+        table.input_ids[rows],
+        table.output_ids[rows],
+        table.output_lengths[rows],
+        table.usual[rows],
+        None if table.first is None else table.first[rows],
+    )

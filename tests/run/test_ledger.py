@@ -1,0 +1,372 @@
+"""The ledger: what a record has cost in all runs: never too little, never beyond the limit."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import make_embeddings
+
+from dpsan import Memo, Sanitizer
+from dpsan.errors import OutputError
+from dpsan.formats.base import ReadOptions
+from dpsan.privacy.composition import Composed
+from dpsan.run.bad_records import BadRecords
+from dpsan.run.books import Books
+from dpsan.run.dry_run import DryRun
+from dpsan.run.ledger import Ledger
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan, _Flow
+from dpsan.sanitize.sanitizer import run_key
+from dpsan.sanitize.statement import Statement
+
+EMBEDDINGS = make_embeddings(n=40, d=4)
+PLAN = Plan(options=ReadOptions(fields=("t", "u?")))
+
+
+def made(mechanism="krr", **more):
+    return Sanitizer(mechanism, embeddings=EMBEDDINGS, **{"epsilon": 2.0, **more})
+
+
+SANITIZER = made()
+
+
+def run_of(folder, files, ledger, *, sanitizer=SANITIZER, kind=Run, memo=None, aside=None, **more):
+    """A run over files of records; its result, and the lines that were written of each."""
+    folder.mkdir(exist_ok=True)
+    inputs = [folder / f"{number}.jsonl" for number in range(len(files))]
+    for path, rows in zip(inputs, files, strict=True):
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    plan = replace(PLAN, **more.pop("plan", {}))
+    if aside:
+        plan = replace(plan, options=replace(plan.options, aside=aside))
+    out = folder / "out"
+    run = kind(sanitizer, plan, run_key(None), inputs, out, tree=True, **more)
+    run.books = Books(memo, ledger, plan.options.aside)
+    result = run.execute()
+    written = [out / path.name for path in inputs]
+    return result, [path.read_text().splitlines() if path.exists() else None for path in written]
+
+
+def rows(*texts):
+    return [{"t": text} for text in texts]
+
+
+def sums(path):
+    base = sqlite3.connect(path)
+    found = base.execute("SELECT epsilon, delta FROM records ORDER BY epsilon").fetchall()
+    base.close()
+    return found
+
+
+# --- adding up -------------------------------------------------------------------------------
+
+
+def test_runs_add_up_until_a_record_has_had_enough(tmp_path):
+    path = tmp_path / "ledger"
+    files = [rows("word1 word2", "word3"), rows("word4", "word1 word2"), rows("word5", "...")]
+    with Ledger(path, 8.0) as ledger:  # word1 word2 costs 4 each time, and comes twice
+        result, written = run_of(tmp_path / "a", files, ledger)
+        assert not result.failed
+        assert [len(lines) for lines in written] == [2, 2, 2]
+    assert [epsilon for epsilon, _ in sums(path)] == pytest.approx([2, 2, 2, 8])
+    with Ledger(path, 8.0) as ledger:
+        result, written = run_of(tmp_path / "b", files, ledger)
+        assert [lines and len(lines) for lines in written] == [None, None, 2]
+        assert [line.removeprefix(f"{tmp_path}/b/") for line in result.failed] == [
+            f"{name}.jsonl:{line}: the ledger refuses this record: it would cost more than 8 in "
+            "all (--budget)"
+            for name, line in (("0", 1), ("1", 2))
+        ]
+        totals = ledger.totals()
+    assert (totals.records, totals.paid, totals.limit) == (4, 2, 8.0)
+    # What is before a refused record has paid, and is not written.
+    assert [epsilon for epsilon, _ in totals.largest] == pytest.approx([8, 4, 4, 2])
+    (told,) = Statement(result.totals, "krr", 0.0, ledger=totals).lines(verbose=True)[1:2]
+    assert told == (
+        "ledger: 2 records paid for now, 4 records in all; largest sums of at most 8 each: LDP "
+        "epsilon 8, 4, 4, 2"
+    )
+
+
+def test_the_fields_of_a_record_are_one_sum(tmp_path):
+    with Ledger(tmp_path / "ledger") as ledger:
+        run_of(tmp_path / "a", [[{"t": "word1", "u": "word2 word3"}, {"t": "word1"}]], ledger)
+        one, two = ledger.digest(["word1", "word2 word3"]), ledger.digest(["word1"])
+        assert ledger.spent(one)[0] == pytest.approx(6)
+        assert ledger.spent(two)[0] == pytest.approx(2)
+        assert ledger.spent(ledger.digest(["word1word2 word3"])) == (0, 0)
+        assert ledger.spent(ledger.digest([])) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("sanitizer", "more", "cost"),
+    [
+        (SANITIZER, {"plan": {"copies": 3}}, (18, 0)),
+        (made(consistent="record"), {}, (4, 0)),
+        (made(consistent="run"), {}, (4, 0)),
+        (made("gaussian", parameters={"delta": 1e-6}), {}, (None, 3e-6)),
+        (made("tldp", parameters={"tensor": "line"}, epsilon=8.0), {}, (8, 0)),
+    ],
+    ids=["copies", "record", "run", "delta", "line"],
+)
+def test_the_cost_of_a_record_is_that_of_the_statement(sanitizer, more, cost, tmp_path):
+    with Ledger(tmp_path / "ledger") as ledger:
+        files = [rows("word1 word2 word1")]
+        result, _ = run_of(tmp_path / "a", files, ledger, sanitizer=sanitizer, **more)
+        copies = more.get("plan", {}).get("copies", 1)
+        told = result.totals.composed(copies * result.totals.largest_record)
+        spent = ledger.spent(ledger.digest(["word1 word2 word1"]))
+    assert spent == pytest.approx((told.epsilon, told.delta))
+    assert spent == pytest.approx((cost[0] or told.epsilon, cost[1]))
+
+
+def test_what_has_no_finite_cost_is_refused_under_a_limit(tmp_path):
+    sanitizer = made("santext-plus", allow_unproved=True)
+    assert sanitizer.guarantee.epsilon_ldp == float("inf")
+    with Ledger(tmp_path / "ledger") as ledger:
+        assert not run_of(tmp_path / "a", [rows("word1")], ledger, sanitizer=sanitizer)[0].failed
+    with Ledger(tmp_path / "ledger", 1e9) as ledger:
+        assert run_of(tmp_path / "b", [rows("word2")], ledger, sanitizer=sanitizer)[0].failed
+        result, _ = run_of(tmp_path / "c", [rows("word1")], ledger)
+        assert result.failed
+        (told,) = Statement(result.totals, "krr", 0.0, ledger=ledger.totals()).lines()
+        assert told.endswith("each: LDP epsilon without bound")
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(
+    batches=st.lists(
+        st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 4)), max_size=6), max_size=6
+    ),
+    limit=st.one_of(st.none(), st.integers(1, 9)),
+)
+def test_sums_are_never_too_small_and_never_beyond_the_limit(batches, limit, tmp_path_factory):
+    path = tmp_path_factory.mktemp("ledger") / "l"
+    model = Counter()
+    for batch in batches:
+        with Ledger(path, limit) as ledger:  # opened anew: every sum is read and checked
+            records = [ledger.digest([name]) for name, _ in batch]
+            costs = [Composed(float(cost), cost / 64, "") for _, cost in batch]
+            with ledger.turn():
+                refused = set(ledger.refused(records, costs))
+                kept = [at for at in range(len(batch)) if at not in refused]
+                ledger.charge([records[at] for at in kept], [costs[at] for at in kept])
+            for at, (name, cost) in enumerate(batch):
+                over = limit is not None and cost > 0 and model[name] + cost > limit
+                assert (at in refused) == over
+                model[name] += 0 if over else cost
+            for name in "abcd":
+                spent = ledger.spent(ledger.digest([name]))
+                assert spent == (model[name], min(1.0, model[name] / 64))
+                assert limit is None or spent[0] <= limit
+            assert ledger.totals().records == len(+model)
+
+
+# --- beside others ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [1, 3, 1000])
+def test_refused_records_are_set_aside(batch, tmp_path):
+    told = []
+    files = [rows("word1 word2", "word3", "word1 word2", "word4")]
+    bad = BadRecords(tmp_path / "bad", force=False, complain=told.append)
+    with Ledger(tmp_path / "ledger", 4.0) as ledger, bad:
+        result, (lines,) = run_of(tmp_path / "a", files, ledger, aside=bad, plan={"batch": batch})
+    assert not result.failed
+    assert len(lines) == result.totals.records == 3
+    assert (tmp_path / "bad").read_text() == '{"t": "word1 word2"}\n'
+    assert len(told) == bad.count == 1
+    assert ":3: the ledger refuses this record" in told[0]
+
+
+def test_what_the_memo_remembers_costs_nothing(tmp_path):
+    files = [rows("word1 word2", "word3")]
+    for name in "ab":
+        with Ledger(tmp_path / "l", 4.0) as ledger, Memo(tmp_path / "m", SANITIZER) as memo:
+            result, _ = run_of(tmp_path / name, files, ledger, memo=memo)
+            assert not result.failed
+            assert ledger.totals().paid == (2 if name == "a" else 0)
+    assert [epsilon for epsilon, _ in sums(tmp_path / "l")] == pytest.approx([2, 4])
+
+
+def test_a_message_pays_where_it_is_drawn(tmp_path):
+    """The record in which it came first is set aside: then the next one draws it, and may pay."""
+    first = {"t": "word1 word2", "u": "word3 word4"}
+    files = [[first, {"t": "word1 word2", "u": "word5 word6"}, {"t": "word1 word2"}]]
+    bad = BadRecords(tmp_path / "bad", force=False, complain=lambda _: None)
+    with Ledger(tmp_path / "l", 6.0) as ledger, Memo(tmp_path / "m", SANITIZER) as memo, bad:
+        _, (lines,) = run_of(tmp_path / "a", files, ledger, memo=memo, aside=bad)
+        assert len(lines) == 1
+        assert bad.count == 2
+        assert ledger.spent(ledger.digest(["word1 word2"]))[0] == pytest.approx(4)
+        assert memo.totals().draws == 1
+
+
+def test_a_dry_run_spends_nothing_and_says_what_would_be_refused(tmp_path):
+    files = [rows("word1", "word1", "word1")]
+    with Ledger(tmp_path / "l", 4.0, scratch=True) as ledger:
+        result, _ = run_of(tmp_path / "a", files, ledger, kind=DryRun)
+    assert "0.jsonl:3: the ledger refuses" in result.failed[0]
+    assert not (tmp_path / "l").exists()
+
+
+# --- what stops in between -------------------------------------------------------------------
+
+
+def test_the_ledger_is_on_the_disk_first(tmp_path, monkeypatch):
+    """Then the memo, then the output: killed in between, nothing has cost too little."""
+    path = tmp_path / "l"
+
+    def killed(*_):
+        assert [epsilon for epsilon, _ in sums(path)] == pytest.approx([2])
+        raise KeyboardInterrupt
+
+    with Ledger(path) as ledger, Memo(tmp_path / "m", SANITIZER) as memo:
+        real = memo._base.ask
+        monkeypatch.setattr(
+            memo._base,
+            "ask",
+            lambda line, *more: (killed if line == "COMMIT" else real)(line, *more),
+        )
+        with pytest.raises(KeyboardInterrupt):
+            run_of(tmp_path / "a", [rows("word1")], ledger, memo=memo)
+        monkeypatch.undo()
+        assert (ledger.totals().records, memo.totals().draws) == (1, 0)
+    with Ledger(tmp_path / "l2") as ledger, monkeypatch.context() as patch:
+        path = tmp_path / "l2"
+        patch.setattr(_Flow, "_write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run_of(tmp_path / "b", [rows("word1")], ledger)
+
+
+def test_a_full_disk_publishes_nothing(tmp_path):
+    with Ledger(tmp_path / "l") as ledger:
+        run_of(tmp_path / "a", [rows("word1")], ledger)
+        ((pages,),) = ledger._base.ask("PRAGMA page_count")
+        ledger._base.ask(f"PRAGMA max_page_count={pages}")
+        many = [f"word{number}" for number in range(1, 300)]
+        result, written = run_of(tmp_path / "b", [rows(*many)], ledger)
+        assert result.failed == [f"{tmp_path}/l: cannot be used: no space left on device"]
+        assert written == [None]
+        assert ledger.totals().records == 1  # all or nothing
+
+
+def test_two_processes_pay_for_each_record_once_where_there_is_enough_for_one(tmp_path, cache):
+    (tmp_path / "words.txt").write_text(
+        "".join(f"{word} {at % 7} {at % 5}\n" for at, word in enumerate(EMBEDDINGS.index_to_key, 1))
+    )
+    (tmp_path / "in.txt").write_text("".join(f"word1 {number}\n" for number in range(40)))
+    tmp_path.chmod(0o700)
+    more = ["-E", "words.txt", "--ledger", "l", "--budget", "4", "--line-buffered", "in.txt"]
+    command = [sys.executable, "-m", "dpsan", "rewrite", "-q", "-e2", "-mkrr", *more]
+    env = {**os.environ, "DPSAN_CACHE_DIR": str(cache)}
+    pipe = subprocess.PIPE
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe) for _ in range(2)
+    ]
+    done = [each.communicate(timeout=120) for each in both]
+    assert sorted(each.returncode for each in both) == [0, 1], done
+    assert sorted(out.count(b"\n") for out, _ in done) == [0, 40]
+    assert [said for _, said in done if said] == [
+        b"dpsan: in.txt:1: the ledger refuses this record: it would cost more than 4 in all "
+        b"(--budget)\n"
+    ]
+    assert [round(epsilon) for epsilon, _ in sums(tmp_path / "l")] == [4] * 40
+    assert (tmp_path / "l").stat().st_mode & 0o777 == 0o600
+
+
+# --- damage ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A ledger of many records."""
+    path = tmp_path_factory.mktemp("whole") / "l"
+    with Ledger(path) as ledger, ledger.turn():
+        for number in range(150):
+            ledger.charge([ledger.digest([str(number)])], [Composed(float(number + 1), 0.25, "")])
+    return path
+
+
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@given(at=st.integers(0, 1 << 20), flip=st.integers(0, 255))
+def test_no_damage_makes_a_sum_smaller(whole, at, flip, tmp_path_factory):
+    broken = bytearray(whole.read_bytes())
+    at %= len(broken)
+    if flip:
+        broken[at] ^= flip
+    else:
+        del broken[at:]
+    path = tmp_path_factory.mktemp("broken") / "l"
+    path.touch(0o600)
+    path.write_bytes(broken)
+    with suppress(OutputError), Ledger(path) as ledger:
+        for number in range(150):
+            assert ledger.spent(ledger.digest([str(number)])) == (number + 1, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("UPDATE records SET epsilon = 0", "damaged"),
+        ("DELETE FROM records", "damaged"),
+        ("UPDATE own SET totals = '{}'", "damaged"),
+        ("UPDATE own SET key = zeroblob(32)", "damaged"),
+        ("PRAGMA user_version=9", "a ledger of another version than 1"),
+        ("PRAGMA application_id=9", "not a ledger of dpsan"),
+    ],
+)
+def test_a_changed_ledger_is_refused(line, told, whole, tmp_path):
+    path = tmp_path / "l"
+    path.touch(0o600)
+    path.write_bytes(whole.read_bytes())
+    base = sqlite3.connect(path)
+    base.execute(line)
+    base.commit()
+    base.close()
+    with pytest.raises(OutputError, match=told):
+        Ledger(path)
+
+
+def test_what_is_not_ours_alone_is_refused(tmp_path):
+    Memo(tmp_path / "m", SANITIZER).close()
+    with pytest.raises(OutputError, match="not a ledger of dpsan"):
+        Ledger(tmp_path / "m" / "memo.sqlite")
+    with pytest.raises(OutputError, match="No such file or directory"):
+        Ledger(tmp_path / "nowhere" / "l")
+    (tmp_path / "empty").touch(0o600)
+    with pytest.raises(OutputError, match="empty"):
+        Ledger(tmp_path / "empty")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(OutputError, match="other users may write to it"):
+        Ledger(tmp_path / "open" / "l")
+    assert os.listdir(tmp_path / "open") == []
+
+
+def test_the_command(dpsan, tmp_path):
+    (tmp_path / "words.txt").write_text("a 0 1\nb 1 0\nc 1 1\n")
+    (tmp_path / "in.txt").write_text("a b\nc\n")
+    line = ["rewrite", "-e", "2", "-m", "krr", "-E", "words.txt", "--ledger", "l", "--budget", "6"]
+    first = dpsan(*line, "in.txt", cwd=tmp_path)
+    assert first.returncode == 0
+    assert b"ledger: 2 records paid for now, 2 records in all; largest sum of" in first.stderr
+    second = dpsan(*line, "in.txt", "-o", "out.txt", cwd=tmp_path)
+    assert (second.returncode, (tmp_path / "out.txt").exists()) == (1, False)
+    assert b"dpsan: in.txt:1: the ledger refuses this record: it would cost" in second.stderr
+    for more, told in (
+        (["--seed", "1"], b"--ledger excludes --seed"),
+        (["-o", "l", "--force"], b"are the same file"),
+    ):
+        done = dpsan(*line, *more, "in.txt", cwd=tmp_path)
+        assert (done.returncode, told in done.stderr) == (2, True), done.stderr
