@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.text.long_text import Text
+from dpsan.text.spans import Spans
 
 __all__ = ["Format", "Part", "ReadOptions", "Record", "Source"]
 
@@ -81,6 +82,8 @@ class Record:
     """Bytes that it holds besides its texts, about."""
     bare: bool = False
     """A structured record that has none of the chosen fields; it is written unchanged."""
+    spans: Spans | None = None
+    """What of its one text is sanitized; None: all of all."""
 
     @property
     def strings(self) -> list[str]:

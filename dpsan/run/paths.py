@@ -1,4 +1,4 @@
-"""Which file an input is written to, and the original that a rewriting replaces.
+"""The file of an input, the one it is written to, and the original that a rewriting replaces.
 
 Knows paths.  Must not know what is written.
 """
@@ -15,7 +15,7 @@ from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.placing import refuse_special
 
-__all__ = ["Original", "plan_outputs", "refuse_unusual"]
+__all__ = ["Original", "open_input", "plan_outputs", "refuse_unusual"]
 
 
 class Original:
@@ -87,6 +87,19 @@ class Original:
 def _seen(status: os.stat_result) -> tuple[int, ...]:
     """What tells a file from another, and from itself after a change."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def open_input(path: Path) -> int:
+    """A descriptor of an input file.  Raises InputError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
+        raise InputError(path, str(reason)) from None
+    return descriptor
 
 
 def refuse_unusual(path: Path) -> None:

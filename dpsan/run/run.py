@@ -22,12 +22,11 @@ from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
 from dpsan.run.audit import AuditWriter
 from dpsan.run.group import Group, is_small
-from dpsan.run.paths import plan_outputs
+from dpsan.run.paths import open_input, plan_outputs
 from dpsan.run.stream import (
     Inplace,
     Outcome,
     Plan,
-    open_input,
     rewrite_file,
     rewrite_stream,
 )

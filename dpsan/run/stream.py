@@ -6,7 +6,6 @@ Knows formats, sinks and totals.  Must not know mechanisms.
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -25,7 +24,8 @@ from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
 from dpsan.run.audit import AuditWriter
 from dpsan.run.batch_size import FilePace, Pace
-from dpsan.run.paths import Original, refuse_unusual
+from dpsan.run.paths import Original, open_input, refuse_unusual
+from dpsan.run.spans import with_spans
 from dpsan.run.workers import Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
@@ -38,7 +38,6 @@ __all__ = [
     "Inplace",
     "Outcome",
     "Plan",
-    "open_input",
     "rewrite_file",
     "rewrite_stream",
 ]
@@ -56,6 +55,8 @@ class Plan:
     copies: int = 1
     line_buffered: bool = False
     force: bool = False
+    spans: Path | None = None
+    """Names what of the texts of the one input is sanitized; default all."""
     batch: int = 1 << 14
     """Most records sanitized at once; no result depends on it."""
 
@@ -116,6 +117,8 @@ def rewrite_stream(
     """
     if records is None:
         records = format_for(plan.format, source.name).read(decompressed(source), plan.options)
+    if plan.spans is not None:
+        records = with_spans(records, plan.spans)
     totals = sanitizer.accountant()
     if started:
         started(totals)
@@ -188,7 +191,8 @@ class _Flow:
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.audit is not None
-        return [self.workers.submit(texts, key, numbers, audited) for key in self.keys]
+        spans = [each.spans for each in batch if each.spans is not None] or None
+        return [self.workers.submit(texts, key, numbers, audited, spans) for key in self.keys]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
@@ -252,6 +256,7 @@ class _Flow:
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
                 self.bare += record.bare
+                self.totals.unmarked += record.spans is not None and not record.spans
             if held > _RENDERED:
                 *before, last = out
                 sink.write(b"".join(before))
@@ -297,19 +302,6 @@ def _batches(
         raise
     if batch:
         yield batch, True
-
-
-def open_input(path: Path) -> int:
-    """A descriptor of an input file.  Raises InputError."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
-    return descriptor
 
 
 @dataclass

@@ -33,6 +33,8 @@ class Action(StrEnum):
     """On the keep-list: written unchanged, not protected."""
     PASSED = "passed"
     """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
+    OUTSIDE = "outside"
+    """Outside the spans that were asked for, and written unchanged: not protected."""
 
 
 ACTIONS: Final = tuple(Action)

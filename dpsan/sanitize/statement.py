@@ -18,11 +18,21 @@ from dpsan.sanitize.numbers import FORMS
 from dpsan.sanitize.result import Action
 from dpsan.text.numerals import counted, number, percent
 
-__all__ = ["COUNTS", "EQUAL", "NOT_PROTECTED", "Statement", "not_protected", "weakness"]
+__all__ = [
+    "CHOICE",
+    "COUNTS",
+    "EQUAL",
+    "NOT_PROTECTED",
+    "Statement",
+    "not_protected",
+    "weakness",
+]
 
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """What is not protected where equal words have the same draw."""
+CHOICE: Final = "everything outside the spans and their choice"
+"""What is not protected where spans say which words are drawn."""
 NOT_PROTECTED: Final = (
     "number of words and lines",
     COUNTS,
@@ -80,6 +90,7 @@ class Statement:
         files: how many inputs there were.
         case_input: whether capital letters are re-applied.
         consistent: within what equal words have the same draw.
+        spans: whether only words in spans were drawn.
         linked: by how many words a whole text is found again, in words.
     """
 
@@ -90,17 +101,22 @@ class Statement:
     files: int = 1
     case_input: bool = False
     consistent: Unit | None = None
+    spans: bool = False
     linked: str | None = None
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """One line and the warnings; with ``verbose`` also every cost and what is not protected.
 
-        Nothing is said of a run that drew nothing, but that it was not private.
+        Nothing is said of a run that drew nothing, but that it was not private, or what passed.
         """
         totals = self.totals
         out = [self._summary(short=not verbose)] if totals.draws else []
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
+        if self.spans:
+            passed = counted(totals.counts[Action.OUTSIDE], "word")
+            whole = f"{counted(totals.unmarked, 'record')} without a span"
+            out.append(f"passed outside spans: {passed}, with {whole}; {CHOICE} is not protected")
         if totals.draws and self.consistent:
             unit = "the run" if self.consistent is Unit.RUN else f"a {self.consistent}"
             out.append(f"one draw for each distinct word of {unit}: {EQUAL} is not protected")
@@ -160,7 +176,7 @@ class Statement:
             unknown.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
         besides = [
             f"{number(counts[action])} {action}"
-            for action in (Action.MASKED, Action.KEPT, Action.PASSED)
+            for action in (Action.MASKED, Action.KEPT, Action.PASSED, Action.OUTSIDE)
             if counts[action]
         ]
         told = unknown + ([f"besides {', '.join(besides)}"] if besides else [])
@@ -219,8 +235,8 @@ class Statement:
         yield f"sum of epsilon over all draws: {number(totals.epsilon_sum)}"
         if self.linked:
             yield f"whole texts: {self.linked}"
-        equal = [EQUAL] if self.consistent else []
-        yield "not protected: " + ", ".join([*self._own(), *equal, *NOT_PROTECTED])
+        spans, equal = [CHOICE] if self.spans else [], [EQUAL] if self.consistent else []
+        yield "not protected: " + ", ".join([*self._own(), *spans, *equal, *NOT_PROTECTED])
 
     def _together(self, what: str, charges: int) -> Iterator[str]:
         each = "line" if self.totals.guarantee.per_line else "draw"

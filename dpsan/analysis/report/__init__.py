@@ -20,7 +20,7 @@ from dpsan.run.audit.schema import DRAWN
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import Action
-from dpsan.sanitize.statement import COUNTS, EQUAL
+from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL
 
 __all__ = ["ACTIONS", "QUANTILES", "FileReport", "Report", "read_audit"]
 
@@ -169,6 +169,7 @@ class Report:
             "unknown": header["unknown"],
             "copies": self.copies,
             "consistent": unit,
+            "spans": header["spans"],
             "seeded": header["seeded"],
             "private": header["private"],
             "words": sum(self.counts.values()),
@@ -182,6 +183,7 @@ class Report:
             "not_protected": [
                 *self._left_out(),
                 COUNTS,
+                *([CHOICE] if header["spans"] else []),
                 *([EQUAL] if unit else []),
                 *([FORMS] if header["numbers"] == NumberPolicy.VALUE else []),
             ],

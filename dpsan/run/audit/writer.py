@@ -27,7 +27,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import ACTIONS, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, not_protected, weakness
+from dpsan.sanitize.statement import CHOICE, EQUAL, NOT_PROTECTED, not_protected, weakness
 from dpsan.text.tokens import folded
 
 __all__ = ["AuditWriter"]
@@ -46,6 +46,7 @@ class AuditWriter:
         sanitizer: for the header.
         originals: also write the input words, distances and ranks.
         force: replace an existing file.
+        spans: whether only words in spans are drawn.
         part: without a header: rows that another writer is to :meth:`append`.
 
     Raises:
@@ -61,6 +62,7 @@ class AuditWriter:
         force: bool = False,
         seeded: bool = False,
         copies: int = 1,
+        spans: bool = False,
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
@@ -75,7 +77,10 @@ class AuditWriter:
         self._held_bytes = 0
         self._overflow: Callable[[], None] = lambda: None
         if not part:
-            self._write(_header(sanitizer, originals=originals, seeded=seeded, copies=copies))
+            header = _header(
+                sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
+            )
+            self._write(header)
 
     def __enter__(self) -> Self:
         return self
@@ -304,9 +309,11 @@ def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
     }
 
 
-def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int) -> dict[str, Any]:
+def _header(
+    sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int, spans: bool
+) -> dict[str, Any]:
     mechanism: Mechanism = sanitizer.mechanism
-    spec = sanitizer.spec
+    spec, half = sanitizer.spec, sanitizer.half_linked
     return {
         "type": "header",
         "schema": SCHEMA,
@@ -319,7 +326,8 @@ def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int)
         "guarantee": guarantee_row(sanitizer.guarantee),
         "expected_unchanged": sanitizer.expected_unchanged,
         "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),
-        "linked": None if sanitizer.half_linked is None else sanitizer.half_linked.of(copies),
+        # What passes outside spans tells which text it is.
+        "linked": None if half is None or spans else half.of(copies),
         "embeddings": {
             "source": Path(sanitizer.embeddings.source).name,
             "digest": sanitizer.embeddings.digest,
@@ -341,10 +349,12 @@ def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int)
         "copies": copies,
         "originals": originals,
         "seeded": seeded,
-        "private": not seeded and str(spec.unknown) != "keep",
+        "private": not seeded and str(spec.unknown) != "keep" and not spans,
         "consistent": spec.consistent,
+        "spans": spans,
         "not_protected": [
             *not_protected(sanitizer.guarantee),
+            *([CHOICE] if spans else []),
             *([EQUAL] if spec.consistent else []),
             *([FORMS] if spec.numbers == NumberPolicy.VALUE else []),
             *NOT_PROTECTED,

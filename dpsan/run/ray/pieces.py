@@ -19,7 +19,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import COMPRESSED, format_for, format_name
 from dpsan.formats.source import FileSource
 from dpsan.formats.text import text_encoding
-from dpsan.run.stream import open_input
+from dpsan.run.paths import open_input
 
 __all__ = ["Piece", "cut", "opened", "piece_bytes", "stretch"]
 
