@@ -78,8 +78,10 @@ class SpanFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rows = self._read()
+        self._numbered = False
         self._row = next(self._rows, None)
-        self._numbered: bool | None = None if self._row is None else self._row.record is not None
+        if self._row is not None:
+            self._numbered = self._row.record is not None
         self._texts = self._line = 0
 
     def close(self) -> None:
@@ -224,12 +226,14 @@ class SpanFile:
                 raise TypeError
             found = [_span(each) for each in spans]
         except (KeyError, TypeError, ValueError):
-            self._fail(f"record {record or number}: not a list of spans", _SPANS, line)
+            known = type(record) is int  # a name could be anything
+            self._fail(f"record {record if known else number}: not a list of spans", _SPANS, line)
         return _Row(line, record, found, text if isinstance(text, str) else None)
 
     def _tabs(self, at: int, first: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[_Row]:
         cells = [each.strip() for each in first.split(b"\t")]
         columns: list[int | None] = [0, 1, 2, 3]
+        self._numbered = True  # also if no line follows its header
         if cells[0].isdigit():
             lines = _chained((at, first), lines)
         else:
