@@ -8,11 +8,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.text.long_text import Text
-from dpsan.text.spans import Spans
+
+if TYPE_CHECKING:
+    from dpsan.text.spans import Spans  # numpy comes with it
 
 __all__ = ["Format", "Part", "ReadOptions", "Record", "Source"]
 

@@ -239,7 +239,7 @@ def check(kind, data, rows, found, **options):
     return outcome
 
 
-SETTINGS = settings(max_examples=80, deadline=None)
+SETTINGS = settings(max_examples=50, deadline=None)
 
 
 @SETTINGS

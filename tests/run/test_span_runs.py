@@ -287,8 +287,8 @@ def test_what_cannot_be_right_is_refused(monkeypatch, tmp_path, files, more, mes
 def test_on_the_command_line(dpsan, tmp_path):
     (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
     (tmp_path / "s").write_text("1\t0\t2\n")
-    base = ["rewrite", "-e", "5", "-m", "laplace", "-E", "two.txt", "--spans", "s", "-j", "2"]
-    done = dpsan(*base, cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
+    base = ["rewrite", "-e", "5", "-m", "laplace", "-E", "two.txt", "--spans", "s"]
+    done = dpsan(*base, "-j", "2", cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split(b", ")[1] == b"Maria\nnever\n"
     assert done.stdout.split(b", ")[0] in (b"Here", b"There")
