@@ -113,7 +113,7 @@ class Statement:
         out = [self._summary(short=not verbose)] if totals.draws else []
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
-        if self.spans:
+        if self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
             out.append(f"passed outside spans: {passed}, with {whole}; {CHOICE} is not protected")

@@ -247,6 +247,8 @@ def test_the_statement(tmp_path):
     nothing = run_of(
         tmp_path, opened(), tabs="line\tstart\tend\n", output=tmp_path / "new"
     ).execute()
+    failed = run_of(tmp_path, opened(), tabs="x", output=tmp_path / "none").execute()
+    assert Statement(failed.totals, "krr", 0.1, spans=True).lines() == []
     assert Statement(nothing.totals, "krr", 0.1, spans=True).lines() == [
         passed.replace("3 words", "7 words").replace("2 records", "4 records")
     ]
