@@ -281,3 +281,32 @@ def test_csv_outside_spans_is_byte_equal(records):
     )
     wanted = "".join(f'"1,2","{one}","Maria ""x"""\n' for one in rows)
     check("csv", out.getvalue(), f'"a","t","b"\n{wanted}', found, fields=("t",))
+
+
+PARTS = (
+    *(b"[", b"]", b"{", b"}", b",", b"\n", b"\t", b"1", b"2", b"0", b"-1", b"99999999999999999999"),
+    *(b'{"record":', b'{"line":', b'{"text":"a","ents":', b',"spans":', b'{"spans":', b'{"sc":'),
+    *(b'{"start":0,"end":1}', b'"start":', b'"end":', b'"secret"', b"secret", b"null", b"1e999"),
+    *(b"1\t0\t1\n", b"record\tstart\tend\n", b"[]\n", b"\xff", b"\xef\xbb\xbf", b"\0", b"\xb2"),
+)
+FILES = st.one_of(st.binary(max_size=40), st.lists(st.sampled_from(PARTS)).map(b"".join))
+
+
+@settings(max_examples=200, deadline=None)
+@given(FILES)
+def test_any_bytes_are_spans_or_one_message(data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s"
+        path.write_bytes(data)
+        message = None
+        try:
+            out, outcome = through(marker(), b"a\nb c\n", "text", spans=path)
+        except InputError as error:
+            message = str(error)
+    if message is None:
+        assert outcome.totals.records == 2
+        assert re.fullmatch(rb"(a|<unk>)\n(b|<unk>) (c|<unk>)\n", out)
+    else:
+        assert message.startswith(f"{path}:")
+        assert "secret" not in message
+        assert "\n" not in message
