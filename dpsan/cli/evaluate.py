@@ -82,8 +82,8 @@ def evaluate(
         Path | None,
         option(
             "--spans FILE",
-            "Spans of personal data: a JSON list, or JSON lines, with one list of {start, end, "
-            "type} (or {spans: [...]}) for each record.",
+            "Spans of personal data, in the layouts of rewrite --spans: how much of each type is "
+            "read back?",
             _ATTACK,
         ),
     ] = None,

@@ -63,6 +63,16 @@ def rewrite(
     ] = False,
     format_: options.Format = "auto",
     field: options.Field = None,
+    spans: Annotated[
+        Path | None,
+        option(
+            "--spans FILE",
+            "Draw only words that another tool's spans touch: Presidio's or spaCy's JSON, or lines "
+            "of record, start and end between tabs. All else passes as it is; neither that nor the "
+            "choice of spans is protected.",
+            options.INPUT,
+        ),
+    ] = None,
     no_header: options.NoHeader = False,
     delimiter: options.Delimiter = None,
     null_data: Annotated[

@@ -42,6 +42,7 @@ class Request:
     recursive: bool
     format_: str
     field: list[str] | None
+    spans: Path | None
     no_header: bool
     delimiter: str | None
     null_data: bool
@@ -128,7 +129,9 @@ class Request:
         uses = self.places.uses(self.keep, options.public_file(self.public))
         self.places.check()
         uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
+        uses.add(Use.READ, "--spans", self.spans)
         self._check_fields()
+        self._check_spans()
         for name, given, allowed in (
             ("--invalid", self.invalid, ("replace", "error")),
             ("--progress", self.progress, ("auto", "on", "off")),
@@ -149,6 +152,8 @@ class Request:
         if self.memo is not None:
             if self.copies > 1 or self.consistent or self.seed is not None:
                 raise UsageError("--memo excludes --copies, --consistent and --seed")
+            if self.spans is not None:
+                raise UsageError("--memo excludes --spans", "a memo remembers whole messages")
             from dpsan.run.memo import NAME
 
             uses.add(Use.WRITTEN, "--memo", self.memo / NAME)
@@ -217,6 +222,20 @@ class Request:
         if self.bad_records is not None and not formats <= {"jsonl", "csv", "tsv"}:
             raise UsageError("--bad-records is for jsonl, csv and tsv")
 
+    def _check_spans(self) -> None:
+        if self.spans is None:
+            return
+        if len(self.places.inputs) != 1:
+            raise UsageError("--spans is for one input", "its records are those of one file")
+        if len(self.field or ()) > 1:
+            raise UsageError("--spans is for one --field", "offsets count in one text a record")
+        if self.bad_records is not None:
+            raise UsageError(
+                "--spans excludes --bad-records", "behind a record set aside, spans would be wrong"
+            )
+        if self.engine != "local":
+            raise UsageError("--spans is not for --engine ray", "spans are read in step")
+
     @property
     def doubtful_header(self) -> bool:
         """Whether columns are chosen by number behind a first row that passes as a header."""
@@ -270,4 +289,5 @@ class Request:
             copies=self.copies,
             line_buffered=self.line_buffered,
             force=self.force,
+            spans=self.spans,
         )

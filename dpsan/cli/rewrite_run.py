@@ -107,6 +107,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     seeded=request.seed is not None,
                     copies=request.copies,
                     memo=request.memo is not None,
+                    spans=request.spans is not None,
                 )
                 run.audit = stack.enter_context(writer)
             if request.bad_records:
@@ -164,7 +165,9 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     inputs = len(request.places.inputs)
     if inputs > 1:
         _table(result)
-    half = sanitizer.half_linked if request.verbose and result.totals.draws else None
+    whole = request.spans is None  # else what passes tells which text it is
+    asked = request.verbose and result.totals.draws and whole
+    half = sanitizer.half_linked if asked else None
     statement = Statement(
         result.totals,
         sanitizer.mechanism.name,
@@ -172,6 +175,7 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
         copies=request.copies,
         files=inputs,
         case_input=request.case == "input",
+        spans=request.spans is not None,
         consistent=sanitizer.spec.consistent,
         linked=None if half is None else half.of(request.copies),
         memo=result.memo,

@@ -13,7 +13,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.options import option
+from dpsan.cli.options import flag, option
 from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, printable
 
@@ -36,6 +36,9 @@ def verify(
     case: options.Case = "natural",
     consistent: options.Consistent = None,
     numbers: options.Numbers = "word",
+    spans: Annotated[
+        bool, flag("--spans", "As with rewrite --spans FILE, whatever is in it.", options.PRIVACY)
+    ] = False,
     allow_unproved: options.Unproved = False,
     words: Annotated[
         int, option("--words N", "Vocabulary words whose outputs are compared.", min=2)
@@ -63,8 +66,8 @@ def verify(
     a guarantee is kept; sampling can disprove it, never prove it. The program that runs is tested
     too: that draws have the certified distribution, that words, lines, files and copies share no
     random numbers, and that no word changes the output of another. --unknown keep or mask, --case
-    input, --keep, --consistent and --numbers value violate the guarantee of a word at one place.
-    With --public the verdict is about all other words.
+    input, --keep, --spans, --consistent and --numbers value violate the guarantee of a word at one
+    place. With --public the verdict is about all other words.
 
     dpsan verify -e 8
     """
@@ -117,6 +120,7 @@ def verify(
             words=words,
             draws=draws,
             confidence=confidence,
+            spans=spans,
             workers=workers,
             progress=progress,
         )

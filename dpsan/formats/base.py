@@ -8,10 +8,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.text.long_text import Text
+
+if TYPE_CHECKING:
+    from dpsan.text.spans import Spans  # numpy comes with it
 
 Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very
@@ -79,6 +82,8 @@ class Record:
     """Bytes that it holds besides its texts, about."""
     bare: bool = False
     """A structured record that has none of the chosen fields; it is written unchanged."""
+    spans: Spans | None = None
+    """What of its one text is sanitized; None: all of all."""
 
     @property
     def strings(self) -> list[str]:

@@ -20,6 +20,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.result import Sanitized
 from dpsan.text.long_text import Text
 from dpsan.text.numerals import number
+from dpsan.text.spans import Spans
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,11 @@ class Books:
         key: bytes,
         numbers: Sequence[int],
         audit: bool,
+        spans: Sequence[Spans] | None = None,
     ) -> Answer:
-        """See :meth:`Workers.submit`."""
+        """See :meth:`Workers.submit`; a memo knows no spans."""
         if self.memo is None:
-            return workers.submit(texts, key, numbers, audit)
+            return workers.submit(texts, key, numbers, audit, spans)
         return self.memo.submit(workers, texts, key, numbers, audit)
 
     @contextmanager

@@ -17,6 +17,7 @@ from dpsan.run.run import Result, Run
 from dpsan.run.workers import Inline, Workers
 from dpsan.sanitize.result import Sanitized
 from dpsan.text.long_text import Text
+from dpsan.text.spans import Spans
 
 _SAMPLES: Final = 3
 
@@ -33,10 +34,15 @@ class _Sampling:
         self._workers.idle()
 
     def submit(
-        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+        self,
+        texts: Sequence[Text],
+        key: bytes,
+        numbers: Sequence[int],
+        audit: bool,
+        spans: Sequence[Spans] | None = None,
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
-        future = self._workers.submit(texts, key, numbers, audit)
+        future = self._workers.submit(texts, key, numbers, audit, spans)
         if len(self._samples) < _SAMPLES:
             done = future.result()
             drawn = [line for line, count in zip(done.lines, done.drawn, strict=True) if count]

@@ -1,4 +1,4 @@
-"""Which file an input is written to, and the original that a rewriting replaces.
+"""The file of an input, the one it is written to, and the original that a rewriting replaces.
 
 Knows paths.  Must not know what is written.
 """
@@ -87,16 +87,6 @@ def _seen(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def refuse_unusual(path: Path) -> None:
-    """Raise OutputError if a file cannot be replaced by its rewriting: a link, a device, a pipe."""
-    with suppress(OSError):  # whoever opens it will complain
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            raise OutputError(f"{path}: is a link", "in-place needs the file itself")
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise OutputError(f"{path}: not a regular file", "-o writes another file")
-
-
 def open_input(path: Path) -> int:
     """A descriptor of an input file.  Raises InputError."""
     try:
@@ -108,6 +98,16 @@ def open_input(path: Path) -> int:
         reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
         raise InputError(path, str(reason)) from None
     return descriptor
+
+
+def refuse_unusual(path: Path) -> None:
+    """Raise OutputError if a file cannot be replaced by its rewriting: a link, a device, a pipe."""
+    with suppress(OSError):  # whoever opens it will complain
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            raise OutputError(f"{path}: is a link", "in-place needs the file itself")
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OutputError(f"{path}: not a regular file", "-o writes another file")
 
 
 def plan_outputs(paths: list[Path], directory: Path) -> list[Path]:

@@ -27,6 +27,7 @@ from dpsan.run.audit import AuditWriter
 from dpsan.run.batch_size import FilePace, Pace
 from dpsan.run.paths import Original, open_input, refuse_unusual
 from dpsan.run.payment import affordable
+from dpsan.run.spans import with_spans
 from dpsan.run.workers import Answer, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
@@ -49,6 +50,8 @@ class Plan:
     copies: int = 1
     line_buffered: bool = False
     force: bool = False
+    spans: Path | None = None
+    """Names what of the texts of the one input is sanitized; default all."""
     batch: int = 1 << 14
     """Most records sanitized at once; no result depends on it."""
 
@@ -111,6 +114,8 @@ def rewrite_stream(
     """
     if records is None:
         records = format_for(plan.format, source.name).read(decompressed(source), plan.options)
+    if plan.spans is not None:
+        records = with_spans(records, plan.spans)
     totals = sanitizer.accountant()
     if started:
         started(totals)
@@ -184,10 +189,11 @@ class _Flow:
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.audit is not None
+        spans = [each.spans for each in batch if each.spans is not None] or None
         submit: Callable[..., Answer] = self.workers.submit
         if self.books:
             submit = partial(self.books.submit, self.workers)
-        return [submit(texts, key, numbers, audited) for key in self.keys]
+        return [submit(texts, key, numbers, audited, spans) for key in self.keys]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
@@ -252,6 +258,7 @@ class _Flow:
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
                 self.bare += record.bare
+                self.totals.unmarked += record.spans is not None and not record.spans
             if held > _RENDERED:
                 *before, last = out
                 sink.write(b"".join(before))

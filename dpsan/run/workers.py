@@ -30,6 +30,7 @@ from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.long_text import Text
+from dpsan.text.spans import Spans
 
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -51,7 +52,12 @@ class Workers(Protocol):
     """How many batches may be in hand before the oldest must be finished."""
 
     def submit(
-        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+        self,
+        texts: Sequence[Text],
+        key: bytes,
+        numbers: Sequence[int],
+        audit: bool,
+        spans: Sequence[Spans] | None = None,
     ) -> Future[Sanitized]:
         """Sanitize a batch, see :meth:`Sanitizer.sanitize`."""
         ...
@@ -74,11 +80,17 @@ class Inline:
         self._sanitizer.warm_up()
 
     def submit(
-        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+        self,
+        texts: Sequence[Text],
+        key: bytes,
+        numbers: Sequence[int],
+        audit: bool,
+        spans: Sequence[Spans] | None = None,
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
         future: Future[Sanitized] = Future()
-        future.set_result(self._sanitizer.sanitize(texts, key, numbers, audit=audit))
+        done = self._sanitizer.sanitize(texts, key, numbers, audit=audit, spans=spans)
+        future.set_result(done)
         return future
 
 
@@ -89,7 +101,7 @@ class _DiedError(DpsanError):
         super().__init__("a worker process died", "out of memory? try a smaller -j")
 
 
-_Work = tuple[list[Text], bytes, Sequence[int], bool]
+_Work = tuple[list[Text], bytes, Sequence[int], bool, Sequence[Spans] | None]
 """Arguments of :meth:`Workers.submit`, as they travel to a worker."""
 
 
@@ -151,11 +163,16 @@ class Pool:
         """See :class:`Workers`: each gets ready by itself."""
 
     def submit(
-        self, texts: Sequence[Text], key: bytes, numbers: Sequence[int], audit: bool
+        self,
+        texts: Sequence[Text],
+        key: bytes,
+        numbers: Sequence[int],
+        audit: bool,
+        spans: Sequence[Spans] | None = None,
     ) -> Future[Sanitized]:
         """See :class:`Workers`."""
         answer: Future[Sanitized] = Future()
-        self._waiting.put(((list(texts), key, numbers, audit), answer))
+        self._waiting.put(((list(texts), key, numbers, audit, spans), answer))
         return answer
 
     def _converse(self, worker: Connection) -> None:
@@ -252,8 +269,8 @@ def _answer(opened: Sanitizer | DpsanError, work: _Work) -> Sanitized | DpsanErr
     if isinstance(opened, DpsanError):
         return opened
     try:
-        texts, key, numbers, audit = work
-        return opened.sanitize(texts, key, numbers, audit=audit)
+        texts, key, numbers, audit, spans = work
+        return opened.sanitize(texts, key, numbers, audit=audit, spans=spans)
     except Exception as error:  # noqa: BLE001, raised in the parent
         return _told(error)
 

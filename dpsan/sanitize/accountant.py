@@ -68,6 +68,8 @@ class Accountant:
     """Invalid byte sequences replaced on input."""
     invisible: int = 0
     """Invisible characters outside words, dropped."""
+    unmarked: int = 0
+    """Records that passed as they are, because no span is in them."""
     distinct: Distinct | None = None
     """The words drawn, where all equal ones have the same draw: each is a draw once a copy."""
     distinct_public: Distinct = field(default_factory=Distinct)
@@ -151,3 +153,4 @@ class Accountant:
         self.records += other.records
         self.invalid += other.invalid
         self.invisible += other.invisible
+        self.unmarked += other.unmarked

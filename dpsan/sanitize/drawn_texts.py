@@ -6,6 +6,7 @@ Knows pieces of text and row numbers.  Must not know mechanisms, letter case or 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,3 +41,10 @@ class DrawnTexts:
     public: int
     public_marks: NDArray[np.uint64] | None
     """These three: see :class:`dpsan.sanitize.result.Sanitized`."""
+
+
+def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
+    """Sums of consecutive runs of values, of these sizes."""
+    total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    ends = np.cumsum(sizes)
+    return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)

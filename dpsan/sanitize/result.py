@@ -34,6 +34,8 @@ class Action(StrEnum):
     """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
     REMEMBERED = "remembered"
     """Of a message whose earlier output is written again: drawn then, and not now."""
+    OUTSIDE = "outside"
+    """Outside the spans that were asked for, and written unchanged: not protected."""
 
 
 ACTIONS: Final = tuple(Action)

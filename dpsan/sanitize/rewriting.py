@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,24 @@ from numpy.typing import NDArray
 from dpsan.privacy import randomness
 from dpsan.sanitize.building import Built
 from dpsan.sanitize.consistent import Held, OneDraw
-from dpsan.sanitize.drawn_texts import DrawnTexts
+from dpsan.sanitize.drawn_texts import DrawnTexts, sums_of_runs
 from dpsan.sanitize.numbers import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.long_text import LONG, LongText, Text, stretches
-from dpsan.text.lookup import KEPT, MASKED, PASSED, Lookup
+from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
+from dpsan.text.spans import Spans, clipped, gaps_inside, inside, widened
 from dpsan.text.tokens import TOKENIZERS, gaps_to_write
 
 Ids = NDArray[np.int64]
 
-_ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, PASSED: Action.PASSED}
+_ACTIONS: Final = {
+    KEPT: Action.KEPT,
+    MASKED: Action.MASKED,
+    PASSED: Action.PASSED,
+    OUTSIDE: Action.OUTSIDE,
+}
 _PLACES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Places in ACTIONS of what negative codes mean, indexed by the code."""
 _DRAWN, _UNKNOWN, _NUMBER = map(ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER))
@@ -115,6 +121,7 @@ class Rewriter:
         records: Sequence[int] | None = None,
         *,
         audit: bool = False,
+        spans: Sequence[Spans] | None = None,
     ) -> Sanitized:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
@@ -128,18 +135,21 @@ class Rewriter:
         parts, at = [], 0
         for place in [*long, len(texts)]:
             split = [self.lookup.split(str(text)) for text in texts[at:place]]
-            parts.append(self._written(self._drawn(split, key, numbers[at:place], audit=audit)))
+            own = None if spans is None else spans[at:place]
+            one = self._drawn(split, key, numbers[at:place], audit=audit, spans=own)
+            parts.append(self._written(one))
             if place < len(texts):
-                parts.append(self._in_stretches(texts[place], key, numbers[place]))
+                whole_text = None if spans is None else spans[place]
+                parts.append(self._in_stretches(texts[place], key, numbers[place], whole_text))
             at = place + 1
         return parts[0] if len(parts) == 1 else together(parts)
 
-    def _in_stretches(self, text: Text, key: bytes, number: int) -> Sanitized:
+    def _in_stretches(self, text: Text, key: bytes, number: int, spans: Spans | None) -> Sanitized:
         """A long text, as many words at a time as are soon done."""
         out: LongText | list[Text] = text.blank() if isinstance(text, LongText) else []
         done: list[Sanitized] = []
         previous: str | None = None
-        drawn, pending = 0, None
+        drawn, pending, at = 0, None, 0
         held: Held = {}
 
         def write(one: DrawnTexts, following: tuple[str, str] | None) -> None:
@@ -148,8 +158,10 @@ class Rewriter:
             done.append(replace(written, lines=[]))
 
         for pieces in stretches(text, self.lookup.split):
-            one = self._drawn([pieces], key, [number], before=drawn, held=held)
-            drawn += one.drawn[0]
+            end = at + sum(map(len, pieces))
+            own = None if spans is None else [clipped(spans, at, end)]
+            one = self._drawn([pieces], key, [number], before=drawn, held=held, spans=own)
+            drawn, at = drawn + one.drawn[0], end
             if pending is not None:
                 write(pending, (one.split[0][0], one.outputs[0]) if one.outputs else None)
                 previous = pending.split[0][-3]
@@ -168,18 +180,25 @@ class Rewriter:
         audit: bool = False,
         before: int = 0,
         held: Held | None = None,
+        spans: Sequence[Spans] | None = None,
     ) -> DrawnTexts:
         """Draw the words of texts that are split.
 
         Args:
             before: words of the first text that were drawn before.
             held: of the first text, where equal words have the same draw: what was drawn before.
+            spans: of each text: nothing else is drawn.
         """
-        split, words, codes = self.lookup.coded(split)
+        found = None
+        within = None
+        if spans is not None:
+            found = list(map(widened, split, spans))
+            within = np.concatenate([np.empty(0, np.bool_), *map(inside, split, found)])
+        split, words, codes = self.lookup.coded(split, within)
         sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
         drawing = codes >= 0
         every = bool(drawing.all())
-        drawn = sizes if every else _sums(drawing, sizes)
+        drawn = sizes if every else sums_of_runs(drawing, sizes)
         first: NDArray[np.bool_] | None = None
         marks = None
         streams = None
@@ -195,7 +214,7 @@ class Rewriter:
                 key,
                 held,
             )
-            drawn = _sums(new, drawn)
+            drawn = sums_of_runs(new, drawn)
             first = np.zeros_like(drawing)
             first[drawing] = new
         else:
@@ -209,11 +228,11 @@ class Rewriter:
         if self._numbers and len(at := np.flatnonzero(codes == self._number)):
             numbered = [words[place] for place in at.tolist()]
             if streams is None:
-                found = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
+                values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
             else:
                 among = (np.cumsum(drawing) - 1)[at].tolist()
-                found = self._numbers.drawn(numbered, among, streams)
-            for place, number in zip(at.tolist(), found, strict=True):
+                values = self._numbers.drawn(numbered, among, streams)
+            for place, number in zip(at.tolist(), values, strict=True):
                 outputs[place] = number
             rows[at] = -1
         gaps: list[str] = []
@@ -222,7 +241,10 @@ class Rewriter:
         dropped = 0
         for text, pieces in enumerate(split):
             given = pieces[::2]
-            new_gaps, passed, unseen = gaps_to_write(given)
+            if found is None:
+                new_gaps, passed, unseen = gaps_to_write(given)
+            else:
+                new_gaps, passed, unseen = gaps_inside(pieces, found[text])
             gaps.append(passed)
             dropped += unseen
             if new_gaps is not given:
@@ -372,10 +394,3 @@ class Rewriter:
 def _counts(actions: Ids) -> dict[Action, int]:
     """How many words each action has."""
     return dict(zip(Action, np.bincount(actions, minlength=len(Action)).tolist(), strict=True))
-
-
-def _sums(values: NDArray[Any], sizes: Ids) -> Ids:
-    """Sums of consecutive runs of values, of these sizes."""
-    total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-    ends = np.cumsum(sizes)
-    return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)

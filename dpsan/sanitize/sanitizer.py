@@ -32,6 +32,7 @@ from dpsan.space.library import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.long_text import Text
 from dpsan.text.out_of_vocabulary import UnknownPolicy
+from dpsan.text.spans import Spans, checked_spans
 
 
 class Sanitizer:
@@ -247,15 +248,25 @@ class Sanitizer:
         )
 
     @overload
-    def rewrite(self, texts: str) -> str: ...  # type: ignore[overload-overlap]
+    def rewrite(  # type: ignore[overload-overlap]
+        self, texts: str, spans: Iterable[Sequence[int]] | None = None
+    ) -> str: ...
 
     @overload
-    def rewrite(self, texts: Iterable[str]) -> list[str]: ...
+    def rewrite(
+        self, texts: Iterable[str], spans: Iterable[Iterable[Sequence[int]]] | None = None
+    ) -> list[str]: ...
 
     @overload
-    def rewrite(self, texts: Iterable[str | None]) -> list[str | None]: ...
+    def rewrite(
+        self,
+        texts: Iterable[str | None],
+        spans: Iterable[Iterable[Sequence[int]]] | None = None,
+    ) -> list[str | None]: ...
 
-    def rewrite(self, texts: str | Iterable[str | None]) -> str | list[str] | list[str | None]:
+    def rewrite(
+        self, texts: str | Iterable[str | None], spans: Iterable[Any] | None = None
+    ) -> str | list[str] | list[str | None]:
         """Sanitize a text, or texts: one output for each, in order.
 
         Works with any iterable of strings: lists, pandas and polars columns, batches of
@@ -263,27 +274,33 @@ class Sanitizer:
 
         Args:
             texts: a string, or an iterable of strings; None in it stays None.
+            spans: pairs of start and end in code points, for each text a list of them: only the
+                words that they touch are drawn, everything else passes as it is, and the choice of
+                spans is not protected.
 
         Returns:
             A string for a string, else a list.
 
         Raises:
             TypeError: anything else than strings and None.
+            UsageError: spans that are not in their texts, or of more or fewer texts.
         """
         if isinstance(texts, str):
-            return self.rewrite([texts])[0]
+            return self.rewrite([texts], None if spans is None else [spans])[0]
         every = [_checked(text) for text in texts]
         places = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]
+        own = None if spans is None else _spans_of(every, list(spans))
         if self.spec.consistent is Unit.RUN:
-            found = self.sanitize(lines, self._key).lines
+            found = self.sanitize(lines, self._key, spans=own).lines
         elif self._seed is None:
-            found = self.sanitize(lines, randomness.new_key()).lines
+            found = self.sanitize(lines, randomness.new_key(), spans=own).lines
         else:
             # A public seed: later calls continue the numbering, so that they differ.
             first, self._records = self._records, self._records + len(every)
             key = randomness.derive_key(randomness.seeded_key(self._seed), "file", 0, "copy", 0)
-            found = self.sanitize(lines, key, [first + at for at in places]).lines
+            numbers = [first + at for at in places]
+            found = self.sanitize(lines, key, numbers, spans=own).lines
         written = list(map(str, found))
         if len(lines) == len(every):
             return written
@@ -297,6 +314,7 @@ class Sanitizer:
         records: Sequence[int] | None = None,
         *,
         audit: bool = False,
+        spans: Sequence[Spans] | None = None,
     ) -> Sanitized:
         """Sanitize a batch of texts under a key.
 
@@ -307,11 +325,13 @@ class Sanitizer:
                 be private.
             records: the number of each text under this key, all different; default 0, 1, 2 ...
             audit: also return one record for each word.
+            spans: of each text, within it, in code points: only the words that they touch are
+                drawn; everything else passes as it is, and the choice is not protected.
 
         Returns:
             For each text one of the same kind: a string, or a long text.
         """
-        return self._rewriter.rewrite(texts, key, records, audit=audit)
+        return self._rewriter.rewrite(texts, key, records, audit=audit, spans=spans)
 
 
 def run_key(seed: str | None) -> bytes:
@@ -331,6 +351,17 @@ def _public(given: str | Iterable[str]) -> PublicWords:
     if given not in BUNDLED:
         raise unknown_name("list of public words", given, BUNDLED)
     return public_words(given)
+
+
+def _spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
+    """The spans of each text that is there.  Raises UsageError."""
+    if len(spans) != len(texts):
+        raise UsageError(f"spans of {len(spans)} texts, but there are {len(texts)}")
+    return [
+        checked_spans(each, len(text))
+        for text, each in zip(texts, spans, strict=True)
+        if text is not None
+    ]
 
 
 def _checked(text: object) -> str | None:

@@ -24,6 +24,8 @@ EQUAL: Final = "which words are equal (and so how often each occurs)"
 """What is not protected where equal words have the same draw."""
 SAME: Final = "which messages are equal"
 """What is not protected where equal messages have the same draw."""
+CHOICE: Final = "everything outside the spans and their choice"
+"""What is not protected where spans say which words are drawn."""
 NOT_PROTECTED: Final = (
     "number of words and lines",
     COUNTS,
@@ -81,6 +83,7 @@ class Statement:
         files: how many inputs there were.
         case_input: whether capital letters are re-applied.
         consistent: within what equal words have the same draw.
+        spans: whether only words in spans were drawn.
         linked: by how many words a whole text is found again, in words.
         memo: of the messages that are drawn once.
         ledger: of the records whose costs are added up.
@@ -93,6 +96,7 @@ class Statement:
     files: int = 1
     case_input: bool = False
     consistent: Unit | None = None
+    spans: bool = False
     linked: str | None = None
     memo: MemoTotals | None = None
     ledger: LedgerTotals | None = None
@@ -100,12 +104,16 @@ class Statement:
     def lines(self, *, verbose: bool = False) -> list[str]:
         """One line and the warnings; with ``verbose`` also every cost and what is not protected.
 
-        Nothing is said of a run that drew nothing, but that it was not private.
+        Nothing is said of a run that drew nothing, but that it was not private, or what passed.
         """
         totals = self.totals
         out = [self._summary(short=not verbose)] if totals.draws else []
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
+        if self.spans and totals.records:
+            passed = counted(totals.counts[Action.OUTSIDE], "word")
+            whole = f"{counted(totals.unmarked, 'record')} without a span"
+            out.append(f"passed outside spans: {passed}, with {whole}; {CHOICE} is not protected")
         if totals.draws and self.consistent:
             unit = "the run" if self.consistent is Unit.RUN else f"a {self.consistent}"
             out.append(f"one draw for each distinct word of {unit}: {EQUAL} is not protected")
@@ -249,8 +257,8 @@ class Statement:
         yield f"sum of epsilon over all draws: {number(totals.epsilon_sum)}"
         if self.linked:
             yield f"whole texts: {self.linked}"
-        equal = [EQUAL] if self.consistent else []
-        yield "not protected: " + ", ".join([*self._own(), *equal, *NOT_PROTECTED])
+        spans, equal = [CHOICE] if self.spans else [], [EQUAL] if self.consistent else []
+        yield "not protected: " + ", ".join([*self._own(), *spans, *equal, *NOT_PROTECTED])
 
     def _together(self, what: str, charges: int) -> Iterator[str]:
         each = "line" if self.totals.guarantee.per_line else "draw"

@@ -23,7 +23,9 @@ MASKED: Final = -2
 """Unknown, and masked."""
 PASSED: Final = -3
 """Unknown, and written unchanged."""
-_COMPOUND: Final = -4
+OUTSIDE: Final = -4
+"""Outside the spans that are drawn, and written unchanged."""
+_COMPOUND: Final = -5
 """Not a word by itself: it stands for its pieces."""
 _CACHE_TOKENS: Final = 200_000
 
@@ -58,10 +60,22 @@ class Lookup:
         """
         return self.coded(list(map(self.split, texts)))
 
-    def coded(self, split: list[list[str]]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
-        """The same of texts that are split already."""
+    def coded(
+        self, split: list[list[str]], inside: NDArray[np.bool_] | None = None
+    ) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
+        """The same of texts that are split already.
+
+        Args:
+            split: the alternating pieces of each.
+            inside: which of their words are looked up, (words,); default all.
+        """
         words = _words(split)
-        codes = self._coded(words)
+        if inside is None:
+            codes = self._coded(words)
+        else:
+            codes = np.full(len(words), OUTSIDE, dtype=np.int64)
+            places = np.flatnonzero(inside)
+            codes[places] = self._coded([words[place] for place in places.tolist()])
         compounds = np.flatnonzero(codes == _COMPOUND)
         if not len(compounds):
             return split, words, codes

@@ -176,7 +176,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
         (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
         (["--tokenizer", "x", "o.txt", "s.txt"], 2, "unknown tokenizer 'x'"),
         (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
-        (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON"),
+        (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not spans (JSON, or lines"),
         # Told before any work: the embeddings and texts are missing too.
         (["--public", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
         (["--html", "v.txt", "-E", "none", "x", "y"], 1, "v.txt: exists"),

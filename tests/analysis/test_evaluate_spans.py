@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpsan.analysis.evaluate.spans import Recovery, locate, read_spans, recovered
+from dpsan.analysis.evaluate.spans import Recovery, locate, recovered
 from dpsan.errors import InputError
 
 
@@ -12,6 +12,7 @@ def pairs():
     """Two texts: "call Ann Lee now" and "to 555-1" (two words of a number)."""
     return SimpleNamespace(
         original=["call Ann Lee now", "to 555-1"],
+        lines=[2, 4],
         text=np.array([0, 0, 0, 0, 1, 1, 1]),
         spans=np.array([[0, 4], [5, 8], [9, 12], [13, 16], [0, 2], [3, 6], [7, 8]]),
     )
@@ -23,13 +24,15 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("shape", ["list", "lines", "objects", "bare"])
+@pytest.mark.parametrize("shape", ["list", "lines", "objects", "bare", "numbered"])
 def test_by_hand(tmp_path, shape):
     path = tmp_path / "spans.json"
     rows = ROWS if shape in ("lines", "bare") else [{"x": 1, "spans": row} for row in ROWS]
+    if shape == "numbered":
+        rows = [{"record": 2 * at, "spans": row} for at, row in enumerate(ROWS, start=1)]
     whole = shape in ("list", "bare")
     path.write_text(json.dumps(rows) if whole else "\n".join(map(json.dumps, rows)))
-    table = locate(path, read_spans(path), pairs())
+    table = locate(path, pairs())
     assert table.left_out == 1  # the span that is only a blank
     right = np.array([True, True, False, True, True, True, True])
     found = recovered(table, right)
@@ -45,7 +48,7 @@ def test_by_hand(tmp_path, shape):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[]]", "spans of 1 records, but there are 2 texts"),
+        ("[[]]", "spans of 1 records, and there are more"),
         ('[]\n[{"start":1}]\n', ":2: record 2: not a list of spans"),
         ('[]\n{"no":1}\n', ":2: record 2: not a list of spans"),
         ("[]\n[{]\n", ":2: not JSON"),
@@ -57,6 +60,6 @@ def test_mistakes_name_file_and_line(tmp_path, text, message):
     path = tmp_path / "spans.json"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        locate(path, read_spans(path), pairs())
+        locate(path, pairs())
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)

@@ -109,8 +109,8 @@ class Restarting(Inline):
 
     window = 2
 
-    def submit(self, texts, key, numbers, audit):
-        return super().submit(texts, key, range(len(texts)), audit)
+    def submit(self, texts, key, numbers, audit, spans=None):
+        return super().submit(texts, key, range(len(texts)), audit, spans)
 
 
 def test_workers_that_reuse_a_stream_are_violated():

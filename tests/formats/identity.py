@@ -25,8 +25,8 @@ class Identity(Sanitizer):
     may differ.
     """
 
-    def sanitize(self, texts, key, records=None, *, audit=False):
-        done = super().sanitize(texts, key, records, audit=audit)
+    def sanitize(self, texts, key, records=None, **how):
+        done = super().sanitize(texts, key, records, **how)
         for before, after in zip(texts, done.lines, strict=True):
             assert squeezed(str(before)) == squeezed(str(after))
         return replace(done, lines=list(texts))
@@ -90,12 +90,13 @@ def through(
     key: bytes = b"k" * 32,
     batch: int = 1 << 14,
     copies: int = 1,
+    spans: Path | None = None,
     sink: Collected | None = None,
     **options,
 ):
     """What comes out of a container, and the outcome."""
     sink = sink or Collected()
-    plan = Plan(kind, ReadOptions(**options), batch=batch, copies=copies)
+    plan = Plan(kind, ReadOptions(**options), batch=batch, copies=copies, spans=spans)
     outcome = rewrite_stream(Pieces(data, size), sink, sanitizer, plan, key)
     return sink.data, outcome
 

@@ -16,10 +16,10 @@ def read(self, source, options):
         raise KeyError("Maria Gonzalez")
     return real_read(self, source, options)
 
-def coded(self, split):
+def coded(self, split, inside=None):
     if any("Maria" in pieces for pieces in split):
         raise ValueError("Maria Gonzalez", {"not": "picklable"}, lambda: None)
-    return real_coded(self, split)
+    return real_coded(self, split, inside)
 
 TextFormat.read, Lookup.coded = read, coded
 """

@@ -59,6 +59,7 @@ WRITES = {
 READS = {
     ("rewrite", "files"): [],
     ("rewrite", "keep"): ["--keep"],
+    ("rewrite", "spans"): ["--spans"],
     ("rewrite", "embeddings"): ["-E"],
     ("report", "audits"): [],
     ("evaluate", "original"): 0,

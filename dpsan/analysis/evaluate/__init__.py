@@ -211,8 +211,8 @@ def evaluate(
     progress(_READ)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        found = spans.read_spans(question.spans, question.inputs.max_records)
-        table = spans.locate(question.spans, found, pairs)
+        whole = question.inputs.max_records is None
+        table = spans.locate(question.spans, pairs, whole=whole)
     held = None
     if question.candidates is not None:
         held = read_candidates(question.candidates, question.inputs, vocabulary, pairs)

@@ -1,39 +1,19 @@
 """Spans of personal data: how much of each can be read back.
 
 Knows spans and words that were read.  Must not know mechanisms.
-
-File: a JSON list, or JSON lines, of one value for each record in order: either a list of spans or
-an object with a list ``spans``.  A span is an object with ``start`` and ``end`` (or
-``start_position`` and ``end_position``) in code points of the original text, and perhaps ``type``
-(or ``entity_type``); everything else in it is ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Pairs
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
-
-ANY: Final = ""
-"""The type of spans without one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One stretch of a record."""
-
-    start: int
-    end: int
-    kind: str
+from dpsan.formats.spans import SpanFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +35,7 @@ class SpanTable:
     """The words of each span that could be judged."""
 
     kinds: list[str]
-    """Of each span."""
+    """Of each span, empty for those without one."""
     first: NDArray[np.int64] = field(repr=False)
     """First word of each span."""
     behind: NDArray[np.int64] = field(repr=False)
@@ -64,100 +44,36 @@ class SpanTable:
     """Spans in lines that could not be aligned, and spans without words."""
 
 
-def read_spans(path: Path, max_records: int | None = None) -> list[tuple[int, list[Span]]]:
-    """The spans of each record, with the line of the file that they stand in.
+def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
+    """Which words each span of a file covers: those that overlap it.
+
+    Args:
+        path: see :mod:`dpsan.formats.spans`.
+        pairs: the records.
+        whole: whether they are all records of the input, so that the file has no spans of others.
 
     Raises:
-        InputError: naming file and line.
+        InputError: it cannot be read, or its spans are not those of these records.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
-    rows: list[tuple[int, Any]] = []
-    try:
-        whole = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        whole = None
-    if isinstance(whole, list) and not _is_record(whole):
-        rows = [(0, each) for each in whole]
-    else:
-        for line, raw in enumerate(data.split(b"\n"), start=1):
-            if not raw.strip():
-                continue
-            try:
-                rows.append((line, orjson.loads(raw)))
-            except orjson.JSONDecodeError:
-                raise InputError(
-                    path, "not JSON", "a JSON list, or one JSON value a line", line=line
-                ) from None
-    out = []
-    for number, (line, row) in enumerate(rows[:max_records], start=1):
-        spans = row.get("spans") if isinstance(row, dict) else row
-        try:
-            if not isinstance(spans, list):
-                raise TypeError
-            out.append((line, [_span(each) for each in spans]))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(
-                path, f"record {number}: not a list of spans", _HINT, line=line or None
-            ) from None
-    return out
-
-
-_HINT: Final = 'such as {"spans": [{"start": 0, "end": 5, "type": "NAME"}]}'
-
-
-def _is_record(value: list[Any]) -> bool:
-    """Whether a list is the spans of one record and not a list of records."""
-    return bool(value) and isinstance(value[0], dict) and "spans" not in value[0]
-
-
-def _span(value: dict[str, Any]) -> Span:
-    start = value["start"] if "start" in value else value["start_position"]
-    end = value["end"] if "end" in value else value["end_position"]
-    kind = value.get("type", value.get("entity_type")) or ANY
-    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
-        raise ValueError
-    return Span(start, end, str(kind))
-
-
-def locate(path: Path, spans: Sequence[tuple[int, list[Span]]], pairs: Pairs) -> SpanTable:
-    """Which words each span covers: those that overlap it.
-
-    Raises:
-        InputError: another number of records, or a span that ends behind its text.
-    """
-    if len(spans) != len(pairs.original):
-        raise InputError(
-            path,
-            f"spans of {len(spans)} records, but there are {len(pairs.original)} texts",
-            "one value for each record, and one --field",
-        )
     bounds = np.searchsorted(pairs.text, np.arange(len(pairs.original) + 1))
     kinds: list[str] = []
     first, behind = [], []
     left_out = 0
-    for number, (line, each) in enumerate(spans):
-        a, b = int(bounds[number]), int(bounds[number + 1])
-        starts, ends = pairs.spans[a:b, 0], pairs.spans[a:b, 1]
-        for span in each:
-            if span.end > len(pairs.original[number]):
-                raise InputError(
-                    path,
-                    f"record {number + 1}: a span ends behind its text",
-                    "start and end count code points of the original",
-                    line=line or None,
-                )
-            low = int(np.searchsorted(ends, span.start, side="right"))
-            high = int(np.searchsorted(starts, span.end, side="left"))
-            if low >= high:
-                left_out += 1
-                continue
-            kinds.append(span.kind)
-            first.append(a + low)
-            behind.append(a + high)
+    with closing(SpanFile(path)) as file:
+        for number, (line, text) in enumerate(zip(pairs.lines, pairs.original, strict=True)):
+            a, b = int(bounds[number]), int(bounds[number + 1])
+            starts, ends = pairs.spans[a:b, 0], pairs.spans[a:b, 1]
+            for span in file.of(line, text):
+                low = int(np.searchsorted(ends, span.start, side="right"))
+                high = int(np.searchsorted(starts, span.end, side="left"))
+                if low >= high:
+                    left_out += 1
+                    continue
+                kinds.append(span.kind)
+                first.append(a + low)
+                behind.append(a + high)
+        if whole:
+            file.end()
     return SpanTable(kinds, np.array(first, np.int64), np.array(behind, np.int64), left_out)
 
 
@@ -173,7 +89,7 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     some = (hits > 0) & ~full
     kinds = np.array(table.kinds, dtype=object)
     out = {"all": _recovery(full, some)}
-    for kind in sorted(set(table.kinds) - {ANY}):
+    for kind in sorted(set(table.kinds) - {""}):
         of = kinds == kind
         out[kind] = _recovery(full[of], some[of])
     return out

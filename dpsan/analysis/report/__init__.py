@@ -19,7 +19,7 @@ from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.statement import COUNTS, EQUAL
+from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL
 
 ACTIONS: Final = tuple(map(str, Action))
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
@@ -166,6 +166,7 @@ class Report:
             "unknown": header["unknown"],
             "copies": self.copies,
             "consistent": unit,
+            "spans": header["spans"],
             "seeded": header["seeded"],
             "private": header["private"],
             "words": sum(self.counts.values()),
@@ -179,6 +180,7 @@ class Report:
             "not_protected": [
                 *self._left_out(),
                 COUNTS,
+                *([CHOICE] if header["spans"] else []),
                 *([EQUAL] if unit else []),
                 *([FORMS] if header["numbers"] == NumberPolicy.VALUE else []),
             ],

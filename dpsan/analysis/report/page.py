@@ -14,6 +14,7 @@ from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.analysis.report.html import cards, document, figure, table, warnings
 from dpsan.analysis.report.sections import Section
 from dpsan.outcomes.intervals import Share
+from dpsan.sanitize.statement import CHOICE
 from dpsan.text.numerals import counted, number, percent
 
 _MEANING: Final = {
@@ -21,6 +22,7 @@ _MEANING: Final = {
     "masked": "unknown, masked",
     "kept": "kept (not protected)",
     "passed": "passed (NOT PRIVATE)",
+    "outside": "outside spans, passed (not protected)",
 }
 
 
@@ -33,6 +35,7 @@ def complaints(report: Report) -> list[str]:
         "NOT PRIVATE: the random numbers come from a public seed": report.header["seeded"],
         "NOT PRIVATE: unknown words were passed through": report.counts["passed"],
         "the words of a keep-list were written unchanged": report.counts["kept"],
+        f"{CHOICE} is not protected": report.header["spans"],
         f"{number(public or 0)} public words are not protected": public,
         f"WEAK: {weak}": weak,
         f"the mechanism's guarantee is {status}": status != "PROVED",

@@ -19,8 +19,10 @@ from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
 from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.long_text import Text
 from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
+from dpsan.text.spans import Spans
 from dpsan.text.tokens import lookup_keys
 
 _DRAWS: Final = 1000
@@ -55,6 +57,8 @@ class _Rule:
     inputs: tuple[str, str]
     occurs: Callable[[str], bool]
     stated: bool = False
+    spans: tuple[Spans, Spans] | None = None
+    """What of each input is drawn; default all."""
 
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:
@@ -69,7 +73,7 @@ def unknown_words(sanitizer: Sanitizer) -> list[str]:
     return out
 
 
-def _rules(sanitizer: Sanitizer) -> Iterator[_Rule]:
+def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
     """The rule of every setting in use that has one."""
     spec, keys = sanitizer.spec, sanitizer.embeddings.index_to_key
     missing = unknown_words(sanitizer)
@@ -144,6 +148,16 @@ def _rules(sanitizer: Sanitizer) -> Iterator[_Rule]:
             (other, _NUMBER),
             lambda output: list(map(len, output.split("-"))) != [3, 3, 4],
         )
+    if spans:
+        yield _Rule(
+            "spans",
+            "",
+            ("a word in a span", "another word outside of spans"),
+            "any output but the word outside, which is always written unchanged",
+            (other, next(word for word in missing if word != other)),
+            lambda output: output not in missing,
+            spans=([(0, len(other))], []),
+        )
     if spec.consistent is not None:
         second = next((word for word in drawn if word != other and is_drawn(word)), missing[0])
         yield _Rule(
@@ -164,20 +178,29 @@ def _two_outputs(output: str) -> bool:
     return parts[:half] != parts[half:]
 
 
-def exposures(sanitizer: Sanitizer, confidence: float) -> tuple[Exposure, ...]:
+def _lines(sanitizer: Sanitizer, text: str, spans: Spans | None) -> list[Text]:
+    """What becomes of a text, drawn often."""
+    own = None if spans is None else [spans] * _DRAWS
+    return sanitizer.sanitize([text] * _DRAWS, randomness.new_key(), spans=own).lines
+
+
+def exposures(
+    sanitizer: Sanitizer, confidence: float, *, spans: bool = False
+) -> tuple[Exposure, ...]:
     """The settings of a sanitizer that have infinite loss.
 
     Draws through the same code as ``rewrite`` show how likely the event is at least.
 
     Args:
         confidence: that no bound is too high.
+        spans: whether only words in spans would be drawn.
     """
-    rules, single = list(_rules(sanitizer)), sanitizer.by_text()
+    rules, single = list(_rules(sanitizer, spans=spans)), sanitizer.by_text()
     out = []
     for rule in rules:
         first, second = (
-            list(map(str, single.sanitize([text] * _DRAWS, randomness.new_key()).lines))
-            for text in rule.inputs
+            list(map(str, _lines(single, text, None if rule.spans is None else rule.spans[at])))
+            for at, text in enumerate(rule.inputs)
         )
         # Were the event seen under the second input, the rule would not hold here.
         hits = 0 if any(map(rule.occurs, second)) else sum(map(rule.occurs, first))

@@ -220,6 +220,7 @@ def verify(
     words: int = 40,
     draws: int = 100_000,
     confidence: float = 0.999,
+    spans: bool = False,
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
@@ -230,6 +231,7 @@ def verify(
         words: vocabulary words whose outputs are compared.
         draws: budget of the empirical bound.
         confidence: of the empirical bound.
+        spans: whether only words in spans would be drawn.
         workers: processes whose draws are compared with those of this one.
         progress: called with the number of draws, or steps of the checks, since the last call: in
             all ``draws`` and :func:`dpsan.analysis.verify.program.steps`.
@@ -268,7 +270,7 @@ def verify(
         progress=progress,
     )
     method, upper, per_unit, slack, delta = _upper(claim, certificate, guarantee)
-    exposed = exposures(sanitizer, confidence)
+    exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _whole(_verdict(claim, guarantee, certificate, finding), claim, exposed)
     verdict = _checked(verdict, checks)
     worth = None

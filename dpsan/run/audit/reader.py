@@ -112,6 +112,7 @@ class _Grammar:
         self._record: tuple[int, ...] | None = None
         self._per_line = header["guarantee"]["per_line"]
         self._public = header["public"] is not None
+        self._spans = header["spans"]
         self._word = word_fields(copies=header["copies"] > 1, originals=header["originals"])
         self._text: tuple[int, ...] | None = None
         self._shares: list[float] = []
@@ -136,6 +137,8 @@ class _Grammar:
         action, epsilon = row["action"], row["epsilon"]
         if action not in _ACTIONS or action == Action.REMEMBERED:
             raise DamagedError("unknown action")
+        if action == Action.OUTSIDE and not self._spans:
+            raise DamagedError("a word outside spans where there are none")
         free = self._public and action == Action.DRAWN  # of public words
         if (action in DRAWN) != (epsilon is not None) and not free:
             raise DamagedError("an epsilon where nothing was drawn, or none where it was")

@@ -12,8 +12,9 @@ text together (``per_line``); null where nothing was drawn and for public words,
 bounds what such a word tells.  Where equal words have the same draw (``consistent``), the first of
 them in a record has the epsilon and the others 0; totals count every draw of a file or of a run
 once, so they may be less than the sum of the rows.  ``text`` numbers the texts (fields, cells) of
-one record.  Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum``
-and ``delta_sum`` are of the others, the largest record and file count all draws.
+one record.  With ``spans`` only words that a span touches were drawn; the others are ``outside``.
+Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum`` and
+``delta_sum`` are of the others, the largest record and file count all draws.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ _HEADER: Final[Fields] = {
     "public": (dict, NoneType),
     "copies": (int,),
     "consistent": (str, NoneType),
+    "spans": (bool,),
     "originals": (bool,),
     "seeded": (bool,),
     "private": (bool,),

@@ -30,7 +30,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
+from dpsan.sanitize.statement import CHOICE, EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
 from dpsan.text.tokens import folded
 
 _CHUNK: Final = 1 << 20
@@ -48,6 +48,7 @@ class AuditWriter:
         originals: also write the input words, distances and ranks.
         force: replace an existing file.
         memo: whether equal messages are drawn once.
+        spans: whether only words in spans are drawn.
         part: without a header: rows that another writer is to :meth:`append`.
 
     Raises:
@@ -64,6 +65,7 @@ class AuditWriter:
         seeded: bool = False,
         copies: int = 1,
         memo: bool = False,
+        spans: bool = False,
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
@@ -80,7 +82,9 @@ class AuditWriter:
         self._held_bytes = 0
         self._overflow: Callable[[], None] = lambda: None
         if not part:
-            header = _header(sanitizer, originals=originals, seeded=seeded, copies=copies)
+            header = _header(
+                sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
+            )
             header["not_protected"] += [SAME] if memo else []
             self._write(header)
 
@@ -338,9 +342,11 @@ def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
     }
 
 
-def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int) -> dict[str, Any]:
+def _header(
+    sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int, spans: bool
+) -> dict[str, Any]:
     mechanism: Mechanism = sanitizer.mechanism
-    spec = sanitizer.spec
+    spec, half = sanitizer.spec, sanitizer.half_linked
     return {
         "type": "header",
         "schema": SCHEMA,
@@ -353,7 +359,8 @@ def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int)
         "guarantee": guarantee_row(sanitizer.guarantee),
         "expected_unchanged": sanitizer.expected_unchanged,
         "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),
-        "linked": None if sanitizer.half_linked is None else sanitizer.half_linked.of(copies),
+        # What passes outside spans tells which text it is.
+        "linked": None if half is None or spans else half.of(copies),
         "embeddings": {
             "source": Path(sanitizer.embeddings.source).name,
             "digest": sanitizer.embeddings.digest,
@@ -375,10 +382,12 @@ def _header(sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int)
         "copies": copies,
         "originals": originals,
         "seeded": seeded,
-        "private": not seeded and str(spec.unknown) != "keep",
+        "private": not seeded and str(spec.unknown) != "keep" and not spans,
         "consistent": spec.consistent,
+        "spans": spans,
         "not_protected": [
             *not_protected(sanitizer.guarantee),
+            *([CHOICE] if spans else []),
             *([EQUAL] if spec.consistent else []),
             *([FORMS] if spec.numbers == NumberPolicy.VALUE else []),
             *NOT_PROTECTED,

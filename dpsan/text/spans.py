@@ -1,0 +1,123 @@
+"""Spans: stretches of a text that another tool has found, and which tokens they touch.
+
+Knows offsets and pieces.  Must not know vocabularies, files or types of spans.
+
+A token that a span touches anywhere is inside with all its characters: of two ways to read half a
+word, this one passes less.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import index
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import UsageError
+from dpsan.text.tokens import INVISIBLE
+
+Spans: TypeAlias = Sequence[tuple[int, int]]
+"""First code point of each and the one behind its last, in any order; they may overlap."""
+_HINT: Final = "start < end, in code points of the text"
+
+
+def checked_spans(spans: Iterable[Sequence[int]], size: int) -> Spans:
+    """The spans of a text of ``size`` code points.
+
+    Raises:
+        UsageError: one that is not a pair of whole numbers, is empty, or is not in the text.
+    """
+    out: list[tuple[int, int]] = []
+    for each in spans:
+        try:
+            start, end = map(index, each)
+        except (TypeError, ValueError):
+            raise UsageError("a span must be a pair of whole numbers", _HINT) from None
+        if not 0 <= start < end <= size:
+            raise UsageError("a span is empty or not in its text", _HINT)
+        out.append((start, end))
+    return out
+
+
+def widened(pieces: Sequence[str], spans: Spans) -> list[tuple[int, int]]:
+    """The spans with the whole of each token that they touch: disjoint, ascending.
+
+    Args:
+        pieces: of a text, gaps and words in turn.
+        spans: in the text.
+    """
+    if not spans:
+        return []
+    ends = [0, *accumulate(map(len, pieces))]
+    out: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        first, last = bisect_right(ends, start) - 1, bisect_left(ends, end) - 1
+        low = ends[first] if first % 2 else start
+        high = ends[last + 1] if last % 2 else end
+        if out and low <= out[-1][1]:
+            low, high = out[-1][0], max(high, out[-1][1])
+            out.pop()
+        out.append((low, high))
+    return out
+
+
+def inside(pieces: Sequence[str], stretches: Spans) -> NDArray[np.bool_]:
+    """Which words of a text are inside, shape (words,).
+
+    Args:
+        pieces: of the text, gaps and words in turn.
+        stretches: as :func:`widened` gives them.
+    """
+    out = np.zeros(len(pieces) // 2, dtype=np.bool_)
+    if stretches:
+        ends = [0, *accumulate(map(len, pieces))]
+        for start, end in stretches:
+            first, last = bisect_right(ends, start) - 1, bisect_left(ends, end) - 1
+            out[first // 2 : (last + 1) // 2] = True
+    return out
+
+
+def clipped(spans: Spans, start: int, end: int) -> Spans:
+    """The parts of spans in a stretch of a text, counted from its start."""
+    return [
+        (max(low, start) - start, min(high, end) - start)
+        for low, high in spans
+        if low < end and start < high
+    ]
+
+
+def gaps_inside(pieces: Sequence[str], stretches: Spans) -> tuple[list[str], str, int]:
+    """As :func:`dpsan.text.tokens.gaps_to_write`, inside of the stretches; all other gaps stay.
+
+    Args:
+        pieces: of a text, gaps and words in turn.
+        stretches: as :func:`widened` gives them.
+    """
+    gaps = list(pieces[::2])
+    dropped = 0
+    if stretches:
+        starts, ends = zip(*stretches, strict=True)
+        at = 0
+        for place, gap in enumerate(gaps):
+            end = at + len(gap)
+            # Stretches that touch the gap, if only with the word beside it.
+            near = range(bisect_left(ends, at), bisect_right(starts, end))
+            if near:
+                written: list[str] = []
+                done = at
+                for span in stretches[near.start : near.stop]:
+                    low, high = max(span[0], at), min(span[1], end)
+                    seen = INVISIBLE.sub("", gap[low - at : high - at])
+                    dropped += high - low - len(seen)
+                    written += gap[done - at : low - at], seen.replace("S", "s")
+                    done = high
+                written.append(gap[done - at :])
+                gaps[place] = "".join(written)
+                if not gaps[place] and 0 < place < len(gaps) - 1:
+                    gaps[place] = " "  # nobody could tell the two words apart
+            at = end + len(pieces[2 * place + 1]) if place < len(gaps) - 1 else end
+    return gaps, "".join(gaps), dropped

@@ -1,0 +1,301 @@
+"""``--spans`` with everything else that a run can do: the rest passes, and it is said."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import make_embeddings
+
+from dpsan.analysis.report import read_audit
+from dpsan.analysis.report.page import complaints
+from dpsan.analysis.verify.configuration import exposures
+from dpsan.cli.rewrite import rewrite
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import ReadOptions
+from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.dry_run import DryRun
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan
+from dpsan.sanitize import rewriting
+from dpsan.sanitize.result import Action
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.statement import CHOICE, Statement
+from dpsan.text import long_text
+from dpsan.text.long_text import LongText
+
+EMBEDDINGS = make_embeddings(n=40, d=4)
+KEY = b"k" * 32
+
+
+def opened(**more):
+    given = {"mechanism": "krr", "epsilon": 0.01, "embeddings": EMBEDDINGS}
+    return Sanitizer(**given | more)
+
+
+# --- from Python ------------------------------------------------------------------------------
+
+
+def test_what_a_span_touches_is_drawn_whole():
+    sanitizer = opened(case="vocabulary")
+    for text, span, before, behind in (
+        ("mail m.g@example.org now", (7, 8), "mail ", " now"),
+        ("on 2023-03-05 at 10", (8, 12), "on ", " at 10"),
+        ("Zo\u0301e's\u200b cat", (0, 1), "", "\u200b cat"),
+        ("one word1-word2 two", (4, 5), "one ", " two"),
+    ):
+        out = sanitizer.rewrite(text, [span])
+        assert out.startswith(before)
+        assert out.endswith(behind)
+        drawn = out.removeprefix(before).removesuffix(behind).removesuffix("'s")
+        assert all(each in EMBEDDINGS.key_to_index for each in drawn.split("-"))
+
+
+def test_gaps_belong_to_the_span_that_they_are_in():
+    sanitizer = opened(unknown="mask")
+    text = "a\u00ad \u200b b \u200b c\U0001f600d"
+    assert sanitizer.rewrite(text, []) == text
+    assert sanitizer.rewrite(text, [(2, 4)]) == "a\u00ad  b \u200b c\U0001f600d"
+    assert sanitizer.rewrite(text, [(0, 6)]) == "<unk>  <unk> \u200b c\U0001f600d"
+    # What stands in a token goes with it, also where the span is only of its end.
+    assert sanitizer.rewrite("MARIA'S \u200b", [(0, 1)]) == "<unk>'s \u200b"
+    chunks = opened(unknown="mask", tokenizer="whitespace")
+    assert chunks.rewrite("\u200b (\u200ba b", [(4, 5)]) == "\u200b (<unk> b"
+    # Two words without anything between them could not be told apart.
+    assert sanitizer.rewrite(text, [(10, 11)]) == "a\u00ad \u200b b \u200b c <unk> d"
+
+
+def test_lists_of_spans():
+    sanitizer = opened(unknown="mask")
+    texts, spans = ["a b", None, "c"], [[[2, 3]], None, np.array([[0, 1]])]
+    assert sanitizer.rewrite(texts, spans) == ["a <unk>", None, "<unk>"]
+    assert opened(unknown="mask", consistent="run").rewrite(["a b"], iter([[(0, 1)]])) == [
+        "<unk> b"
+    ]
+    few, many = [[], []], [[], [], [], []]
+    for wrong in (few, many, *([[each], [], []] for each in ((0, 4), (1, 1), (-1, 1)))):
+        with pytest.raises(UsageError):
+            sanitizer.rewrite(texts, wrong)
+    for wrong in (["ab"], [(0,)], [(0, 1, 2)], [(0.0, 1)], [3], [("0", "1")]):
+        with pytest.raises(UsageError, match="a span must be a pair of whole numbers"):
+            sanitizer.rewrite("a b", wrong)
+
+
+def test_case_and_articles_of_drawn_words_alone():
+    words = ["a", "an", "apple", "pear", "x1"]
+    vectors = np.eye(5, dtype=np.float32)
+    known = Embeddings(words, vectors, "fruit", "fruit", spellings=[*words[:4], "X1"], english=True)
+    sanitizer = Sanitizer("krr", epsilon=1e-3, embeddings=known)
+    text = "an pear. a apple. x1 an apple? an apple"
+    starts = (text.index("a apple"), text.rindex("an"))
+    for _ in range(40):
+        out = sanitizer.rewrite(text, [(at, at + 1) for at in starts])
+        before, first, between, last = out[:9], out[9:], " apple. x1 an apple? ", " apple"
+        first, behind = first.split(between)
+        assert before == "an pear. "
+        assert first in {"An", "Apple", "Pear", "X1"}  # never "A apple"
+        assert behind.removesuffix(last) in {"An", "Apple", "Pear", "X1"}
+
+
+@pytest.mark.parametrize("unit", [None, "record", "run"])
+def test_long_texts_are_cut_between_words(monkeypatch, unit):
+    text = "word1, Maria's x-y—word2 é\u0301 \u200b, " * 50
+    spans = [(at, at + 9) for at in range(3, len(text) - 9, 31)]
+    made = opened(consistent=unit, epsilon=3)
+    whole = made.sanitize([text, "word1"], KEY, spans=[spans, []])
+    monkeypatch.setattr(long_text, "_STRETCH", 300)
+    monkeypatch.setattr(long_text, "_AHEAD", 40)
+    monkeypatch.setattr(rewriting, "LONG", 301)
+    done = made.sanitize([LongText(text.encode()), "word1"], KEY, spans=[spans, []])
+    assert list(map(str, done.lines)) == whole.lines != [text, "word1"]
+    assert (done.drawn, done.counts, done.invisible) == (whole.drawn, whole.counts, whole.invisible)
+
+
+def test_settings_hold_inside_alone():
+    made = opened(
+        mechanism="optimal-response",
+        epsilon=5,
+        keep=["kept"],
+        public=["word1"],
+        numbers="value",
+        consistent="record",
+    )
+    text = "kept 555-0199 word2 word1 zq | kept 555-0199 word2 word1 zq"
+    half = text.index("|")
+    done = made.sanitize([text], KEY, spans=[[(0, half)]], audit=True)
+    assert done.lines[0].endswith(text[half:])
+    counts = dict.fromkeys(Action, 0) | {
+        Action.KEPT: 1,
+        Action.NUMBER: 1,
+        Action.DRAWN: 2,
+        Action.UNKNOWN: 1,
+        Action.OUTSIDE: 5,
+    }
+    assert (done.counts, done.drawn, done.public) == (counts, [4], 1)
+    assert [each.original for each in done.records] == text.replace("|", "").split()
+    twice = made.sanitize([text], KEY, spans=[[(0, half), (half + 1, len(text))]])
+    first, second = twice.lines[0].lower().split(" | ")
+    assert first == second  # one draw for each distinct word
+
+
+# --- runs -------------------------------------------------------------------------------------
+
+ROWS = ["word1 zq, word2", "", "word3 word3", "kept word4"]
+SPANS = [[(0, 1), (10, 15)], [], [(3, 8)], []]
+TABS = "".join(
+    f"{line}\t{start}\t{end}\n" for line, each in enumerate(SPANS, start=1) for start, end in each
+)
+
+
+def files(folder, tabs=TABS):
+    (folder / "in.jsonl").write_text("".join(json.dumps({"t": row}) + "\n" for row in ROWS))
+    (folder / "spans").write_text(tabs)
+    return [folder / "in.jsonl"]
+
+
+def run_of(folder, sanitizer, kind=Run, **more):
+    plan = Plan(
+        options=ReadOptions(fields=("t",)),
+        copies=more.pop("copies", 1),
+        spans=folder / "spans",
+        batch=more.pop("batch", 1 << 14),
+    )
+    return kind(sanitizer, plan, KEY, files(folder, more.pop("tabs", TABS)), **more)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("options", [{}, {"consistent": "run"}, {"unknown": "mask"}])
+def test_the_audit_tells_what_passed(tmp_path, copies, options):
+    made = opened(keep=["kept"], **options)
+    with ExitStack() as stack:
+        audit = AuditWriter(tmp_path / "a", made, copies=copies, spans=True, originals=True)
+        run = run_of(tmp_path, made, copies=copies, output=tmp_path / "out")
+        run.audit = stack.enter_context(audit)
+        result = run.execute()
+    assert not result.failed
+    rows = [json.loads(row)["t"] for row in (tmp_path / "out").read_text().splitlines()]
+    assert rows[copies : 2 * copies] == [""] * copies
+    assert rows[3 * copies :] == ["kept word4"] * copies
+    assert all(" zq, " in row for row in rows[:copies])
+    report = read_audit(tmp_path / "a")
+    told, totals = report.as_json(), result.totals
+    for action in Action:
+        assert told[action] == totals.counts[action]
+    assert told["outside"] == 3 * copies
+    assert (totals.unmarked, totals.records) == (2, 4)
+    assert (told["spans"], told["private"], told["linked"]) == (True, False, None)
+    assert CHOICE in told["not_protected"]
+    assert CHOICE in report.header["not_protected"]
+    assert f"{CHOICE} is not protected" in complaints(report)
+    outside = [row for _, row in read_rows(tmp_path / "a") if row.get("action") == "outside"]
+    assert {row["out"] for row in outside} == {"zq", "kept", "word4"}
+    assert all(row["epsilon"] is None and row["in"] == row["out"] for row in outside)
+    # Only an audit with spans has such rows.
+    text = (tmp_path / "a").read_text()
+    (tmp_path / "a").write_text(text.replace('"spans":true', '"spans":false', 1))
+    with pytest.raises(InputError, match="a word outside spans where there are none"):
+        read_audit(tmp_path / "a")
+
+
+def test_batches_do_not_matter(tmp_path):
+    outs = []
+    for batch in (1, 2, 100):
+        run = run_of(tmp_path, opened(), batch=batch, output=tmp_path / f"out{batch}")
+        assert not run.execute().failed
+        outs.append((tmp_path / f"out{batch}").read_bytes())
+    assert outs[0] == outs[1] == outs[2]
+
+
+@pytest.mark.parametrize("tabs", [TABS + "5\t0\t1\n", TABS + "4\t0\t99\n", "9\t0\t1\n"])
+def test_no_file_is_placed_after_a_mistake(tmp_path, tabs):
+    for more in ({"output": tmp_path / "out"}, {"output": tmp_path / "tree", "tree": True}):
+        result = run_of(tmp_path, opened(), tabs=tabs, **more).execute()
+        assert len(result.failed) == 1
+        assert result.failed[0].startswith(f"{tmp_path / 'spans'}:")
+    assert not [
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and "spans" not in path.name and path.name != "in.jsonl"
+    ]
+
+
+def test_resumed_and_dry_runs(tmp_path):
+    more = {"output": tmp_path / "tree", "tree": True}
+    assert not run_of(tmp_path, opened(), **more).execute().failed
+    # A finished output is skipped, and its spans are not read.
+    again = run_of(tmp_path, opened(), tabs="", resume=True, **more).execute()
+    assert (again.skipped, again.failed) == (1, [])
+    dry = run_of(tmp_path, opened(), kind=DryRun)
+    result = dry.execute()
+    assert (result.totals.draws, result.totals.counts[Action.OUTSIDE]) == (4, 3)
+    assert len(dry.samples) == 2
+
+
+def test_the_statement(tmp_path):
+    result = run_of(tmp_path, opened(), output=tmp_path / "out").execute()
+    made = Statement(result.totals, "krr", 0.1, spans=True)
+    passed = (
+        "passed outside spans: 3 words, with 2 records without a span; "
+        "everything outside the spans and their choice is not protected"
+    )
+    summary, line = made.lines()
+    assert line == passed
+    assert summary.startswith("4 words drawn (besides 3 outside) by krr")
+    assert f"not protected: {CHOICE}, number of words" in made.lines(verbose=True)[-1]
+    nothing = run_of(
+        tmp_path, opened(), tabs="line\tstart\tend\n", output=tmp_path / "new"
+    ).execute()
+    failed = run_of(tmp_path, opened(), tabs="x", output=tmp_path / "none").execute()
+    assert Statement(failed.totals, "krr", 0.1, spans=True).lines() == []
+    assert Statement(nothing.totals, "krr", 0.1, spans=True).lines() == [
+        passed.replace("3 words", "7 words").replace("2 records", "4 records")
+    ]
+
+
+def test_verify_names_the_setting():
+    assert exposures(opened(), 0.999) == ()
+    (found,) = exposures(opened(), 0.999, spans=True)
+    assert (found.option, found.stated) == ("spans", False)
+    assert found.probability > 0.9
+    made = opened(mechanism="knn-response", epsilon=3, public=["word1"])
+    both = exposures(made, 0.999, spans=True)
+    assert {each.option for each in both} == {"public", "spans"}
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "message"),
+    [
+        (["a", "b"], {}, "--spans is for one input"),
+        (["a.jsonl"], {"field": ["t", "u"]}, "--spans is for one --field"),
+        (["a.jsonl"], {"field": ["t"], "bad_records": Path("bad")}, "--spans excludes --bad-rec"),
+        (["a"], {"engine": "ray", "output_dir": Path("out")}, "--spans is not for --engine ray"),
+        (["a"], {"output": Path("s")}, "--spans and output are the same file"),
+    ],
+)
+def test_what_cannot_be_right_is_refused(monkeypatch, tmp_path, files, more, message):
+    from dpsan.run.ray import engine
+
+    monkeypatch.setattr(engine, "require_ray", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "s"):
+        (tmp_path / name).write_text("")
+    given = {"force": True, "output": None, **more}
+    with pytest.raises(UsageError, match=message):
+        rewrite([Path(name) for name in files], epsilon=8, spans=Path("s"), **given)
+
+
+def test_on_the_command_line(dpsan, tmp_path):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    (tmp_path / "s").write_text("1\t0\t2\n")
+    base = ["rewrite", "-e", "5", "-m", "laplace", "-E", "two.txt", "--spans", "s"]
+    done = dpsan(*base, "-j", "2", cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split(b", ")[1] == b"Maria\nnever\n"
+    assert done.stdout.split(b", ")[0] in (b"Here", b"There")
+    assert b"dpsan: passed outside spans: 2 words, with 1 record without a span; " in done.stderr
+    (tmp_path / "s").write_text("1\t0\t2\n7\t0\t1\n")
+    done = dpsan(*base, cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"dpsan: s:2: record 7: the input has no such text")

@@ -1,0 +1,90 @@
+"""The adapters of docs/adapters with the packages that they are for, where those are installed."""
+
+import json
+import runpy
+
+import pytest
+from support import ROOT, make_embeddings
+
+from dpsan import Sanitizer
+from dpsan.formats.spans import SpanFile
+
+EMBEDDINGS = make_embeddings(n=40, d=4)
+TEXT = "Maria Gonzalez's word1 is in Paris; (Maria)."
+
+
+def adapter(name):
+    return runpy.run_path(str(ROOT / "docs" / "adapters" / f"{name}.py"))
+
+
+def opened(**more):
+    return Sanitizer("krr", epsilon=1.0, embeddings=EMBEDDINGS, unknown="mask", **more)
+
+
+def test_presidio_operator(tmp_path):
+    presidio = pytest.importorskip("presidio_anonymizer")
+    found = adapter("presidio_operator")
+    engine = presidio.AnonymizerEngine()
+    engine.add_anonymizer(found["Dpsan"])
+    results = [
+        presidio.RecognizerResult("PERSON", 0, 14, 0.85),
+        presidio.RecognizerResult("LOCATION", 29, 34, 0.5),
+    ]
+    how = {"DEFAULT": presidio.OperatorConfig("dpsan", {"sanitizer": opened()})}
+    out = engine.anonymize(TEXT, results, how).text
+    assert out == "<unk> <unk>'s word1 is in <unk>; (Maria)."
+    wrong = {"DEFAULT": presidio.OperatorConfig("dpsan", {})}
+    with pytest.raises(ValueError, match="needs a parameter sanitizer"):
+        engine.anonymize(TEXT, results, wrong)
+    results[0].end = 9  # within a word
+    assert found["rewrite_results"](opened(), TEXT, results) == out
+
+
+def test_presidio_results_are_spans(tmp_path):
+    presidio = pytest.importorskip("presidio_analyzer")
+    recognizer = presidio.PatternRecognizer("PERSON", deny_list=["Maria Gonzalez", "Maria"])
+    results = recognizer.analyze(TEXT, ["PERSON"])
+    # As its server does.
+    (tmp_path / "s.json").write_text(json.dumps(results, default=lambda each: each.to_dict()))
+    spans = SpanFile(tmp_path / "s.json").of(1, TEXT)
+    assert {(each.start, each.end, each.kind) for each in spans} == {
+        (0, 14, "PERSON"),
+        (37, 42, "PERSON"),
+    }
+
+
+def test_spacy_component(tmp_path, monkeypatch):
+    spacy = pytest.importorskip("spacy")
+    found = adapter("spacy_component")
+    monkeypatch.setitem(found["Dpsan"].__init__.__globals__, "Sanitizer", lambda epsilon: opened())
+    nlp = spacy.blank("en")
+    patterns = [
+        {"label": "PERSON", "pattern": "Maria Gonzalez"},
+        {"label": "GPE", "pattern": "Paris"},
+    ]
+    nlp.add_pipe("entity_ruler").add_patterns(patterns)
+    nlp.add_pipe("dpsan", config={"epsilon": 8.0})
+    docs = list(nlp.pipe([TEXT, "nobody"]))
+    assert [doc._.sanitized for doc in docs] == [
+        "<unk> <unk>'s word1 is in <unk>; (Maria).",
+        "nobody",
+    ]
+    with pytest.raises(Exception, match="epsilon"):  # it has no default
+        spacy.blank("en").add_pipe("dpsan")
+    # The layout that --spans reads; a document without entities has them, too.
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(doc.to_json()) + "\n" for doc in docs))
+    file = SpanFile(tmp_path / "s.jsonl")
+    spans = [(each.start, each.end, each.kind) for each in file.of(1, TEXT)]
+    assert spans == [(0, 14, "PERSON"), (29, 34, "GPE")]
+    assert file.of(2, "nobody") == []
+    file.end()
+
+
+def test_tau_eval_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it writes a log where it is
+    models = pytest.importorskip("tau_eval.models")
+    made = adapter("tau_eval_model")["Dpsan"](opened(), lambda text: [(0, 1)])
+    assert isinstance(made, models.Anonymizer)
+    assert made.name == "dpsan krr epsilon 1"
+    assert made.anonymize("a b") == "<unk> b"
+    assert made.anonymize_batch(["a b", "c"]) == ["<unk> b", "<unk>"]
