@@ -292,7 +292,7 @@ PARTS = (
 FILES = st.one_of(st.binary(max_size=40), st.lists(st.sampled_from(PARTS)).map(b"".join))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(FILES)
 def test_any_bytes_are_spans_or_one_message(data):
     with tempfile.TemporaryDirectory() as folder:
