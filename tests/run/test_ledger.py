@@ -143,7 +143,7 @@ def test_what_has_no_finite_cost_is_refused_under_a_limit(tmp_path):
         assert told.endswith("each: LDP epsilon without bound")
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(
     batches=st.lists(
         st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 4)), max_size=6), max_size=6
@@ -298,7 +298,7 @@ def whole(tmp_path_factory):
     return path
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(at=st.integers(0, 1 << 20), flip=st.integers(0, 255))
 def test_no_damage_makes_a_sum_smaller(whole, at, flip, tmp_path_factory):
     broken = bytearray(whole.read_bytes())

@@ -359,7 +359,7 @@ def test_a_full_disk_publishes_nothing(tmp_path):
         first = memo.rewrite(WORDS)
         ((pages,),) = memo._base.ask("PRAGMA page_count")
         memo._base.ask(f"PRAGMA max_page_count={pages}")
-        result, _ = run_of(tmp_path / "a", memo, [[[f"{WORDS} {end}" for end in range(99)]]])
+        result, _ = run_of(tmp_path / "a", memo, [[[f"{WORDS} {end}" for end in range(60)]]])
         assert result.failed == [f"{tmp_path}/m/{NAME}: cannot be used: no space left on device"]
         assert not (tmp_path / "a" / "out" / "0.jsonl").exists()
         assert memo.totals().draws == 1  # all or nothing
@@ -379,7 +379,7 @@ def whole(tmp_path_factory):
     return folder / NAME, dict(zip(texts, outputs, strict=True))
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(at=st.integers(0, 1 << 20), flip=st.integers(0, 255))
 def test_no_damage_goes_unnoticed(whole, at, flip, tmp_path_factory):
     """Refused, or told of; a message that is told of nobody comes out as it did."""

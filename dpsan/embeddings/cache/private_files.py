@@ -38,7 +38,7 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLO
 
 
 class DamagedError(Exception):
-    """Bytes on disk are not what was saved.  Never leaves ``dpsan.embeddings.cache.store``."""
+    """Bytes on disk are not what was saved.  Whoever calls turns it into an error of its own."""
 
 
 def reason(error: OSError | DamagedError | MemoryError) -> str:
