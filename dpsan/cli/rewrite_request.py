@@ -185,7 +185,7 @@ class Request:
                 stdin = STDIN in inputs and self.format_ == "auto"
                 raise UsageError(
                     "standard input does not tell its format" if stdin else "text has no --field",
-                    "-f jsonl, json, csv, tsv or parquet has",
+                    "-f jsonl, json, csv, tsv, parquet or html has",
                 )
             if formats <= {"jsonl", "json"}:
                 for each in self.field:
@@ -194,11 +194,13 @@ class Request:
             raise UsageError(f"{formats.pop()} needs --field", "such as --field text")
         if self.copies > 1 and "json" in formats:
             raise UsageError("--copies is not for json: commas belong between records", "use jsonl")
+        if self.copies > 1 and (documents := formats & {"html"}):
+            raise UsageError(f"--copies is not for {min(documents)}", "run it several times")
         if self.no_header and not formats & {"csv", "tsv"}:
             raise UsageError("--no-header is for csv and tsv")
         if options.delimiter_character(self.delimiter) and "csv" not in formats:
             raise UsageError("--delimiter is for csv")
-        if self.null_data and formats & {"json", "csv", "tsv", "parquet"}:
+        if self.null_data and formats - {"text", "jsonl"}:
             raise UsageError("-z is for text and jsonl")
         if self.bad_records is not None and not formats <= {"jsonl", "csv", "tsv"}:
             raise UsageError("--bad-records is for jsonl, csv and tsv")

@@ -6,6 +6,7 @@ Knows the order of these steps.  Must not know options' names or how text is rew
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -160,6 +161,10 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     bare = sum(outcome.bare for outcome in result.outcomes)
     if bare:
         say(f"written unchanged, without the field: {counted(bare, 'record')}")
+    passing = sum((Counter(outcome.passing) for outcome in result.outcomes), Counter[str]())
+    if passing:
+        kinds = ", ".join(counted(count, kind) for kind, count in sorted(passing.items()))
+        say(f"passed unchanged, and may hold text: {kinds} (man dpsan, CONTAINERS)")
     if request.doubtful_header and result.outcomes:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
 

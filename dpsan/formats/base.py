@@ -6,7 +6,7 @@ Knows bytes and records.  Must not know mechanisms.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
@@ -81,6 +81,8 @@ class Record:
     """Bytes that it holds besides its texts, about."""
     bare: bool = False
     """A structured record that has none of the chosen fields; it is written unchanged."""
+    passing: Mapping[str, int] = field(default_factory=dict)
+    """What its container lets pass although it might hold text, by kind: links, scripts ..."""
 
     @property
     def strings(self) -> list[str]:

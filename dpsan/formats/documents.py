@@ -33,7 +33,7 @@ _PLAIN: Final = "pandoc -t plain FILE takes its text out"
 _SHEET: Final = "save the sheet as .csv and choose columns with --field"
 _PIPE: Final = "{} FILE | dpsan rewrite ..."
 _PDF = Document("a PDF document", "pdftotext FILE - takes its text out")
-_HTML = Document("an HTML page", _PLAIN)
+_HTML = Document("an HTML page", "-f html rewrites its text")
 _XML = Document("an XML document", "put its text into lines, .csv or .jsonl first")
 _MAIL = Document("an e-mail with its headers and encoded parts", "save its text as .txt first")
 _RTF = Document("an RTF document", _PLAIN)
@@ -44,9 +44,6 @@ _BOOK = Document("an e-book", _PLAIN)
 
 DOCUMENTS: Final[dict[str, Document]] = {
     ".pdf": _PDF,
-    ".html": _HTML,
-    ".htm": _HTML,
-    ".xhtml": _HTML,
     ".xml": _XML,
     ".eml": _MAIL,
     ".mbox": _MAIL,

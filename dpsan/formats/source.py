@@ -16,7 +16,7 @@ from dpsan.errors import ExtraMissingError, InputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Source
 
-__all__ = ["FileSource", "GzipSource", "ZstdSource", "decompressed"]
+__all__ = ["FileSource", "GzipSource", "ZstdSource", "decompressed", "read_whole"]
 
 _CHUNK: Final = 1 << 18
 _ZSTD_CHUNK: Final = 1 << 10
@@ -178,3 +178,18 @@ def decompressed(source: Source) -> Source:
     if name.endswith(".gz"):
         return GzipSource(source)
     return ZstdSource(source) if name.endswith(".zst") else source
+
+
+def read_whole(source: Source, kind: str, most: int) -> bytes:
+    """All bytes of a source.  Raises InputError: they are more than ``most``."""
+    pieces, size = [], 0
+    while piece := source.read():
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise InputError(
+                source.name,
+                f"{kind} longer than {most} bytes",
+                "--max-record 1GiB reads longer ones, in as much memory",
+            )
+    return b"".join(pieces)

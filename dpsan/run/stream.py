@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, repeat
@@ -77,6 +77,8 @@ class Outcome:
     """Of input and output."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
+    passing: Mapping[str, int] = field(default_factory=dict)
+    """What passed unchanged although it might hold text, by kind."""
 
 
 def rewrite_stream(
@@ -141,7 +143,7 @@ def rewrite_stream(
         flow.finish(everything=True)
         raise
     flow.finish(everything=True)
-    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare)
+    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare, flow.passing)
 
 
 @dataclass
@@ -162,6 +164,7 @@ class _Flow:
     unit: Unit | None = None
     """Within what equal words have the same draw."""
     bare: int = 0
+    passing: Counter[str] = field(default_factory=Counter)
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Future[Sanitized]]]] = field(
         default_factory=deque
@@ -248,6 +251,7 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
+            self.passing.update(record.passing)
             if record.part == "record":
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
@@ -273,10 +277,7 @@ class _Flow:
 def _batches(
     records: Iterator[Record | None], plan: Plan, pace: Pace
 ) -> Iterator[tuple[list[Record], bool]]:
-    """Records in groups, and whether somebody is waiting for the result.
-
-    Whatever is held when the source is idle, ends or fails comes before that.
-    """
+    """Records in groups, and whether somebody is waiting; all that is held comes before an error."""
     batch: list[Record] = []
     size, most = 0, plan.batch * pace.records
     try:
