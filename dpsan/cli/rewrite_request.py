@@ -185,7 +185,7 @@ class Request:
                 stdin = STDIN in inputs and self.format_ == "auto"
                 raise UsageError(
                     "standard input does not tell its format" if stdin else "text has no --field",
-                    "-f jsonl, json, csv, tsv, parquet or html has",
+                    "-f jsonl, csv, html and others have",
                 )
             if formats <= {"jsonl", "json"}:
                 for each in self.field:

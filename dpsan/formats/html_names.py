@@ -9,9 +9,23 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ATTRIBUTES", "ELEMENTS", "LINKS", "PASSING", "PICTURES", "PLAIN_META", "RAW", "TEXT_ONLY"]
+__all__ = [
+    "ATTRIBUTES",
+    "ELEMENTS",
+    "LINKS",
+    "PASSING",
+    "PICTURES",
+    "PLAIN_META",
+    "RAW",
+    "TEXT_ONLY",
+]
 
-ELEMENTS: Final = frozenset(
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ELEMENTS: Final = _names(
     # HTML, also of old pages
     """
     a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink
@@ -46,7 +60,7 @@ ELEMENTS: Final = frozenset(
     o:pixelsperinch v:shape v:shapetype v:stroke v:formulas v:f v:path v:imagedata v:rect
     v:roundrect v:fill v:textbox v:background v:group v:line v:oval o:lock w:wrap w:anchorlock
     w:worddocument w:view w:zoom w:donotoptimizeforbrowser xml
-    """.split()
+    """
 )
 """Tags that pass; those of a page's own are named by the user."""
 
@@ -58,18 +72,18 @@ TEXT_ONLY: Final = frozenset(
 )
 """Elements in which browsers read no tags; of these ``title`` and ``textarea`` have entities."""
 
-LINKS: Final = frozenset(
+LINKS: Final = _names(
     """
     about action archive background cite classid codebase data formaction href icon imagesrcset
     longdesc manifest ping poster profile resource src srcset usemap xlink:href
-    """.split()
+    """
 )
 """Attributes that hold an address, which passes unless it is somebody's: mailto:, tel:, an @ ..."""
 
 PICTURES: Final = frozenset(("background", "icon", "imagesrcset", "poster", "src", "srcset"))
 """Those of pictures, in which @ stands for their size."""
 
-PASSING: Final = frozenset(
+PASSING: Final = _names(
     """
     accept accept-charset accesskey align alink allow allowfullscreen alpha as async autocapitalize
     autocomplete autocorrect autofocus autoplay axis behavior bgcolor blocking border bordercolor
@@ -125,23 +139,27 @@ PASSING: Final = frozenset(
     adj coordorigin coordsize filled fillcolor o:spid o:spt o:allowincell o:allowoverlap o:button
     o:gfxdata o:connecttype o:preferrelative path stroked strokecolor strokeweight arcsize v:ext
     joinstyle aspectratio eqn gradientshapeok o:href inset
-    """.split()
+    """
 )
 """Attributes whose values pass, counted; all others are text."""
 
-ATTRIBUTES: Final = PASSING | LINKS | frozenset(
-    """
+ATTRIBUTES: Final = (
+    PASSING
+    | LINKS
+    | _names(
+        """
     abbr alt aria-braillelabel aria-brailleroledescription aria-description aria-label
     aria-placeholder aria-roledescription aria-valuetext caption content datetime download label
     placeholder prompt srcdoc standby summary title value
-    """.split()
+    """
+    )
 )
 """Attributes that HTML has; besides these there are ``data-*`` and ``on*``."""
 
-PLAIN_META: Final = frozenset(
+PLAIN_META: Final = _names(
     """
     viewport robots googlebot theme-color color-scheme referrer format-detection generator progid
     content-type x-ua-compatible content-script-type content-style-type content-security-policy
-    """.split()
+    """
 )
 """Names of ``<meta>`` elements whose ``content`` is for programs."""

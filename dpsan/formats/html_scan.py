@@ -50,14 +50,18 @@ _OPENING: Final = re.compile(
 )  # fmt: skip
 _CLOSING: Final = re.compile(b"</(" + _NAME + b")" + _SPACE + b"*+>")
 _ATTRIBUTES: Final = re.compile(_ATTRIBUTE)
-_CONDITION: Final = rb"\[if[ (!]+(?:(?:gte?|lte?|!) ?)?(?:mso|ie|vml|supportmisalignedcolumns|supportlists|supportemptyparas|supportlinebreaknewline|supportfields|supportannotations|supportfootnotes)[0-9. ()|&]*\]"
+_CONDITION: Final = (
+    rb"\[if[ (!]+(?:(?:gte?|lte?|!) ?)?(?:mso|ie|vml|support(?:misalignedcolumns|lists|emptyparas"
+    rb"|linebreaknewline|fields|annotations|footnotes))[0-9. ()|&]*\]"
+)
 _FRAME: Final = re.compile(
     rb"<!doctype\s+html"
     rb"(?:\s+public\s+\"-//(?:w3c|ietf)//dtd [a-z0-9./ +-]{1,40}//en(?:\"\s+\"http://www\.w3\.org/tr/[a-z0-9/._-]{1,60})?\""
     rb"|\s+system\s+\"about:legacy-compat\")?\s*>"
     rb"|<\?xml\s+version=[\"']1\.[01][\"'](?:\s+encoding=[\"'][a-z0-9._-]{1,20}[\"'])?"
     rb"(?:\s+standalone=[\"'](?:yes|no)[\"'])?\s*\?>"
-    rb"|<\?xml:namespace prefix ?= ?\"?[a-z]\"? ns ?= ?\"urn:schemas-microsoft-com:[a-z:]{1,30}\" ?/?>"
+    rb"|<\?xml:namespace prefix ?= ?\"?[a-z]\"? ns ?= ?"
+    rb"\"urn:schemas-microsoft-com:[a-z:]{1,30}\" ?/?>"
     rb"|<!--" + _CONDITION + rb">(?:<!-->|<!---->)?|(?:<!--)?<!\[endif\](?:--)?>"
     rb"|<!--?-->|<!" + _CONDITION + rb">",
     re.IGNORECASE,
@@ -214,9 +218,7 @@ class _Scan:
                 if match[group]:
                     yield _Attribute(name, kind, *match.span(group))
 
-    def _value(
-        self, element: str, attribute: _Attribute, others: list[_Attribute]
-    ) -> Piece | None:
+    def _value(self, element: str, attribute: _Attribute, others: list[_Attribute]) -> Piece | None:
         """The text that an attribute's value is; None where it passes."""
         name, kind, start, end = attribute
         if name in self.chosen:
@@ -244,9 +246,7 @@ class _Scan:
             return None
         return Piece(kind, start, end)
 
-    def _content(
-        self, name: str, at: int, attributes: list[_Attribute]
-    ) -> tuple[list[Piece], int]:
+    def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Piece], int]:
         """The text of an element without tags, and where it ends."""
         data = self.data
         if name in RAW and data[at - 2 : at] == b"/>":

@@ -93,7 +93,7 @@ class HtmlText:
                 # An output with marks of its own, such as <unk>: what was always written so, is.
                 forms = {each: {form for one, form in gaps if one == each} for each, _ in gaps}
                 places = [place for place in places if len(forms.get(text[place], ())) == 1]
-                gaps = [(text[place], *forms[text[place]]) for place in places]
+                gaps = [(text[place], min(forms[text[place]])) for place in places]
             for place, (_, form) in zip(places, gaps, strict=True):
                 written[place] = form
         out = "".join(written)

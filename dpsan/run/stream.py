@@ -277,7 +277,7 @@ class _Flow:
 def _batches(
     records: Iterator[Record | None], plan: Plan, pace: Pace
 ) -> Iterator[tuple[list[Record], bool]]:
-    """Records in groups, and whether somebody is waiting; all that is held comes before an error."""
+    """Records in groups, and whether somebody waits; what is held comes before an error."""
     batch: list[Record] = []
     size, most = 0, plan.batch * pace.records
     try:
