@@ -277,6 +277,7 @@ def test_examples_run(line, tmp_path, cache):
     (tmp_path / "data.jsonl").write_text('{"id": 1, "text": "Maria in Paris"}\n')
     (tmp_path / "tickets.csv").write_text('id,body\n1,"Maria, in Paris"\n')
     (tmp_path / "page.html").write_text("<p title=Maria>Maria in <b>Paris</b></p>\n")
+    (tmp_path / "a.eml").write_text("From: Maria\nSubject: Paris\n\nMaria in Paris\n")
     if "jq" in line and not shutil.which("jq"):
         pytest.skip("jq is not installed")
     with gzip.open(tmp_path / "old.gz", "wt") as file:

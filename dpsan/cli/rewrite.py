@@ -67,6 +67,14 @@ def rewrite(
     field: options.Field = None,
     no_header: options.NoHeader = False,
     delimiter: options.Delimiter = None,
+    strip: Annotated[
+        bool,
+        flag(
+            "--strip",
+            "Leave out what cannot be rewritten, instead of stopping: attachments of eml.",
+            options.INPUT,
+        ),
+    ] = False,
     null_data: Annotated[
         bool, flag("-z, --null-data", "Records end with NUL.", options.RARE)
     ] = False,

@@ -46,6 +46,7 @@ class Request:
     field: list[str] | None
     no_header: bool
     delimiter: str | None
+    strip: bool
     null_data: bool
     text: bool
     encoding: str
@@ -180,6 +181,10 @@ class Request:
         formats = {format_name(self.format_, str(path)) for path in inputs}
         if formats <= {"jsonl", "json"} and encoding != "utf-8":
             raise UsageError(f"{min(formats)} is always UTF-8", "leave out --encoding")
+        if formats == {"eml"} and encoding != "utf-8":
+            raise UsageError("a mail says its encoding itself", "leave out --encoding")
+        if self.strip and not formats & {"eml"}:
+            raise UsageError("--strip is for eml")
         if self.field:
             if formats == {"text"}:
                 stdin = STDIN in inputs and self.format_ == "auto"
@@ -194,7 +199,7 @@ class Request:
             raise UsageError(f"{formats.pop()} needs --field", "such as --field text")
         if self.copies > 1 and "json" in formats:
             raise UsageError("--copies is not for json: commas belong between records", "use jsonl")
-        if self.copies > 1 and (documents := formats & {"html"}):
+        if self.copies > 1 and (documents := formats & {"eml", "html"}):
             raise UsageError(f"--copies is not for {min(documents)}", "run it several times")
         if self.no_header and not formats & {"csv", "tsv"}:
             raise UsageError("--no-header is for csv and tsv")
@@ -253,6 +258,7 @@ class Request:
                 null_data=self.null_data,
                 fields=tuple(self.field or ()),
                 header=not self.no_header,
+                strip=self.strip,
                 delimiter=options.delimiter_character(self.delimiter),
             ),
             copies=self.copies,

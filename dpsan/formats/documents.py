@@ -35,7 +35,7 @@ _PIPE: Final = "{} FILE | dpsan rewrite ..."
 _PDF = Document("a PDF document", "pdftotext FILE - takes its text out")
 _HTML = Document("an HTML page", "-f html rewrites its text")
 _XML = Document("an XML document", "put its text into lines, .csv or .jsonl first")
-_MAIL = Document("an e-mail with its headers and encoded parts", "save its text as .txt first")
+_MAIL = Document("a mailbox, or a mail of another kind", "save each mail as .eml first")
 _RTF = Document("an RTF document", _PLAIN)
 _WORD = Document("a word processor's document", _PLAIN)
 _SPREADSHEET = Document("a spreadsheet", _SHEET)
@@ -45,7 +45,6 @@ _BOOK = Document("an e-book", _PLAIN)
 DOCUMENTS: Final[dict[str, Document]] = {
     ".pdf": _PDF,
     ".xml": _XML,
-    ".eml": _MAIL,
     ".mbox": _MAIL,
     ".msg": _MAIL,
     ".rtf": _RTF,

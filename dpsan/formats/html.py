@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.base import PASSED, Format, ReadOptions, Record, Source
 from dpsan.formats.html_scan import MarkupError, scan
 from dpsan.formats.html_text import HtmlText
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, byte_order_mark, decode, text_encoding
 from dpsan.text.long_text import Text
 
-__all__ = ["HtmlFormat", "PageText", "page_texts"]
+__all__ = ["HtmlFormat", "PageText", "noted", "page_texts"]
 
 _DECLARED: Final = re.compile(
     rb"<meta\s[^>]{0,200}?charset\s*=\s*[\"']?\s*([a-z0-9._:-]{1,20})"
@@ -86,6 +86,11 @@ def page_texts(
     yield PageText(data[done:], line, None)
 
 
+def noted(passing: Mapping[str, int]) -> dict[str, int]:
+    """What passes, as a record tells it."""
+    return {f"{PASSED}:{kind}": count for kind, count in passing.items()}
+
+
 class HtmlFormat(Format):
     """A page."""
 
@@ -113,9 +118,11 @@ class HtmlFormat(Format):
             yield Record(1, [], _Written(mark), part="mark")
             data = data[len(mark) :]
         passing: dict[str, int] = {}
-        for before, line, text, invalid in page_texts(source, data, options, passing):
+        # All of it first: of a page that is refused, nothing is written.
+        texts = list(page_texts(source, data, options, passing))
+        for before, line, text, invalid in texts:
             if text is None:
-                yield Record(line, [], _Written(before), part="frame", passing=passing)
+                yield Record(line, [], _Written(before), part="frame", noted=noted(passing))
             else:
                 written = _Written(before, text, encoding)
                 yield Record(line, [text.text], written, invalid, size=len(before))

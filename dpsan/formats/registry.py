@@ -33,6 +33,7 @@ FORMATS: Final[dict[str, _Home]] = {
     "csv": _Home("CsvFormat", (".csv",)),
     "tsv": _Home("TsvFormat", (".tsv", ".tab")),
     "html": _Home("HtmlFormat", (".html", ".htm", ".xhtml")),
+    "eml": _Home("EmlFormat", (".eml",)),
     "parquet": _Home("ParquetFormat", (".parquet", ".pq")),
 }
 _MODULES: Final = {"tsv": "csv"}

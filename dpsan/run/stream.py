@@ -77,8 +77,8 @@ class Outcome:
     """Of input and output."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
-    passing: Mapping[str, int] = field(default_factory=dict)
-    """What passed unchanged although it might hold text, by kind."""
+    noted: Mapping[str, int] = field(default_factory=dict)
+    """See :class:`Record`."""
 
 
 def rewrite_stream(
@@ -143,7 +143,7 @@ def rewrite_stream(
         flow.finish(everything=True)
         raise
     flow.finish(everything=True)
-    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare, flow.passing)
+    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare, flow.noted)
 
 
 @dataclass
@@ -164,7 +164,7 @@ class _Flow:
     unit: Unit | None = None
     """Within what equal words have the same draw."""
     bare: int = 0
-    passing: Counter[str] = field(default_factory=Counter)
+    noted: Counter[str] = field(default_factory=Counter)
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Future[Sanitized]]]] = field(
         default_factory=deque
@@ -251,7 +251,7 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            self.passing.update(record.passing)
+            self.noted.update(record.noted)
             if record.part == "record":
                 self.totals.records += 1
                 self.totals.invalid += record.invalid

@@ -62,7 +62,7 @@ class _Input:
     """Size and time of change when the run began."""
     pieces: list[Piece] = field(default_factory=list)
     bare: int = 0
-    passing: Counter[str] = field(default_factory=Counter)
+    noted: Counter[str] = field(default_factory=Counter)
     state: Outcome | str = ""
     """``failed``, ``skipped``, or the outcome; empty while it is worked on."""
 
@@ -249,7 +249,7 @@ class ClusterRun:
         joining.add(job.parts / row["part"])
         each.totals.merge(totals(row, self.sanitizer))
         each.bare += row["bare"]
-        each.passing.update(row["passing"])
+        each.noted.update(row["noted"])
         if self.audit and job.audits:
             rows = part_audit(job.audits, row["part"])
             self.audit.append(rows)
@@ -260,7 +260,7 @@ class ClusterRun:
             raise InputError(each.path, "changed while it was read", "run it again")
         before = _sha256(each.path) if self.audit else ""
         hashes = before, joining.commit()
-        outcome = Outcome(str(each.path), each.totals, hashes, each.bare, each.passing)
+        outcome = Outcome(str(each.path), each.totals, hashes, each.bare, each.noted)
         each.state = outcome
         result.outcomes.append(outcome)
         result.totals.merge(outcome.totals)
