@@ -235,7 +235,7 @@ Unproved = Annotated[
 Format = Annotated[
     str,
     choice(
-        "-f, --format auto|text|jsonl|json|csv|tsv|parquet|html|eml",
+        "-f, --format auto|text|jsonl|json|csv|tsv|parquet|html|eml|docx",
         "Container of the text; auto goes by the file's suffix.",
         INPUT,
         env="DPSAN_FORMAT",

@@ -71,7 +71,8 @@ def rewrite(
         bool,
         flag(
             "--strip",
-            "Leave out what cannot be rewritten, instead of stopping: attachments of eml.",
+            "Leave out what cannot be rewritten, instead of stopping: attachments of eml; "
+            "comments, tracked changes, metadata, pictures and the like of docx.",
             options.INPUT,
         ),
     ] = False,

@@ -181,11 +181,15 @@ class Request:
         formats = {format_name(self.format_, str(path)) for path in inputs}
         if formats <= {"jsonl", "json"} and encoding != "utf-8":
             raise UsageError(f"{min(formats)} is always UTF-8", "leave out --encoding")
-        if formats == {"eml"} and encoding != "utf-8":
-            raise UsageError("a mail says its encoding itself", "leave out --encoding")
-        if self.strip and not formats & {"eml"}:
-            raise UsageError("--strip is for eml")
+        if formats <= {"docx", "eml"} and encoding != "utf-8":
+            raise UsageError(f"{min(formats)} says its encoding itself", "leave out --encoding")
+        if self.strip and not formats & {"docx", "eml"}:
+            raise UsageError("--strip is for docx and eml")
+        if self.budget is not None and "docx" in formats:
+            raise UsageError("--budget is not for docx: no part of it is a document")
         if self.field:
+            if formats == {"docx"}:
+                raise UsageError("docx has no --field", "its paragraphs are text")
             if formats == {"text"}:
                 stdin = STDIN in inputs and self.format_ == "auto"
                 raise UsageError(
@@ -199,7 +203,7 @@ class Request:
             raise UsageError(f"{formats.pop()} needs --field", "such as --field text")
         if self.copies > 1 and "json" in formats:
             raise UsageError("--copies is not for json: commas belong between records", "use jsonl")
-        if self.copies > 1 and (documents := formats & {"eml", "html"}):
+        if self.copies > 1 and (documents := formats & {"docx", "eml", "html"}):
             raise UsageError(f"--copies is not for {min(documents)}", "run it several times")
         if self.no_header and not formats & {"csv", "tsv"}:
             raise UsageError("--no-header is for csv and tsv")

@@ -37,7 +37,7 @@ _HTML = Document("an HTML page", "-f html rewrites its text")
 _XML = Document("an XML document", "put its text into lines, .csv or .jsonl first")
 _MAIL = Document("a mailbox, or a mail of another kind", "save each mail as .eml first")
 _RTF = Document("an RTF document", _PLAIN)
-_WORD = Document("a word processor's document", _PLAIN)
+_WORD = Document("a word processor's document", "save it as .docx, or: " + _PLAIN)
 _SPREADSHEET = Document("a spreadsheet", _SHEET)
 _SLIDES = Document("a presentation", "save its text as .txt first")
 _BOOK = Document("an e-book", _PLAIN)
@@ -49,7 +49,6 @@ DOCUMENTS: Final[dict[str, Document]] = {
     ".msg": _MAIL,
     ".rtf": _RTF,
     ".doc": _WORD,
-    ".docx": _WORD,
     ".odt": _WORD,
     ".xls": _SPREADSHEET,
     ".xlsx": _SPREADSHEET,
@@ -65,7 +64,10 @@ DOCUMENTS: Final[dict[str, Document]] = {
 _MAGIC: Final[tuple[tuple[bytes, Document], ...]] = (
     (b"%PDF-", _PDF),
     (b"{\\rtf", _RTF),
-    (b"PK\x03\x04", Document("a zip archive (.docx, .xlsx and .epub are such)", "unpack it first")),
+    (
+        b"PK\x03\x04",
+        Document("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first"),
+    ),
     (b"PK\x05\x06", Document("an empty zip archive", "")),
     (b"\x1f\x8b", Document("gzip data", f"{_PIPE.format('zcat')}, or name it .gz")),
     (b"BZh", Document("bzip2 data", _PIPE.format("bzcat"))),

@@ -34,6 +34,7 @@ FORMATS: Final[dict[str, _Home]] = {
     "tsv": _Home("TsvFormat", (".tsv", ".tab")),
     "html": _Home("HtmlFormat", (".html", ".htm", ".xhtml")),
     "eml": _Home("EmlFormat", (".eml",)),
+    "docx": _Home("DocxFormat", (".docx",)),
     "parquet": _Home("ParquetFormat", (".parquet", ".pq")),
 }
 _MODULES: Final = {"tsv": "csv"}
