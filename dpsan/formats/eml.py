@@ -39,6 +39,7 @@ __all__ = ["EmlFormat"]
 
 _DEEPEST: Final = 30
 """Mails and parts inside one another."""
+_MOST_PARTS: Final = 10_000
 
 
 class EmlFormat(Format):
@@ -111,10 +112,15 @@ class _Mail:
         self.noted: Counter[str] = Counter()
         self._before: list[bytes] = []
         """What stays and is not written yet."""
+        self._parts = 0
+        self._counted = 0, 1
+        """A place, and its line."""
 
     def line(self, at: int) -> int:
         """Of a byte."""
-        return 1 + self.data.count(b"\n", 0, at)
+        before, line = self._counted if at >= self._counted[0] else (0, 1)
+        self._counted = at, line + self.data.count(b"\n", before, at)
+        return self._counted[1]
 
     def taken(self) -> bytes:
         """What stays up to here."""
@@ -164,6 +170,9 @@ class _Mail:
         if entity.encoding in ("base64", "quoted-printable"):
             raise MalformedMailError(entity.body, "a multipart text that is encoded as a whole")
         parts, last = segments(entity)
+        self._parts += len(parts)
+        if self._parts > _MOST_PARTS:
+            raise MalformedMailError(entity.body, f"more than {_MOST_PARTS} parts")
         yield from self._around(entity.body, parts[0].start)
         for start, inner, end in parts:
             part = Entity(self.data, inner, end)

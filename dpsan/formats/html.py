@@ -10,7 +10,6 @@ are text, which is also how a page's own tags and attributes are known.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -103,18 +102,20 @@ class HtmlFormat(Format):
             return TextFormat().read(source, options)
         if options.null_data:
             raise UsageError("html has no records that end with NUL", "leave out -z")
-        encoding = text_encoding(options.encoding)
-        if encoding.replace("_", "").startswith(_STATEFUL):
-            raise UsageError(f"html in {encoding} is not supported", "convert the file to UTF-8")
-        encoding = _LATIN.get(encoding, encoding)
-        return self._records(source, replace(options, encoding=encoding), encoding)
+        return self._records(source, options, _supported(text_encoding(options.encoding)))
 
     @staticmethod
     def _records(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         data = read_whole(source, "page", options.max_record)
         mark = byte_order_mark(source, data)
-        _check_declared(source, data, "utf-8" if mark else encoding)
-        if mark and encoding == "utf-8":
+        declared, line = ("utf-8", 1) if mark else _declared(data)
+        if declared and declared != encoding:
+            if encoding != "utf-8":
+                what = f"the page says that it is {declared}, not {encoding}"
+                raise InputError(source.name, what, f"--encoding {declared}", line=line)
+            encoding = _supported(declared)
+        options = replace(options, encoding=encoding)
+        if mark:
             yield Record(1, [], _Written(mark), part="mark")
             data = data[len(mark) :]
         passing: dict[str, int] = {}
@@ -128,25 +129,25 @@ class HtmlFormat(Format):
                 yield Record(line, [text.text], written, invalid, size=len(before))
 
 
-def _check_declared(source: Source, data: bytes, encoding: str) -> None:
-    """Raise InputError if a page says that it has another encoding."""
+def _supported(encoding: str) -> str:
+    """What a page in an encoding is read as.  Raises UsageError: markup cannot be found in it."""
+    if encoding.replace("_", "").startswith(_STATEFUL):
+        raise UsageError(f"html in {encoding} is not supported", "convert the file to UTF-8")
+    return _LATIN.get(encoding, encoding)
+
+
+def _declared(data: bytes) -> tuple[str, int]:
+    """The encoding that a page says it has, and where; nothing if browsers guess."""
     match = _DECLARED.search(data, 0, _HEAD)
     if match is None:
-        return
-    told = (match[1] or match[2]).decode()
+        return "", 1
     try:
-        declared = codecs.lookup(told).name
-    except LookupError:
-        return  # then browsers guess too
+        declared = text_encoding((match[1] or match[2]).decode())
+    except UsageError:
+        return "", 1
     if declared.startswith(("utf-16", "utf-32")):
         declared = "utf-8"  # the declaration could not be read if it were true
-    if _LATIN.get(declared, declared) != encoding:
-        raise InputError(
-            source.name,
-            f"the page says that it is {declared}, not {encoding}",
-            f"--encoding {declared}",
-            line=1 + data.count(b"\n", 0, match.start()),
-        )
+    return _LATIN.get(declared, declared), 1 + data.count(b"\n", 0, match.start())
 
 
 class _Written:

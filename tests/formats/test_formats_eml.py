@@ -201,6 +201,10 @@ def test_planted_everywhere():
         ("Content-Type: multipart/mixed; boundary=b\n\na", ":3: a multipart text without parts$"),
         ("Content-Type: a/b\nContent-Type: text/html\n\na", ":1: a header that counts once is"),
         ("Content-Type: text/html\n\n<secret>", ":3: a tag or attribute with a name that HTML"),
+        (
+            "Content-Type: multipart/mixed; boundary=b\n" + "\n--b\n" * 10_001,
+            ":3: more than 10000 parts$",
+        ),
         ("Content-Type: message/rfc822\n\n" * 40, ":65: more than 30 parts inside one another$"),
     ],
 )

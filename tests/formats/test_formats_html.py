@@ -214,12 +214,18 @@ def test_a_script_that_does_not_end():
 
 def test_encodings():
     page = '<meta charset="{}"><p>caf\u00e9 \u20ac'
-    with pytest.raises(InputError, match=r"it is cp1252, not utf-8 \(--encoding cp1252\)$"):
-        run(page.format("windows-1252").encode("cp1252"))
-    old = page.format("iso-8859-1").encode("cp1252")
-    for encoding in ("cp1252", "iso-8859-1"):
-        found = run(old, encoding=encoding)[0]
-        assert found == b'<meta charset="iso-8859-1"><p>W ' + b"\x80"
+    for name in ("windows-1252", "ISO-8859-1", "latin1"):
+        for encoding in ("utf-8", "cp1252", "iso-8859-1"):
+            found = run(page.format(name).encode("cp1252"), encoding=encoding)[0]
+            assert found == page.format(name).replace("caf\u00e9", "W").encode("cp1252")
+    with pytest.raises(
+        InputError, match=r"^test:2: .* is cp1252, not koi8-r \(--encoding cp1252\)$"
+    ):
+        run("\n" + page.format("latin1"), encoding="koi8-r")
+    for name in ("utf-8", "utf-16", "zorblatt"):
+        assert out(page.format(name)) == page.format(name).replace("caf\u00e9", "W")
+    with pytest.raises(UsageError, match="not supported"):
+        run(page.format("utf-7"))
     assert out(codecs.BOM_UTF8 + b"<p>a", encoding="utf-8").startswith("\ufeff<p>")
     assert run("<p>\u00e9".encode(), invalid="error")[1].totals.invalid == 0
     assert run(b"<p>\xe9")[1].totals.invalid == 1
