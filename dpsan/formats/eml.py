@@ -25,6 +25,7 @@ from dpsan.formats.mail_parts import Entity, Header, MalformedMailError, segment
 from dpsan.formats.mail_text import (
     CharsetError,
     header_text,
+    is_plain,
     pack,
     python_charset,
     unpack,
@@ -154,7 +155,7 @@ class _Mail:
             text, broken = header_text(self.data[header.value : header.end])
             if broken and self.options.invalid == "error":
                 raise MalformedMailError(header.start, "a header that is no text")
-            if _blank(text) and not broken:
+            if _blank(text) and not broken and b"=?" not in raw:
                 self._before.append(raw)
                 return
             render = partial(_header, self.taken(), name, entity.eol)
@@ -232,8 +233,9 @@ class _Mail:
     def _text(
         self, at: int, raw: bytes, charset: str, encoding: str, body: bytes | None = None
     ) -> Iterator[Record]:
-        text, invalid = self._decoded(at, raw if body is None else body, charset)
-        if _blank(text) and not invalid:
+        body = raw if body is None else body
+        text, invalid = self._decoded(at, body, charset)
+        if _blank(text) and not invalid and is_plain(raw, body, text, charset, encoding):
             self._before.append(raw)
             return
         render = partial(_part, self.taken(), charset, encoding, raw)
@@ -246,7 +248,7 @@ class _Mail:
         page = _Page(kept, charset, entity.encoding, raw)
         options = replace(self.options, encoding="utf-8", first_line=line)
         passing: dict[str, int] = {}
-        unchanged = not invalid
+        unchanged = not invalid and is_plain(raw, body, text, charset, entity.encoding)
         for before, _, said, _ in page_texts(self.source, text.encode(), options, passing):
             if said is not None:
                 yield Record(line, [said.text], partial(page.take, before, said), invalid)

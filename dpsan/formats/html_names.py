@@ -92,7 +92,8 @@ PASSING: Final = _names(
     controls controlslist coords crossorigin datatype decoding declare default defer dir direction
     dirname disabled disablepictureinpicture disableremoteplayback draggable enctype enterkeyhint
     exportparts face fetchpriority for form formenctype formmethod formnovalidate formtarget frame
-    frameborder headers height hidden high hreflang hspace http-equiv id imagesizes inert inlist
+    frameborder framespacing headers height hidden high hreflang hspace http-equiv id imagesizes
+    inert inlist
     inputmode integrity is ismap itemid itemprop itemref itemscope itemtype kind lang language
     leftmargin link list loading loop low lowsrc marginheight marginwidth max maxlength media method
     min minlength multiple muted name nohref nomodule nonce noresize noshade novalidate nowrap

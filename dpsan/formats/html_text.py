@@ -59,6 +59,8 @@ class HtmlText:
         at = length = 0
         for match in _ENTITY.finditer(raw):
             said = unescape(match[0])
+            if said in ("", "\ufffd"):  # no character: its number may be somebody's
+                said = match[0]
             out += (raw[at : match.start()], said)
             length += match.start() - at
             if len(said) == 1 and match[0].endswith(";"):

@@ -12,10 +12,21 @@ from codecs import lookup
 from email.errors import MessageError
 from email.header import Header, decode_header
 
-__all__ = ["CharsetError", "header_text", "pack", "python_charset", "unpack", "write_header"]
+__all__ = [
+    "CharsetError",
+    "header_text",
+    "is_plain",
+    "pack",
+    "python_charset",
+    "unpack",
+    "write_header",
+]
 
 _NO_CHARSETS = frozenset(
     ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem")
+)
+_QUOTED = re.compile(
+    rb"(?:[\t\n\x20-\x3c\x3e-\x7e\x80-\xff]|\r(?=\n)|=(?:[0-9A-Fa-f]{2}|(?=\r?\n)))*+"
 )
 
 
@@ -67,6 +78,20 @@ def pack(text: str, charset: str, encoding: str, like: bytes, *, page: bool = Fa
         packed = b"".join(lines).replace(b"\n", eol)
         return packed if like.endswith(b"\n") else packed.removesuffix(eol)
     return out
+
+
+def is_plain(raw: bytes, body: bytes, text: str, charset: str, encoding: str) -> bool:
+    """Whether a body says nothing but its text: decoders pass over what they cannot read.
+
+    Args:
+        raw, body: with its transfer encoding, and without.
+    """
+    if encoding == "quoted-printable" and _QUOTED.fullmatch(raw) is None:
+        return False
+    try:
+        return text.encode(charset) == body
+    except UnicodeEncodeError:
+        return False
 
 
 def _encoded(text: str, charset: str) -> bytes:

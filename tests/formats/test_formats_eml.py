@@ -142,6 +142,11 @@ SOUP = st.lists(st.sampled_from([*PARTS.split(), " ", "\n", "\r\n", "\n\n", "\t"
 @example(b"Content-Type: multipart/mixed; boundary=b\n\nZorblatt\n--b\n\nx\n--b--\nZorblatt")
 @example(b"Content-Type: text/plain (Zorblatt); charset=utf-8; name=Zorblatt\n\nx")
 @example(b"Content-Type: text/zorblatt\n\nx")
+@example(b"Content-Transfer-Encoding: quoted-printable\n\n.=\rZorblatt\n.")
+@example(
+    b"Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<p>=\rZorblatt\n."
+)
+@example(b"Subject: =?utf-8?b?Lg==Zorblatt?=\n\nx")
 @example(b"Content-Type: text/plain\n boundary=Zorblatt\n\nx")
 def test_no_broken_mail_lets_a_word_pass(data):
     try:

@@ -245,6 +245,7 @@ def test_what_is_written_does_not_tell_what_stayed():
     assert before.write(before.text) == "Mar\u00eda&nbsp;&#38; \u00e9&hellip;"
     assert before.write("\u00ed\u00a0& x\u2026") == "\u00ed&nbsp;&#38; x&hellip;"
     assert before.write("a b\u2026 & <\u00e9") == "a b&hellip; &#38; &lt;\u00e9"
+    assert HtmlText(Kind.TEXT, "&#5550199; &#8226;").text == "&#5550199; \u2022"
     assert HtmlText(Kind.BARE, "a").write('b"c') == '"b&quot;c"'
     assert HtmlText(Kind.COMMENT, "a").write("->-->--!>") == "- >- ->- -!>"
 
