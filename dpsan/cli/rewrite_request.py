@@ -185,8 +185,8 @@ class Request:
             raise UsageError(f"{min(formats)} says its encoding itself", "leave out --encoding")
         if self.strip and not formats & {"docx", "eml"}:
             raise UsageError("--strip is for docx and eml")
-        if self.budget is not None and "docx" in formats:
-            raise UsageError("--budget is not for docx: no part of it is a document")
+        if self.budget is not None and (documents := formats & {"docx", "eml", "html"}):
+            raise UsageError(f"--budget is not for {min(documents)}: half of it is none")
         if self.field:
             if formats == {"docx"}:
                 raise UsageError("docx has no --field", "its paragraphs are text")

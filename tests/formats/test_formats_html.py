@@ -269,6 +269,8 @@ def test_the_command(tmp_path, dpsan):
     assert (
         b"passed unchanged, and may hold text: 1 attribute (man dpsan, CONTAINERS)" in done.stderr
     )
+    done = dpsan(*base, "--budget", "1500", "a.html", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
     done = dpsan(*base, "--copies", "2", "a.html", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
 
