@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import regex
 import typer
+from docx_files import document, paragraph
 from support import skip_without_extra
 
 from dpsan.cli.app import app
@@ -279,6 +280,9 @@ def test_examples_run(line, tmp_path, cache):
         '{"messages": [{"role": "user", "content": "My name is Maria."}]}\n'
     )
     (tmp_path / "tickets.csv").write_text('id,body\n1,"Maria, in Paris"\n')
+    (tmp_path / "page.html").write_text("<p title=Maria>Maria in <b>Paris</b></p>\n")
+    (tmp_path / "a.eml").write_text("From: Maria\nSubject: Paris\n\nMaria in Paris\n")
+    (tmp_path / "report.docx").write_bytes(document(paragraph("Maria in Paris")))
     if "jq" in line and not shutil.which("jq"):
         pytest.skip("jq is not installed")
     with gzip.open(tmp_path / "old.gz", "wt") as file:

@@ -193,7 +193,7 @@ Unproved = Annotated[
 Format = Annotated[
     str,
     choice(
-        "-f, --format auto|text|jsonl|json|csv|tsv|parquet",
+        "-f, --format auto|text|jsonl|json|csv|tsv|parquet|html|eml|docx",
         "Container of the text; auto goes by the file's suffix.",
         INPUT,
         env="DPSAN_FORMAT",
@@ -205,7 +205,8 @@ Field = Annotated[
         "-k, --field NAME",
         "What to sanitize in jsonl, json, csv, tsv and parquet, repeatable: a column's name or "
         "number; a path such as user.name or messages[].content, with ? at the end if no "
-        "record need have it. Everything else passes unchanged.",
+        "record need have it. Everything else passes unchanged. In html: one more attribute; in "
+        "eml: one more header.",
         INPUT,
     ),
 ]

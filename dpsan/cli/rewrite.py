@@ -75,6 +75,15 @@ def rewrite(
     ] = None,
     no_header: options.NoHeader = False,
     delimiter: options.Delimiter = None,
+    strip: Annotated[
+        bool,
+        flag(
+            "--strip",
+            "Leave out what cannot be rewritten, instead of stopping: attachments of eml; "
+            "comments, tracked changes, metadata, pictures and the like of docx.",
+            options.INPUT,
+        ),
+    ] = False,
     null_data: Annotated[
         bool, flag("-z, --null-data", "Records end with NUL.", options.RARE)
     ] = False,

@@ -45,6 +45,7 @@ class Request:
     spans: Path | None
     no_header: bool
     delimiter: str | None
+    strip: bool
     null_data: bool
     text: bool
     encoding: str
@@ -199,12 +200,22 @@ class Request:
         formats = {format_name(self.format_, str(path)) for path in inputs}
         if formats <= {"jsonl", "json"} and encoding != "utf-8":
             raise UsageError(f"{min(formats)} is always UTF-8", "leave out --encoding")
+        if formats <= {"docx", "eml"} and encoding != "utf-8":
+            raise UsageError(f"{min(formats)} says its encoding itself", "leave out --encoding")
+        if self.strip and not formats & {"docx", "eml"}:
+            raise UsageError("--strip is for docx and eml")
+        if self.budget is not None and (documents := formats & {"docx", "eml", "html"}):
+            raise UsageError(f"--budget is not for {min(documents)}: half of it is none")
+        if self.spans is not None and (documents := formats & {"docx", "eml", "html"}):
+            raise UsageError(f"--spans is not for {min(documents)}: its texts have no numbers")
         if self.field:
+            if formats == {"docx"}:
+                raise UsageError("docx has no --field", "its paragraphs are text")
             if formats == {"text"}:
                 stdin = STDIN in inputs and self.format_ == "auto"
                 raise UsageError(
                     "standard input does not tell its format" if stdin else "text has no --field",
-                    "-f jsonl, json, csv, tsv or parquet has",
+                    "-f jsonl, csv, html and others have",
                 )
             if formats <= {"jsonl", "json"}:
                 for each in self.field:
@@ -213,11 +224,13 @@ class Request:
             raise UsageError(f"{formats.pop()} needs --field", "such as --field text")
         if self.copies > 1 and "json" in formats:
             raise UsageError("--copies is not for json: commas belong between records", "use jsonl")
+        if self.copies > 1 and (documents := formats & {"docx", "eml", "html"}):
+            raise UsageError(f"--copies is not for {min(documents)}", "run it several times")
         if self.no_header and not formats & {"csv", "tsv"}:
             raise UsageError("--no-header is for csv and tsv")
         if options.delimiter_character(self.delimiter) and "csv" not in formats:
             raise UsageError("--delimiter is for csv")
-        if self.null_data and formats & {"json", "csv", "tsv", "parquet"}:
+        if self.null_data and formats - {"text", "jsonl"}:
             raise UsageError("-z is for text and jsonl")
         if self.bad_records is not None and not formats <= {"jsonl", "csv", "tsv"}:
             raise UsageError("--bad-records is for jsonl, csv and tsv")
@@ -284,6 +297,7 @@ class Request:
                 null_data=self.null_data,
                 fields=tuple(self.field or ()),
                 header=not self.no_header,
+                strip=self.strip,
                 delimiter=options.delimiter_character(self.delimiter),
             ),
             copies=self.copies,

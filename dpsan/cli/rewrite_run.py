@@ -6,6 +6,7 @@ Knows the order of these steps.  Must not know options' names or how text is rew
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -160,6 +161,7 @@ def _tell_bad(bad: BadRecords, request: Request) -> None:
 
 def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
+    from dpsan.formats.base import LEFT_OUT, PASSED
     from dpsan.sanitize.statement import Statement
 
     inputs = len(request.places.inputs)
@@ -188,6 +190,15 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     bare = sum(outcome.bare for outcome in result.outcomes)
     if bare:
         say(f"written unchanged, without the field: {counted(bare, 'record')}")
+    noted = sum((Counter(outcome.noted) for outcome in result.outcomes), Counter[str]())
+    for what in (PASSED, LEFT_OUT):
+        kinds = [
+            counted(count, name.removeprefix(f"{what}:"))
+            for name, count in sorted(noted.items())
+            if name.startswith(what)
+        ]
+        if kinds:
+            say(f"{what}: {', '.join(kinds)} (man dpsan, CONTAINERS)")
     if request.doubtful_header and result.outcomes:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
 

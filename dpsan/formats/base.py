@@ -6,9 +6,9 @@ Knows bytes and records.  Must not know mechanisms.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.text.long_text import Text
@@ -20,6 +20,10 @@ Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very
 start of an output; a ``header``, written once for inputs joined into one output; a ``frame`` that
 holds records together.  Copies are made of records alone."""
+
+
+PASSED: Final = "passed unchanged, and may hold text"
+LEFT_OUT: Final = "left out"
 
 
 class Source(Protocol):
@@ -57,6 +61,8 @@ class ReadOptions:
     """Which fields of a structured record are text."""
     header: bool = True
     """Whether CSV and TSV start with a row of names."""
+    strip: bool = False
+    """Whether what cannot be rewritten is left out: attachments of mails."""
     delimiter: str = ""
     """What stands between the cells of CSV, one ASCII character; default the format's own."""
     aside: Callable[[bytes, InputError], None] | None = None
@@ -84,6 +90,9 @@ class Record:
     """A structured record that has none of the chosen fields; it is written unchanged."""
     spans: Spans | None = None
     """What of its one text is sanitized; None: all of all."""
+    noted: Mapping[str, int] = field(default_factory=dict)
+    """What its container lets pass or leaves out, to be told: :data:`PASSED` or :data:`LEFT_OUT`,
+    a colon, the kind (link, script, header ...), and how many."""
 
     @property
     def strings(self) -> list[str]:

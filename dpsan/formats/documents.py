@@ -31,27 +31,22 @@ _PLAIN: Final = "pandoc -t plain FILE takes its text out"
 _SHEET: Final = "save the sheet as .csv and choose columns with --field"
 _PIPE: Final = "{} FILE | dpsan rewrite ..."
 _PDF = Document("a PDF document", "pdftotext FILE - takes its text out")
-_HTML = Document("an HTML page", _PLAIN)
+_HTML = Document("an HTML page", "-f html rewrites its text")
 _XML = Document("an XML document", "put its text into lines, .csv or .jsonl first")
-_MAIL = Document("an e-mail with its headers and encoded parts", "save its text as .txt first")
+_MAIL = Document("a mailbox, or a mail of another kind", "save each mail as .eml first")
 _RTF = Document("an RTF document", _PLAIN)
-_WORD = Document("a word processor's document", _PLAIN)
+_WORD = Document("a word processor's document", "save it as .docx, or: " + _PLAIN)
 _SPREADSHEET = Document("a spreadsheet", _SHEET)
 _SLIDES = Document("a presentation", "save its text as .txt first")
 _BOOK = Document("an e-book", _PLAIN)
 
 DOCUMENTS: Final[dict[str, Document]] = {
     ".pdf": _PDF,
-    ".html": _HTML,
-    ".htm": _HTML,
-    ".xhtml": _HTML,
     ".xml": _XML,
-    ".eml": _MAIL,
     ".mbox": _MAIL,
     ".msg": _MAIL,
     ".rtf": _RTF,
     ".doc": _WORD,
-    ".docx": _WORD,
     ".odt": _WORD,
     ".xls": _SPREADSHEET,
     ".xlsx": _SPREADSHEET,
@@ -67,7 +62,10 @@ DOCUMENTS: Final[dict[str, Document]] = {
 _MAGIC: Final[tuple[tuple[bytes, Document], ...]] = (
     (b"%PDF-", _PDF),
     (b"{\\rtf", _RTF),
-    (b"PK\x03\x04", Document("a zip archive (.docx, .xlsx and .epub are such)", "unpack it first")),
+    (
+        b"PK\x03\x04",
+        Document("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first"),
+    ),
     (b"PK\x05\x06", Document("an empty zip archive", "")),
     (b"\x1f\x8b", Document("gzip data", f"{_PIPE.format('zcat')}, or name it .gz")),
     (b"BZh", Document("bzip2 data", _PIPE.format("bzcat"))),

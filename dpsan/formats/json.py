@@ -27,6 +27,7 @@ from dpsan.formats.json_scan import (
     value_end,
 )
 from dpsan.formats.jsonl import Taken, Unchanged, fields_of, hold_back, record_of
+from dpsan.formats.source import read_whole
 from dpsan.formats.text import byte_order_mark
 
 
@@ -44,24 +45,9 @@ class JsonFormat(Format):
         return hold_back(source, fields, _records(source, options, root), options.max_record)
 
 
-def _whole(source: Source, most: int) -> bytes:
-    """All bytes of a document.  Raises InputError: it is too long."""
-    pieces, size = [], 0
-    while piece := source.read():
-        pieces.append(piece)
-        size += len(piece)
-        if size > most:
-            raise InputError(
-                source.name,
-                f"JSON document longer than {most} bytes",
-                "--max-record 1GiB reads longer ones, in as much memory",
-            )
-    return b"".join(pieces)
-
-
 def _records(source: Source, options: ReadOptions, root: Node) -> Iterator[Taken | None]:
     """Frames and records in order."""
-    data = _whole(source, options.max_record)
+    data = read_whole(source, "JSON document", options.max_record)
     at = 0
     if mark := byte_order_mark(source, data):
         at = len(mark)

@@ -30,6 +30,9 @@ FORMATS: Final[dict[str, _Home]] = {
     "json": _Home("JsonFormat", (".json",)),
     "csv": _Home("CsvFormat", (".csv",)),
     "tsv": _Home("TsvFormat", (".tsv", ".tab")),
+    "html": _Home("HtmlFormat", (".html", ".htm", ".xhtml")),
+    "eml": _Home("EmlFormat", (".eml",)),
+    "docx": _Home("DocxFormat", (".docx",)),
     "parquet": _Home("ParquetFormat", (".parquet", ".pq")),
 }
 _MODULES: Final = {"tsv": "csv"}

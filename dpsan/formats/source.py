@@ -176,3 +176,18 @@ def decompressed(source: Source) -> Source:
     if name.endswith(".gz"):
         return GzipSource(source)
     return ZstdSource(source) if name.endswith(".zst") else source
+
+
+def read_whole(source: Source, kind: str, most: int) -> bytes:
+    """All bytes of a source.  Raises InputError: they are more than ``most``."""
+    pieces, size = [], 0
+    while piece := source.read():
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise InputError(
+                source.name,
+                f"{kind} longer than {most} bytes",
+                "--max-record 1GiB reads longer ones, in as much memory",
+            )
+    return b"".join(pieces)

@@ -6,8 +6,8 @@ Knows formats, sinks and totals.  Must not know mechanisms.
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -73,6 +73,8 @@ class Outcome:
     """Of input and output."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
+    noted: Mapping[str, int] = field(default_factory=dict)
+    """See :class:`Record`."""
 
 
 def rewrite_stream(
@@ -143,7 +145,7 @@ def rewrite_stream(
         flow.finish(everything=True)
         raise
     flow.finish(everything=True)
-    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare)
+    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare, flow.noted)
 
 
 @dataclass
@@ -165,6 +167,7 @@ class _Flow:
     unit: Unit | None = None
     """Within what equal words have the same draw."""
     bare: int = 0
+    noted: Counter[str] = field(default_factory=Counter)
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Answer]]] = field(default_factory=deque)
     """Records, number of their first text, and what the workers make of them."""
@@ -254,6 +257,7 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
+            self.noted.update(record.noted)
             if record.part == "record":
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
@@ -280,10 +284,7 @@ class _Flow:
 def _batches(
     records: Iterator[Record | None], plan: Plan, pace: Pace
 ) -> Iterator[tuple[list[Record], bool]]:
-    """Records in groups, and whether somebody is waiting for the result.
-
-    Whatever is held when the source is idle, ends or fails comes before that.
-    """
+    """Records in groups, and whether somebody waits; what is held comes before an error."""
     batch: list[Record] = []
     size, most = 0, plan.batch * pace.records
     try:

@@ -217,11 +217,11 @@ def test_null_data_and_appending_to_oneself(folder, dpsan, env):
     [
         (
             ("-k", "t"),
-            "standard input does not tell its format (-f jsonl, json, csv, tsv or parquet has)",
+            "standard input does not tell its format (-f jsonl, csv, html and others have)",
         ),
         (
             ("-f", "text", "-k", "t"),
-            "text has no --field (-f jsonl, json, csv, tsv or parquet has)",
+            "text has no --field (-f jsonl, csv, html and others have)",
         ),
         (("-f", "jsonl"), "jsonl needs --field (such as --field text)"),
         (("-f", "jsonl", "-k", "a..b"), "--field: not a path: a..b (such as text, a.b or "),

@@ -60,7 +60,7 @@ def test_first_bytes(data, message):
         through(SAME, data, "csv", fields=("1",), header=False)
 
 
-@pytest.mark.parametrize("suffix", [*DOCUMENTS, ".HTML", ".xml.gz"])
+@pytest.mark.parametrize("suffix", [*DOCUMENTS, ".PDF", ".xml.gz"])
 def test_names(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     data = b"one two\n"

@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -59,6 +60,7 @@ class _Input:
     """Size and time of change when the run began."""
     pieces: list[Piece] = field(default_factory=list)
     bare: int = 0
+    noted: Counter[str] = field(default_factory=Counter)
     state: Outcome | str = ""
     """``failed``, ``skipped``, or the outcome; empty while it is worked on."""
 
@@ -245,6 +247,7 @@ class ClusterRun:
         joining.add(job.parts / row["part"])
         each.totals.merge(totals(row, self.sanitizer))
         each.bare += row["bare"]
+        each.noted.update(row["noted"])
         if self.audit and job.audits:
             rows = part_audit(job.audits, row["part"])
             self.audit.append(rows)
@@ -254,7 +257,8 @@ class ClusterRun:
         if _status(each.path) != each.status:
             raise InputError(each.path, "changed while it was read", "run it again")
         before = _sha256(each.path) if self.audit else ""
-        outcome = Outcome(str(each.path), each.totals, (before, joining.commit()), each.bare)
+        hashes = before, joining.commit()
+        outcome = Outcome(str(each.path), each.totals, hashes, each.bare, each.noted)
         each.state = outcome
         result.outcomes.append(outcome)
         result.totals.merge(outcome.totals)

@@ -167,6 +167,7 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
         "piece": piece.number,
         "part": part.name,
         "bare": outcome.bare,
+        "noted": dict(outcome.noted),
         **{each: getattr(done, each) for each in _FIGURES},
         **{str(action): done.counts[action] for action in Action},
         "distinct": done.distinct and _counted(done.distinct),

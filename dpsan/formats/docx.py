@@ -1,0 +1,97 @@
+"""``docx``: a word processor's document, of which the text of paragraphs is rewritten.
+
+Knows which parts are text, and what has to go.  Must not know mechanisms.
+
+A record is a paragraph of the text, a header, a footer, a footnote or an endnote; tabs and the like
+cut it into several texts.  Paragraphs are counted instead of lines.  What a person may have written
+elsewhere makes the document be refused, or goes with ``--strip``.  Styles, numbering, fonts and
+theme keep their bytes; so does all of a story but its words.  The archive is written anew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import ClassVar, Final
+
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import LEFT_OUT, PASSED, Format, ReadOptions, Record, Source
+from dpsan.formats.docx_names import Role
+from dpsan.formats.docx_package import Package, PackageError
+from dpsan.formats.docx_story import DamagedXmlError, Segment, Story, check_layout, parse
+from dpsan.formats.source import read_whole
+from dpsan.formats.text import TextFormat, text_encoding
+from dpsan.text.long_text import Text
+from dpsan.text.numerals import counted
+
+_UNPACKED: Final = 16
+"""How much longer than ``--max-record`` the parts of an archive may be together."""
+
+
+class DocxFormat(Format):
+    """A document."""
+
+    name: ClassVar[str] = "docx"
+    joinable: ClassVar[bool] = False
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        """See :class:`Format`."""
+        if options.force_text:
+            return TextFormat().read(source, options)
+        if options.null_data or options.fields or text_encoding(options.encoding) != "utf-8":
+            raise UsageError("docx has no -z, --field or --encoding", "leave them out")
+        return self._records(source, options)
+
+    @staticmethod
+    def _records(source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        data = read_whole(source, "document", options.max_record)
+        try:
+            package = Package(data, _UNPACKED * options.max_record)
+        except PackageError as error:
+            raise InputError(source.name, error.what, error.hint) from None
+        contents = {part.name: part.data for part in package.parts}
+        stories: dict[str, Story] = {}
+        removed = Counter(package.removed)
+        for part in package.parts:
+            try:
+                if part.role is Role.LAYOUT:
+                    check_layout(part.data)
+                    continue
+                story = parse(part.data, part.leads, settings=part.role is Role.SETTINGS)
+            except DamagedXmlError as error:
+                where = f"{part.name}: XML that no word processor writes"
+                raise InputError(source.name, where, line=error.line) from None
+            stories[part.name] = story
+            removed.update(story.removed)
+        if removed and not options.strip:
+            raise InputError(source.name, _list(removed), "--strip leaves them out")
+        before = 0
+        for story in stories.values():
+            for number, segments in story.paragraphs:
+                texts = [each.text for each in segments]
+                yield Record(before + number, texts, partial(_take, story, segments))
+            before += story.count
+        noted = {f"{LEFT_OUT}:{kind}": count for kind, count in removed.items()}
+        passing = {"layout part": package.layout, "link": package.links}
+        noted |= {f"{PASSED}:{kind}": count for kind, count in passing.items() if count}
+        finish = partial(_finish, package, contents, stories)
+        yield Record(1, [], finish, part="frame", noted=noted)
+
+
+def _list(removed: Counter[str]) -> str:
+    """What stands in the way, in words."""
+    return f"holds {', '.join(counted(count, kind) for kind, count in sorted(removed.items()))}"
+
+
+def _take(story: Story, segments: list[Segment], texts: list[Text]) -> bytes:
+    """Put texts into their part; the archive is written behind the last one."""
+    for segment, text in zip(segments, texts, strict=True):
+        story.write(segment, str(text))
+    return b""
+
+
+def _finish(
+    package: Package, contents: dict[str, bytes], stories: dict[str, Story], _: list[Text]
+) -> bytes:
+    return package.written(contents | {name: story.written() for name, story in stories.items()})

@@ -1,0 +1,263 @@
+"""``eml``: an e-mail, of which the subject and the texts are rewritten and other headers left out.
+
+Knows which parts of a mail are texts.  Must not know mechanisms.
+
+A record is a header, a part of plain text, or a text of a part that is a page (see ``html``).
+``start`` and ``end`` of an audit count what was decoded; the line is that of the part's first.
+Headers that only say how a part is written stay, byte by byte where they can.  ``--field NAME``
+draws a header that would be left out.  A mail is read as a whole, ``--max-record`` long at most.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Final
+
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import LEFT_OUT, Format, ReadOptions, Record, Source
+from dpsan.formats.html import noted, page_texts
+from dpsan.formats.html_text import HtmlText
+from dpsan.formats.jsonl import Unchanged
+from dpsan.formats.mail_parts import Entity, Header, MalformedMailError, segments
+from dpsan.formats.mail_text import (
+    CharsetError,
+    header_text,
+    is_plain,
+    pack,
+    python_charset,
+    unpack,
+    write_header,
+)
+from dpsan.formats.source import read_whole
+from dpsan.formats.text import TextFormat, decode, text_encoding
+from dpsan.text.long_text import Text
+from dpsan.text.tokens import INVISIBLE, TOKENIZERS
+
+_DEEPEST: Final = 30
+"""Mails and parts inside one another."""
+_MOST_PARTS: Final = 10_000
+
+
+class EmlFormat(Format):
+    """A mail."""
+
+    name: ClassVar[str] = "eml"
+    joinable: ClassVar[bool] = False
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        """See :class:`Format`."""
+        if options.force_text:
+            return TextFormat().read(source, options)
+        if options.null_data:
+            raise UsageError("eml has no records that end with NUL", "leave out -z")
+        if text_encoding(options.encoding) != "utf-8":
+            raise UsageError("a mail says its encoding itself", "leave out --encoding")
+        return self._records(source, options)
+
+    @staticmethod
+    def _records(source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        data = read_whole(source, "mail", options.max_record)
+        mail = _Mail(source, data, options)
+        try:
+            # All of it first: of a mail that is refused, nothing is written.
+            records = list(mail.entity(Entity(data, 0, len(data)), 0))
+        except MalformedMailError as error:
+            mbox = data.startswith(b"From ")
+            hint = "an mbox file? split it into mails" if mbox else error.hint
+            line = 1 + data.count(b"\n", 0, error.at)
+            raise InputError(source.name, error.what, hint, line=line) from None
+        yield from records
+        rest = Unchanged(mail.taken())
+        yield Record(mail.line(len(data)), [], rest, part="frame", noted=mail.noted)
+
+
+class _Page:
+    """A part that is a page: its texts are collected, as it is encoded as a whole."""
+
+    def __init__(self, before: bytes, charset: str, encoding: str, like: bytes) -> None:
+        self._before, self._like = before, like
+        self._charset, self._encoding = charset, encoding
+        self._pieces: list[str] = []
+
+    def take(self, before: bytes, said: HtmlText, texts: list[Text]) -> bytes:
+        """Keep a text and what stands before it; nothing is written yet."""
+        self._pieces += (before.decode(), said.write(str(texts[0])))
+        return b""
+
+    def finish(self, rest: bytes, texts: list[Text]) -> bytes:
+        """All of it, encoded."""
+        text = "".join([*self._pieces, rest.decode()])
+        packed = pack(text, self._charset, self._encoding, self._like, page=True)
+        return self._before + packed
+
+
+def _header(before: bytes, name: str, eol: bytes, texts: list[Text]) -> bytes:
+    return before + write_header(name, str(texts[0]), eol)
+
+
+def _part(before: bytes, charset: str, encoding: str, like: bytes, texts: list[Text]) -> bytes:
+    return before + pack(str(texts[0]), charset, encoding, like)
+
+
+class _Mail:
+    """One mail on its way."""
+
+    def __init__(self, source: Source, data: bytes, options: ReadOptions) -> None:
+        self.source, self.data, self.options = source, data, options
+        self.chosen = {"subject", *(each.lower() for each in options.fields)}
+        self.noted: Counter[str] = Counter()
+        self._before: list[bytes] = []
+        """What stays and is not written yet."""
+        self._parts = 0
+        self._counted = 0, 1
+        """A place, and its line."""
+
+    def line(self, at: int) -> int:
+        """Of a byte."""
+        before, line = self._counted if at >= self._counted[0] else (0, 1)
+        self._counted = at, line + self.data.count(b"\n", before, at)
+        return self._counted[1]
+
+    def taken(self) -> bytes:
+        """What stays up to here."""
+        before = b"".join(self._before)
+        self._before.clear()
+        return before
+
+    def _left_out(self, kind: str) -> None:
+        self.noted[f"{LEFT_OUT}:{kind}"] += 1
+
+    def entity(self, entity: Entity, depth: int) -> Iterator[Record]:
+        """The records of a mail or a part of it.  Raises InputError, MalformedMailError."""
+        if depth > _DEEPEST:
+            raise MalformedMailError(entity.body, f"more than {_DEEPEST} parts inside one another")
+        if self._attached(entity):
+            self._refuse(entity)
+        for header in entity.headers:
+            yield from self._header(entity, header)
+        self._before.append(self.data[entity.blank : entity.body])
+        if entity.family == "multipart":
+            yield from self._multipart(entity, depth)
+        elif entity.kind == "message/rfc822":
+            yield from self.entity(Entity(self.data, entity.body, entity.end), depth + 1)
+        else:
+            yield from self._part(entity)
+
+    def _header(self, entity: Entity, header: Header) -> Iterator[Record]:
+        raw = self.data[header.start : header.end]
+        name = self.data[header.start : header.value].rstrip(b": \t").decode()
+        if header.name in self.chosen:
+            text, broken = header_text(self.data[header.value : header.end])
+            if broken and self.options.invalid == "error":
+                raise MalformedMailError(header.start, "a header that is no text")
+            if _blank(text) and not broken and b"=?" not in raw:
+                self._before.append(raw)
+                return
+            render = partial(_header, self.taken(), name, entity.eol)
+            yield Record(self.line(header.start), [text], render, int(broken))
+        elif header.passes:
+            self._before.append(raw)
+        elif rebuilt := entity.rebuilt(header):
+            self._before.append(rebuilt)
+        else:
+            self._left_out("header")
+
+    def _multipart(self, entity: Entity, depth: int) -> Iterator[Record]:
+        if entity.encoding in ("base64", "quoted-printable"):
+            raise MalformedMailError(entity.body, "a multipart text that is encoded as a whole")
+        parts, last = segments(entity)
+        self._parts += len(parts)
+        if self._parts > _MOST_PARTS:
+            raise MalformedMailError(entity.body, f"more than {_MOST_PARTS} parts")
+        yield from self._around(entity.body, parts[0].start)
+        for start, inner, end in parts:
+            part = Entity(self.data, inner, end)
+            if self._attached(part) and self.options.strip:
+                self._left_out("attachment")
+                continue
+            self._before.append(self.data[start:inner])
+            yield from self.entity(part, depth + 1)
+        closing = self.data.find(b"\n", last + 2, entity.end)
+        behind = entity.end if closing < 0 else closing
+        self._before.append(self.data[last:behind])
+        yield from self._around(behind, entity.end)
+
+    def _around(self, start: int, end: int) -> Iterator[Record]:
+        """What stands before and behind the parts, where programs look only if they know none."""
+        raw = self.data[start:end]
+        yield from self._text(start, raw, "utf-8", "8bit")
+
+    @staticmethod
+    def _attached(entity: Entity) -> bool:
+        """Whether it is something that cannot be rewritten."""
+        if entity.kind == "message/rfc822":
+            return entity.encoding in ("base64", "quoted-printable")
+        return entity.family not in ("text", "multipart")
+
+    def _refuse(self, entity: Entity) -> None:
+        alone = entity.headers and entity.headers[0].start == 0
+        raise InputError(
+            self.source.name,
+            "a mail that is nothing but an attachment" if alone else "an attachment",
+            "" if alone else "--strip leaves attachments out",
+            line=self.line(entity.body),
+        )
+
+    def _part(self, entity: Entity) -> Iterator[Record]:
+        raw = self.data[entity.body : entity.end]
+        try:
+            charset = python_charset(entity.charset)
+        except CharsetError:
+            raise MalformedMailError(entity.body, "a text in an unknown charset") from None
+        try:
+            body = unpack(raw, entity.encoding)
+        except CharsetError:
+            raise MalformedMailError(entity.body, f"damaged {entity.encoding}") from None
+        if entity.kind == "text/html":
+            yield from self._html(entity, body, raw, charset)
+        else:
+            yield from self._text(entity.body, raw, charset, entity.encoding, body)
+
+    def _decoded(self, at: int, body: bytes, charset: str) -> tuple[str, int]:
+        options = replace(self.options, encoding=charset)
+        try:
+            return decode(self.source, self.line(at), body, options)
+        except UnicodeError:  # of a codec that cannot replace
+            raise MalformedMailError(at, f"invalid {charset}") from None
+
+    def _text(
+        self, at: int, raw: bytes, charset: str, encoding: str, body: bytes | None = None
+    ) -> Iterator[Record]:
+        body = raw if body is None else body
+        text, invalid = self._decoded(at, body, charset)
+        if _blank(text) and not invalid and is_plain(raw, body, text, charset, encoding):
+            self._before.append(raw)
+            return
+        render = partial(_part, self.taken(), charset, encoding, raw)
+        yield Record(self.line(at), [text], render, invalid)
+
+    def _html(self, entity: Entity, body: bytes, raw: bytes, charset: str) -> Iterator[Record]:
+        text, invalid = self._decoded(entity.body, body, charset)
+        line = self.line(entity.body)
+        kept = self.taken()
+        page = _Page(kept, charset, entity.encoding, raw)
+        options = replace(self.options, encoding="utf-8", first_line=line)
+        passing: dict[str, int] = {}
+        unchanged = not invalid and is_plain(raw, body, text, charset, entity.encoding)
+        for before, _, said, _ in page_texts(self.source, text.encode(), options, passing):
+            if said is not None:
+                yield Record(line, [said.text], partial(page.take, before, said), invalid)
+                unchanged, invalid = False, 0
+            elif unchanged:
+                self._before += (kept, raw)
+            else:
+                yield Record(line, [], partial(page.finish, before), part="frame")
+        self.noted.update(noted(passing))
+
+
+def _blank(text: str) -> bool:
+    """Whether nothing in a text is drawn or dropped."""
+    return len(TOKENIZERS["unicode"].split(text)) == 1 and not INVISIBLE.search(text)

@@ -1,0 +1,164 @@
+"""``html``: a page, of which the texts between tags, in comments and in attributes are rewritten.
+
+Knows which bytes of a page are texts; everything else keeps its bytes.  Must not know mechanisms.
+
+Each text is a record: what stands between two tags, an attribute's value, a comment.  Entities are
+read before words are looked for, and ``start`` and ``end`` of an audit count what was read.  A page
+is read as a whole, ``--max-record`` long at most.  ``--field NAME`` names further attributes that
+are text, which is also how a page's own tags and attributes are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import ClassVar, Final, NamedTuple
+
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import PASSED, Format, ReadOptions, Record, Source
+from dpsan.formats.html_scan import MarkupError, scan
+from dpsan.formats.html_text import HtmlText
+from dpsan.formats.source import read_whole
+from dpsan.formats.text import TextFormat, byte_order_mark, decode, text_encoding
+from dpsan.text.long_text import Text
+
+_DECLARED: Final = re.compile(
+    rb"<meta\s[^>]{0,200}?charset\s*=\s*[\"']?\s*([a-z0-9._:-]{1,20})"
+    rb"|\A\s*<\?xml\s[^>]{0,80}?encoding\s*=\s*[\"']([a-z0-9._:-]{1,20})",
+    re.IGNORECASE,
+)
+_HEAD: Final = 4096
+"""Bytes in which a page may declare its encoding; browsers look at 1024."""
+_STATEFUL: Final = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")
+"""Encodings in which the byte of < need not be that character."""
+_LATIN: Final = {"ascii": "cp1252", "iso8859-1": "cp1252"}
+"""What browsers read these as."""
+
+
+class PageText(NamedTuple):
+    """A text of a page."""
+
+    before: bytes
+    """Markup between the text before it and this one."""
+    line: int
+    text: HtmlText | None
+    """None behind the last one."""
+    invalid: int = 0
+
+
+def page_texts(
+    source: Source, data: bytes, options: ReadOptions, passing: dict[str, int]
+) -> Iterator[PageText]:
+    """The texts of a page, and last what follows them.
+
+    Args:
+        options: encoding, what to do with invalid bytes, chosen names, line of the first byte.
+        passing: see :func:`~dpsan.formats.html_scan.scan`.
+
+    Raises:
+        InputError: something cannot be told from text; names the line.
+    """
+    chosen = frozenset(each.lower() for each in options.fields)
+    done = counted = 0
+    line = options.first_line
+    try:
+        for kind, start, end in scan(data, chosen, passing):
+            here = line + data.count(b"\n", counted, start)
+            line, counted = here, start
+            raw, invalid = decode(source, here, data[start:end], options)
+            text = HtmlText(kind, raw)
+            if invalid or not text.blank:
+                # What an attribute without quotes gets, it gets with its text.
+                yield PageText(data[done:start], here, text, invalid)
+                done = end
+    except MarkupError as error:
+        begin = data.rfind(b"\n", 0, error.at) + 1
+        raise InputError(
+            source.name,
+            f"{error.what} at byte {error.at - begin + 1}",
+            error.hint,
+            line=options.first_line + data.count(b"\n", 0, error.at),
+        ) from None
+    yield PageText(data[done:], line, None)
+
+
+def noted(passing: Mapping[str, int]) -> dict[str, int]:
+    """What passes, as a record tells it."""
+    return {f"{PASSED}:{kind}": count for kind, count in passing.items()}
+
+
+class HtmlFormat(Format):
+    """A page."""
+
+    name: ClassVar[str] = "html"
+    joinable: ClassVar[bool] = False
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        """See :class:`Format`."""
+        if options.force_text:
+            return TextFormat().read(source, options)
+        if options.null_data:
+            raise UsageError("html has no records that end with NUL", "leave out -z")
+        return self._records(source, options, _supported(text_encoding(options.encoding)))
+
+    @staticmethod
+    def _records(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
+        data = read_whole(source, "page", options.max_record)
+        mark = byte_order_mark(source, data)
+        declared, line = ("utf-8", 1) if mark else _declared(data)
+        if declared and declared != encoding:
+            if encoding != "utf-8":
+                what = f"the page says that it is {declared}, not {encoding}"
+                raise InputError(source.name, what, f"--encoding {declared}", line=line)
+            encoding = _supported(declared)
+        options = replace(options, encoding=encoding)
+        if mark:
+            yield Record(1, [], _Written(mark), part="mark")
+            data = data[len(mark) :]
+        passing: dict[str, int] = {}
+        # All of it first: of a page that is refused, nothing is written.
+        texts = list(page_texts(source, data, options, passing))
+        for before, line, text, invalid in texts:
+            if text is None:
+                yield Record(line, [], _Written(before), part="frame", noted=noted(passing))
+            else:
+                written = _Written(before, text, encoding)
+                yield Record(line, [text.text], written, invalid, size=len(before))
+
+
+def _supported(encoding: str) -> str:
+    """What a page in an encoding is read as.  Raises UsageError: markup cannot be found in it."""
+    if encoding.replace("_", "").startswith(_STATEFUL):
+        raise UsageError(f"html in {encoding} is not supported", "convert the file to UTF-8")
+    return _LATIN.get(encoding, encoding)
+
+
+def _declared(data: bytes) -> tuple[str, int]:
+    """The encoding that a page says it has, and where; nothing if browsers guess."""
+    match = _DECLARED.search(data, 0, _HEAD)
+    if match is None:
+        return "", 1
+    try:
+        declared = text_encoding((match[1] or match[2]).decode())
+    except UsageError:
+        return "", 1
+    if declared.startswith(("utf-16", "utf-32")):
+        declared = "utf-8"  # the declaration could not be read if it were true
+    return _LATIN.get(declared, declared), 1 + data.count(b"\n", 0, match.start())
+
+
+class _Written:
+    """Markup, and a text behind it."""
+
+    __slots__ = ("before", "encoding", "text")
+
+    def __init__(self, before: bytes, text: HtmlText | None = None, encoding: str = "") -> None:
+        self.before, self.text, self.encoding = before, text, encoding
+
+    def __call__(self, texts: list[Text]) -> bytes:
+        """The bytes of both."""
+        if self.text is None:
+            return self.before
+        written = self.text.write(str(texts[0]))
+        return self.before + written.encode(self.encoding, errors="xmlcharrefreplace")

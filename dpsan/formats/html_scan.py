@@ -1,0 +1,276 @@
+r"""The grammar of HTML on bytes: what is markup; everything else is text.
+
+Knows bytes and names.  Must not know records or encodings, but that ASCII stands for itself.
+
+A browser makes something of any bytes.  Here it is the other way round: what passes has to match
+this grammar, and what does not is text, so that a page that no two parsers read alike is rewritten
+too much and never too little::
+
+    tag      = "<" name *(space name ["=" value]) [space] ["/"] ">"  /  "</" name [space] ">"
+    raw      = content of script and style, up to the end tag
+    comment  = "<!--" ... "-->"  /  "<!" ... ">"  /  "<?" ... ">"  /  "<![CDATA[" ... "]]>"
+    frame    = a doctype of the W3C, an XML declaration, Office's <!--[if mso]> and its end
+
+A name that HTML does not have is an error, unless the user names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from html import unescape
+from typing import Final, NamedTuple
+
+from dpsan.formats.html_names import (
+    ATTRIBUTES,
+    ELEMENTS,
+    LINKS,
+    PASSING,
+    PICTURES,
+    PLAIN_META,
+    RAW,
+    TEXT_ONLY,
+)
+
+_SPACE: Final = rb"[\t\n\f\r ]"
+_NAME: Final = rb"[A-Za-z][A-Za-z0-9]*+(?:[-:._][A-Za-z0-9]++)*+"
+# Groups: name, value in double or single quotes or in none.
+_ATTRIBUTE: Final = (
+    rb"[\t\n\f\r /]*+([^\t\n\f\r \"'<>/=\x00-\x1f]++)(?:" + _SPACE + rb"*+=" + _SPACE + rb"*+(?:"
+    rb"\"([^\"]*+)\"|'([^']*+)'|([^\t\n\f\r \"'<>=`][^\t\n\f\r \"'<>]*+)))?+"
+)
+# Possessive quantifiers: no attribute is tried in two ways.
+_OPENING: Final = re.compile(
+    b"<(" + _NAME + rb")(?=[\t\n\f\r />])((?:"
+    + re.sub(rb"\((?!\?)", b"(?:", _ATTRIBUTE)
+    + rb")*+)[\t\n\f\r /]*+>"
+)  # fmt: skip
+_CLOSING: Final = re.compile(b"</(" + _NAME + b")" + _SPACE + b"*+>")
+_ATTRIBUTES: Final = re.compile(_ATTRIBUTE)
+_CONDITION: Final = (
+    rb"\[if[ (!]+(?:(?:gte?|lte?|!) ?)?(?:mso|ie|vml|support(?:misalignedcolumns|lists|emptyparas"
+    rb"|linebreaknewline|fields|annotations|footnotes))[0-9. ()|&]*\]"
+)
+_FRAME: Final = re.compile(
+    rb"<!doctype\s+html"
+    rb"(?:\s+public\s+\"-//(?:w3c|ietf)//dtd [a-z0-9./ +-]{1,40}//en(?:\"\s+\"http://www\.w3\.org/tr/[a-z0-9/._-]{1,60})?\""
+    rb"|\s+system\s+\"about:legacy-compat\")?\s*>"
+    rb"|<\?xml\s+version=[\"']1\.[01][\"'](?:\s+encoding=[\"'][a-z0-9._-]{1,20}[\"'])?"
+    rb"(?:\s+standalone=[\"'](?:yes|no)[\"'])?\s*\?>"
+    rb"|<\?xml:namespace prefix ?= ?\"?[a-z]\"? ns ?= ?"
+    rb"\"urn:schemas-microsoft-com:[a-z:]{1,30}\" ?/?>"
+    rb"|<!--" + _CONDITION + rb">(?:<!-->|<!---->)?|(?:<!--)?<!\[endif\](?:--)?>"
+    rb"|<!--?-->|<!" + _CONDITION + rb">",
+    re.IGNORECASE,
+)  # fmt: skip
+_PLAIN_ADDRESS: Final = re.compile(
+    r"(?:https?:|ftp:|cid:|data:(?:image|font)/[a-z0-9.+-]{1,30}(?:;base64)?,"
+    r"|(?![a-z][a-z0-9+.-]*:))",
+    re.IGNORECASE,
+)
+_WRITTEN_TO: Final = re.compile(rb"(?:mailto|tel|sms|callto|skype|xmpp|facetime):", re.IGNORECASE)
+_PROGRAM: Final = re.compile(
+    rb"(?:module|importmap|speculationrules|(?:text|application)/(?:x-)?(?:java|ecma|j)script[0-9.]*"
+    rb"(?:\s*;\s*charset=[a-z0-9-]{1,12})?)?",
+    re.IGNORECASE,
+)
+
+
+class Kind(Enum):
+    """How a text is written."""
+
+    TEXT = "between tags"
+    QUOTED = "attribute in double quotes"
+    APOSTROPHES = "attribute in single quotes"
+    BARE = "attribute without quotes"
+    COMMENT = "comment"
+    SECTION = "CDATA section"
+    RAW = "element whose content has no entities"
+
+
+class Piece(NamedTuple):
+    """A text: bytes from ``start`` to ``end``."""
+
+    kind: Kind
+    start: int
+    end: int
+
+
+class MarkupError(Exception):
+    """What cannot be told from text, at a byte."""
+
+    def __init__(self, at: int, what: str, hint: str) -> None:
+        super().__init__()
+        self.at, self.what, self.hint = at, what, hint
+
+
+class _Attribute(NamedTuple):
+    name: str
+    kind: Kind
+    start: int
+    end: int
+
+
+def scan(data: bytes, chosen: frozenset[str], passing: dict[str, int]) -> Iterator[Piece]:
+    """The texts of a page in order.
+
+    Args:
+        chosen: names in small letters of elements and attributes that are known besides those of
+            HTML; such attributes are text.  ``*`` stands for all, whose names pass.
+        passing: what passes although it might hold text is counted here, by kind.
+
+    Raises:
+        MarkupError: a name that HTML does not have, or a script that does not end.
+    """
+    return _Scan(data, chosen, passing).pieces()
+
+
+class _Scan:
+    """One page."""
+
+    def __init__(self, data: bytes, chosen: frozenset[str], passing: dict[str, int]) -> None:
+        self.data, self.chosen, self.passing = data, chosen, passing
+
+    def pieces(self) -> Iterator[Piece]:
+        data, at, begin = self.data, 0, 0
+        while (at := data.find(b"<", at)) >= 0:
+            found: list[Piece]
+            if frame := _FRAME.match(data, at):
+                found, end = [], frame.end()
+            elif data.startswith((b"<!", b"<?"), at):
+                piece, end = self._comment(at)
+                found = [piece]
+            elif closing := _CLOSING.match(data, at):
+                self._element(_text(closing[1]), at)
+                found, end = [], closing.end()
+            elif opening := _OPENING.match(data, at):
+                found, end = self._tag(opening)
+            else:
+                at += 1
+                continue
+            if begin < at:
+                yield Piece(Kind.TEXT, begin, at)
+            yield from found
+            at = begin = end
+        if begin < len(data):
+            yield Piece(Kind.TEXT, begin, len(data))
+
+    def _count(self, kind: str) -> None:
+        self.passing[kind] = self.passing.get(kind, 0) + 1
+
+    def _comment(self, at: int) -> tuple[Piece, int]:
+        """A comment, and the place behind it; without an end it is the rest of the page."""
+        data = self.data
+        kind, opening, closing = Kind.COMMENT, 2, b">"
+        if data.startswith(b"<!--", at) and not data.startswith((b"<!-->", b"<!--->"), at):
+            opening, closing = 4, b"-->"
+        elif data.startswith(b"<![CDATA[", at):
+            kind, opening, closing = Kind.SECTION, 9, b"]]>"
+        start = at + opening
+        end = data.find(closing, start)
+        if end < 0:
+            return Piece(kind, start, len(data)), len(data)
+        return Piece(kind, start, end), end + len(closing)
+
+    def _element(self, name: str, at: int) -> None:
+        """Raise MarkupError if this is the name of no element."""
+        if name not in ELEMENTS and name not in self.chosen:
+            self._strange(at)
+
+    def _strange(self, at: int) -> None:
+        if "*" not in self.chosen:
+            raise MarkupError(
+                at,
+                "a tag or attribute with a name that HTML does not have",
+                "if it is text, write &lt; or quotes; if not, -k NAME or -k '*'",
+            )
+        self._count("name")
+
+    def _tag(self, match: re.Match[bytes]) -> tuple[list[Piece], int]:
+        """The texts of a tag, with those of an element that has no tags; the place behind them."""
+        name, end = _text(match[1]), match.end()
+        self._element(name, match.start())
+        attributes = list(self._attributes(*match.span(2)))
+        found = [
+            each
+            for attribute in attributes
+            if (each := self._value(name, attribute, attributes)) is not None
+        ]
+        if name in RAW or name in TEXT_ONLY:
+            inner, end = self._content(name, end, attributes)
+            found += inner
+        return found, end
+
+    def _attributes(self, at: int, end: int) -> Iterator[_Attribute]:
+        for match in _ATTRIBUTES.finditer(self.data, at, end):
+            name = _text(match[1])
+            if not (
+                name in ATTRIBUTES
+                or name in self.chosen
+                or (name[:2] == "on" and name.isalpha() and name.isascii() and len(name) < 30)
+                or (name.startswith("data-") and re.fullmatch(r"[a-z0-9_.:-]+", name))
+            ):
+                self._strange(match.start(1))
+            for group, kind in ((2, Kind.QUOTED), (3, Kind.APOSTROPHES), (4, Kind.BARE)):
+                if match[group]:
+                    yield _Attribute(name, kind, *match.span(group))
+
+    def _value(self, element: str, attribute: _Attribute, others: list[_Attribute]) -> Piece | None:
+        """The text that an attribute's value is; None where it passes."""
+        name, kind, start, end = attribute
+        if name in self.chosen:
+            return Piece(kind, start, end)
+        if name in LINKS:
+            if _impersonal(name, self.data[start:end]):
+                self._count("link")
+                return None
+            scheme = _WRITTEN_TO.match(self.data, start, end)
+            return Piece(kind, scheme.end() if scheme else start, end)
+        if name == "content" and element == "meta":
+            kinds = {
+                _text(self.data[each.start : each.end])
+                for each in others
+                if each.name in ("name", "http-equiv")
+            }
+            if len(kinds) == 1 and kinds <= PLAIN_META:
+                self._count("attribute")
+                return None
+        if name in PASSING:
+            self._count("style" if name == "style" else "attribute")
+            return None
+        if name.startswith("on"):
+            self._count("script")
+            return None
+        return Piece(kind, start, end)
+
+    def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Piece], int]:
+        """The text of an element without tags, and where it ends."""
+        data = self.data
+        if name in RAW and data[at - 2 : at] == b"/>":
+            return [], at  # XHTML ends it here, HTML does not: then its content is text
+        ending = re.compile(b"</" + name.encode() + rb"(?=[\t\n\f\r />])", re.IGNORECASE)
+        match = None if name == "plaintext" else ending.search(data, at)
+        end = match.start() if match else len(data)
+        if name in RAW and match is None:
+            raise MarkupError(at, f"a {name} that does not end", "")
+        if at == end:
+            return [], at
+        types = [data[each.start : each.end] for each in attributes if each.name == "type"]
+        if name == "style" or (name == "script" and all(map(_PROGRAM.fullmatch, types))):
+            self._count(name)
+            return [], end
+        kind = Kind.TEXT if name in ("title", "textarea") else Kind.RAW
+        return [Piece(kind, at, end)], end
+
+
+def _text(name: bytes) -> str:
+    return name.decode("latin-1").lower()
+
+
+def _impersonal(name: str, raw: bytes) -> bool:
+    """Whether an address leads to a page or a picture, and names nobody's mailbox or account."""
+    value = re.sub(r"[\x00-\x20]", "", unescape(raw.decode("latin-1")))
+    if _PLAIN_ADDRESS.match(value) is None:
+        return False
+    return name in PICTURES or value[:4].lower() == "cid:" or not re.search("@|%40", value)

@@ -1,0 +1,118 @@
+"""Text of a page: what its bytes say, and how other words are written in its place.
+
+Knows entities and where a text may not end.  Must not know records.
+
+What is written is a function of the new text and of what passes in any case, the characters between
+words.  These keep their entities (``&nbsp;``); a word has none, however it was written: the bytes
+of a word that was drawn as itself would tell so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Final
+
+from dpsan.formats.html_scan import Kind
+from dpsan.text.tokens import INVISIBLE, TOKENIZERS
+
+_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?")
+_ENDS: Final = {
+    Kind.COMMENT: re.compile(r"-(?=-!?>)|\A-?(?=>)"),
+    Kind.SECTION: re.compile(r"\](?=\]>)"),
+    Kind.RAW: re.compile(r"<(?=/)"),
+}
+"""What would end a text without entities, but for its first character."""
+_PLAIN: Final = {"&": "&amp;", "<": "&lt;"}
+_QUOTED: Final = {**_PLAIN, '"': "&quot;"}
+_ESCAPES: Final = {
+    Kind.TEXT: _PLAIN,
+    Kind.QUOTED: _QUOTED,
+    Kind.BARE: _QUOTED,
+    Kind.APOSTROPHES: {**_PLAIN, "'": "&#39;"},
+}
+
+
+class HtmlText:
+    """A text of a page.
+
+    Args:
+        kind: how it stands there.
+        raw: its characters there.
+    """
+
+    __slots__ = ("_gaps", "_kind", "text")
+
+    def __init__(self, kind: Kind, raw: str) -> None:
+        self._kind = kind
+        self._gaps: list[tuple[str, str]] = []
+        """Each character between words, and how it is written."""
+        if kind not in _ESCAPES or "&" not in raw:
+            self.text = raw
+            """What it says."""
+            return
+        out: list[str] = []
+        entities: dict[int, str] = {}
+        at = length = 0
+        for match in _ENTITY.finditer(raw):
+            said = unescape(match[0])
+            if said in ("", "\ufffd"):  # no character: its number may be somebody's
+                said = match[0]
+            out += (raw[at : match.start()], said)
+            length += match.start() - at
+            if len(said) == 1 and match[0].endswith(";"):
+                entities[length] = match[0]
+            length += len(said)
+            at = match.end()
+        out.append(raw[at:])
+        self.text = "".join(out)
+        if entities:
+            self._gaps = [
+                (self.text[place], entities.get(place) or self._escaped(self.text[place]))
+                for place in _between_words(self.text)
+            ]
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing in it is drawn or dropped."""
+        if self.text.isspace():
+            return True
+        no_words = len(TOKENIZERS["unicode"].split(self.text)) == 1
+        return no_words and not INVISIBLE.search(self.text)
+
+    def write(self, text: str) -> str:
+        """Another text in its place."""
+        if self._kind not in _ESCAPES:
+            return self._unended(text)
+        written = [self._escaped(each) for each in text]
+        if self._gaps:
+            places = list(_between_words(text))
+            gaps = self._gaps
+            if [text[place] for place in places] != [each for each, _ in gaps]:
+                # An output with marks of its own, such as <unk>: what was always written so, is.
+                forms = {each: {form for one, form in gaps if one == each} for each, _ in gaps}
+                places = [place for place in places if len(forms.get(text[place], ())) == 1]
+                gaps = [(text[place], min(forms[text[place]])) for place in places]
+            for place, (_, form) in zip(places, gaps, strict=True):
+                written[place] = form
+        out = "".join(written)
+        return f'"{out}"' if self._kind is Kind.BARE else out
+
+    def _escaped(self, character: str) -> str:
+        return _ESCAPES[self._kind].get(character, character)
+
+    def _unended(self, text: str) -> str:
+        """The text with a space where it would end too early."""
+        return _ENDS[self._kind].sub(lambda match: match[0] + " ", text)
+
+
+def _between_words(text: str) -> Iterator[int]:
+    """Places of the characters that stand between words and are written."""
+    at = 0
+    for number, piece in enumerate(TOKENIZERS["unicode"].split(text)):
+        if number % 2 == 0:
+            for place in range(at, at + len(piece)):
+                if not INVISIBLE.match(text, place):
+                    yield place
+        at += len(piece)

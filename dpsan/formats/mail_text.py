@@ -1,0 +1,130 @@
+"""How text stands in an e-mail: charsets, quoted-printable, base64, encoded words.
+
+Knows codecs.  Must not know headers' meanings or records.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+import unicodedata
+from codecs import lookup
+from email.errors import MessageError
+from email.header import Header, decode_header
+
+_NO_CHARSETS = frozenset(
+    ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem")
+)
+_QUOTED = re.compile(
+    rb"(?:[\t\n\x20-\x3c\x3e-\x7e\x80-\xff]|\r(?=\n)|=(?:[0-9A-Fa-f]{2}|(?=\r?\n)))*+"
+)
+
+
+class CharsetError(Exception):
+    """A charset that is unknown, or transfer encoding that cannot be undone."""
+
+
+def python_charset(name: str) -> str:
+    """Python's name of a charset; that of ASCII is UTF-8, which holds it.  Raises CharsetError."""
+    try:
+        found = lookup(name).name
+        "".encode(found)  # some encodings are none of text
+    except (LookupError, ValueError):
+        raise CharsetError from None
+    if found in _NO_CHARSETS:
+        raise CharsetError
+    return "utf-8" if found in ("ascii", "utf-8-sig") else found
+
+
+def unpack(raw: bytes, encoding: str) -> bytes:
+    """A body without its transfer encoding.  Raises CharsetError: base64 that is none."""
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(raw)
+    if encoding == "base64":
+        try:
+            return binascii.a2b_base64(re.sub(rb"[ \t\r\n]", b"", raw), strict_mode=True)
+        except binascii.Error:
+            raise CharsetError from None
+    return raw
+
+
+def pack(text: str, charset: str, encoding: str, like: bytes, *, page: bool = False) -> bytes:
+    """A body with its transfer encoding.
+
+    Args:
+        text: characters that the charset lacks lose their accents, or become a question mark.
+        charset, encoding: as the header says.
+        page: whether they become numeric entities instead.
+        like: the body that stood there: whether it was ASCII, and how its lines and it end.
+    """
+    narrow = encoding == "7bit" and like.isascii() and charset == "utf-8"
+    said = "ascii" if narrow else charset
+    out = text.encode(said, errors="xmlcharrefreplace") if page else _encoded(text, said)
+    eol = b"\r\n" if b"\r\n" in like else b"\n"
+    if encoding == "quoted-printable":
+        return binascii.b2a_qp(out, istext=True)
+    if encoding == "base64":
+        lines = [binascii.b2a_base64(out[at : at + 57]) for at in range(0, len(out), 57)]
+        packed = b"".join(lines).replace(b"\n", eol)
+        return packed if like.endswith(b"\n") else packed.removesuffix(eol)
+    return out
+
+
+def is_plain(raw: bytes, body: bytes, text: str, charset: str, encoding: str) -> bool:
+    """Whether a body says nothing but its text: decoders pass over what they cannot read.
+
+    Args:
+        raw, body: with its transfer encoding, and without.
+    """
+    if encoding == "quoted-printable" and _QUOTED.fullmatch(raw) is None:
+        return False
+    try:
+        return text.encode(charset) == body
+    except UnicodeEncodeError:
+        return False
+
+
+def _encoded(text: str, charset: str) -> bytes:
+    try:
+        return text.encode(charset)
+    except UnicodeEncodeError:
+        pass
+    bare = [each if _fits(each, charset) else _unaccented(each) for each in text]
+    return "".join(bare).encode(charset, errors="replace")
+
+
+def _fits(character: str, charset: str) -> bool:
+    try:
+        character.encode(charset)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unaccented(character: str) -> str:
+    split = unicodedata.normalize("NFKD", character)
+    return "".join(each for each in split if not unicodedata.combining(each)) or character
+
+
+def header_text(raw: bytes) -> tuple[str, bool]:
+    """What a header says, on one line, and whether some of it was no text."""
+    try:
+        # On one line: decode_header would take words together that stand on two.
+        parts = decode_header(re.sub(r"\r?\n", "", raw.decode()).strip())
+        text = "".join(
+            part if isinstance(part, str) else part.decode(python_charset(charset or "utf-8"))
+            for part, charset in parts
+        )
+        broken = False
+    except (MessageError, CharsetError, ValueError, LookupError):
+        text, broken = raw.decode("utf-8", "replace"), True
+    return re.sub(r"[\s\x00-\x1f\x85\u2028\u2029]+", " ", text).strip(), broken
+
+
+def write_header(name: str, text: str, eol: bytes) -> bytes:
+    """A header that says the text, folded, its ending included."""
+    one_line = re.sub(r"[\s\x00-\x1f]+", " ", text)
+    charset = "us-ascii" if one_line.isascii() and "=?" not in one_line else "utf-8"
+    header = Header(one_line, charset, header_name=name)
+    value = header.encode(linesep="\n").encode("ascii", "replace")
+    return name.encode() + b": " + value.replace(b"\n", eol) + eol

@@ -1,0 +1,276 @@
+"""``docx``: words of paragraphs change; what a person wrote elsewhere is refused, or goes."""
+
+import io
+import re
+import zipfile
+
+import pytest
+from docx_files import OUTSIDE, document, links, paragraph, part
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from identity import identity, lettered, through
+
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.docx_story import Segment, _Piece
+
+IDENTITY, LETTERED = identity(), lettered()
+
+
+def run(data, sanitizer=LETTERED, **more):
+    return through(sanitizer, data, "docx", size=997, **more)
+
+
+def parts_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def body_of(data):
+    return parts_of(data)["word/document.xml"].split("<w:body>")[1].split("</w:body>")[0]
+
+
+def test_a_document():
+    body = (
+        '<w:p w14:paraId="1A" xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml">'
+        '<w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t xml:space="preserve">one </w:t></w:r>'
+        "<w:r><w:rPr><w:b/></w:rPr><w:t>two</w:t><w:tab/><w:t>&lt;three&#x3E;</w:t></w:r></w:p>"
+        '<w:p/><w:hyperlink r:id="rId2"/><w:p><w:bookmarkStart w:id="0" w:name="_Toc1"/>'
+        '<w:bookmarkEnd w:id="0"/><w:r><w:instrText> TOC \\o "1-3" \\h </w:instrText></w:r></w:p>'
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>four</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+        '<w:sectPr><w:headerReference w:type="default" r:id="rId3"/></w:sectPr>'
+    )
+    data = document(
+        body,
+        {"word/header1.xml": part("hdr", paragraph("five"))},
+        [("hyperlink", "https://a.b/c?d&amp;e", OUTSIDE), ("header", "/word/header1.xml", "")],
+    )
+    given_ = parts_of(data)
+    found, outcome = run(data, IDENTITY)
+    for name, text in parts_of(found).items():
+        if name.startswith("word/") and not name.endswith("rels"):
+            assert text == given_[name].replace("&#x3E;", "&gt;"), name
+    assert set(parts_of(found)) == {*given_}
+    assert outcome.noted == {
+        "passed unchanged, and may hold text:layout part": 1,
+        "passed unchanged, and may hold text:link": 1,
+    }
+    assert run(found, IDENTITY)[0] == found
+    with zipfile.ZipFile(io.BytesIO(found)) as archive:
+        assert {each.date_time[:3] for each in archive.infolist()} == {(1980, 1, 1)}
+    drawn, outcome = run(data)
+    expected = re.sub("one|two|three|four", "W", body).replace("&#x3E;", "&gt;")
+    assert body_of(drawn) == expected
+    assert "five" not in parts_of(drawn)["word/header1.xml"]
+    assert outcome.totals.records == 3
+    assert 'Target="https://a.b/c?d&amp;e"' in parts_of(drawn)["word/_rels/document.xml.rels"]
+
+
+MARKUP = st.sampled_from(
+    [
+        "<w:r><w:tab/></w:r>",
+        '<w:proofErr w:type="spellStart"/>',
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r>',
+        "<w:r><w:instrText> PAGE </w:instrText></w:r>",
+        '<w:bookmarkStart w:id="1" w:name="_GoBack"/>',
+        "<w:r>\n <w:rPr><w:i/></w:rPr>\n</w:r>",
+    ]
+)
+WORDS = st.lists(
+    st.sampled_from(["maria", "caf\u00e9", "&amp;", "x@y.org", "77", ",", "&lt;"]), max_size=3
+)
+
+
+@st.composite
+def bodies(draw):
+    """Paragraphs, and the same with every word masked."""
+    text, masked = [], []
+    for _ in range(draw(st.integers(0, 4))):
+        text.append("<w:p>")
+        masked.append("<w:p>")
+        for _ in range(draw(st.integers(0, 4))):
+            if draw(st.booleans()):
+                text.append(draw(MARKUP))
+                masked.append(text[-1])
+                continue
+            said = " ".join(["", *draw(WORDS), ""])
+            tag = '<w:r><w:t xml:space="preserve">{}</w:t></w:r>'
+            text.append(tag.format(said))
+            masked.append(tag.format(re.sub(r"maria|caf\u00e9|x@y.org|77", "W", said)))
+        text.append("</w:p>")
+        masked.append("</w:p>")
+    return "".join(text), "".join(masked)
+
+
+def check_bodies(body):
+    text, masked = body
+    data = document(text)
+    found = run(data)[0]
+    assert body_of(found) == masked
+    if text == masked:
+        assert run(found)[0] == found
+
+
+test_generated_documents = settings(max_examples=25)(given(bodies())(check_bodies))
+test_500_generated_documents = pytest.mark.slow(
+    settings(max_examples=500)(given(bodies())(check_bodies))
+)
+
+
+def test_words_over_runs():
+    """A word that runs cut is one word, in the run where it began; formats stay where they were."""
+    assert body_of(run(document(paragraph("Ma", "ri", "a, b", "ob c")))[0]) == (
+        "<w:p><w:r><w:t>W</w:t></w:r><w:r><w:t></w:t></w:r>"
+        '<w:r><w:t>, W</w:t></w:r><w:r><w:t xml:space="preserve"> W</w:t></w:r></w:p>'
+    )
+    for between, words in (("tab", ["W", "W"]), ("br", ["W", "W"]), ("softHyphen", ["W", ""])):
+        text = paragraph("Ma", "ria").replace("</w:r><w:r>", f"<w:{between}/>")
+        assert re.findall("<w:t>([^<]*)</w:t>", body_of(run(document(text))[0])) == words
+    one = Segment([_Piece(0, 0, 0, "a "), _Piece(0, 0, 0, "b")])
+    assert one.laid_out("longer word") == ["longer ", "word"]
+    assert one.laid_out("not as many") == ["not as many", ""]
+
+
+PLANTED = """<w:p w:rsidR="00Zorblatt" w:zorblatt="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r>
+<w:ins w:author="Zorblatt" w:date="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:ins>
+<w:del w:author="Zorblatt"><w:r><w:delText>Zorblatt</w:delText></w:r></w:del>
+<w:commentRangeStart w:id="0"/><w:r><w:commentReference w:id="0"/></w:r>
+<w:bookmarkStart w:id="1" w:name="Zorblatt"/><w:bookmarkEnd w:id="1"/>
+<w:r><w:rPr><w:rPrChange w:author="Zorblatt"/></w:rPr>
+<w:instrText>AUTHOR Zorblatt</w:instrText></w:r>
+<w:r><w:drawing><x:y xmlns:x="z" descr="Zorblatt"/></w:drawing><w:pict title="Zorblatt"/></w:r>
+<w:hyperlink r:id="rId2" w:tooltip="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:hyperlink>
+<w:hyperlink r:id="rId3" w:tooltip="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:hyperlink>
+<w:fldSimple w:instr="AUTHOR Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:fldSimple>
+<w:sdt><w:sdtPr><w:alias w:val="Zorblatt"/><w:tag w:val="Zorblatt"/></w:sdtPr><w:sdtContent><w:r>
+<w:t> Zorblatt</w:t></w:r></w:sdtContent></w:sdt><m:oMath xmlns:m="m"><m:t>Zorblatt</m:t></m:oMath>
+<w:smartTag w:element="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:smartTag></w:p>
+<w:tbl><w:tblPr><w:tblCaption w:val="Zorblatt"/></w:tblPr></w:tbl>"""
+ELSEWHERE = {
+    "docProps/core.xml": "Zorblatt",
+    "docProps/thumbnail.jpeg": "Zorblatt",
+    "word/comments.xml": "Zorblatt",
+    "word/people.xml": "Zorblatt",
+    "word/media/zorblatt.png": "Zorblatt",
+    "customXml/item1.xml": "Zorblatt",
+    "zorblatt.bin": "Zorblatt",
+    "word/footnotes.xml": part(
+        "footnotes", f'<w:footnote w:id="1">{paragraph("Zorblatt")}</w:footnote>'
+    ),
+    "word/settings.xml": part("settings", '<w:docVars><w:docVar w:val="Zorblatt"/></w:docVars>'),
+}
+ROWS = [
+    ("hyperlink", "https://a.b/", OUTSIDE),
+    ("hyperlink", "mailto:zorblatt@x.org", OUTSIDE),
+    ("comments", "comments.xml", ""),
+    ("image", "media/zorblatt.png", ""),
+    ("footnotes", "footnotes.xml", ""),
+    ("settings", "settings.xml", ""),
+    ("attachedTemplate", "file:///C:/Zorblatt.dot", OUTSIDE),
+]
+
+
+def test_planted_everywhere():
+    data = document(PLANTED, ELSEWHERE, ROWS)
+    with pytest.raises(InputError) as caught:
+        run(data)
+    assert str(caught.value) == (
+        "test: holds 2 attributes, 1 bookmark, 1 comment, 3 drawings, 1 edit session, "
+        "3 embedded files, 2 fields, 1 link, 5 metadata parts, 3 other elements, 1 setting, "
+        "3 tracked changes "
+        "(--strip leaves them out)"
+    )
+    found, outcome = run(data, strip=True)
+    for name, text in parts_of(found).items():
+        assert "orblatt" not in name + text, name
+    words = re.findall("<w:t[^>]*>([^<]*)</w:t>", body_of(found))
+    assert words == 7 * [" W"]
+    assert outcome.noted["left out:tracked change"] == 3
+    assert "<w:footnote " in parts_of(found)["word/footnotes.xml"]
+    run(found)  # nothing is left that would be refused
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"secret", "a damaged archive$"),
+        (document()[:200], "a damaged archive$"),
+        (document().replace(b"word/styles.xml", b"word/secret.xml"), "holds 1 embedded file "),
+        (document(**{"_rels/.rels": links()}), "no word processor's document in it "),
+        (document("<w:p>"), "word/document.xml: XML that no word processor writes$"),
+        (document("secret"), "word/document.xml: XML that no word processor writes$"),
+        (document("<w:p><!-- secret --></w:p>"), "word/document.xml: XML that no"),
+        (document("<w:p><w:t><![CDATA[secret]]></w:t></w:p>"), "word/document.xml: XML that no"),
+        (document("<w:p><w:t>a<w:t>b</w:t></w:t></w:p>"), "word/document.xml: XML that no"),
+        (document("<w:p>" * 400), "word/document.xml: XML that no"),
+        (
+            document(**{"word/document.xml": '<!DOCTYPE x [<!ENTITY a "secret">]><x>&a;</x>'}),
+            "word/document.xml: XML that no",
+        ),
+        (document(**{"word/styles.xml": "<a>secret</a>"}), "word/styles.xml: XML that no"),
+        (document(**{"_rels/.rels": "<!DOCTYPE x []><x/>"}), "an archive with a DTD$"),
+    ],
+)
+def test_bad_documents_get_one_line(data, told):
+    with pytest.raises(InputError, match=f"^test(:1|:2)?: ({told})") as caught:
+        run(data)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_bomb():
+    data = document(" " * 20_000_000)
+    assert len(data) < 100_000
+    with pytest.raises(InputError, match="parts longer than 1600000 bytes together"):
+        run(data, max_record=100_000)
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=8), st.integers(0, 1500))
+@example(b"\xff\xff\xff\xff", 18)
+def test_damage(patch, at):
+    """Whatever bytes are broken: one line, or a document without the word."""
+    data = bytearray(document(paragraph("Zorblatt")))
+    data[at : at + len(patch)] = patch
+    try:
+        found = run(bytes(data), strip=True)[0]
+    except InputError as error:
+        assert str(error).startswith("test")  # noqa: PT017
+    else:
+        assert "orblatt" not in str(parts_of(found))
+
+
+def test_another_program_reads_it(tmp_path):
+    docx = pytest.importorskip("docx", reason="python-docx is not installed")
+    made = docx.Document()
+    made.add_heading("One of Maria", 1)
+    text = made.add_paragraph("two ")
+    text.add_run("three").bold = True
+    made.sections[0].footer.paragraphs[0].text = "four"
+    made.core_properties.author = "Zorblatt"
+    made.save(tmp_path / "a.docx")
+    found = run((tmp_path / "a.docx").read_bytes(), strip=True)[0]
+    read = docx.Document(io.BytesIO(found))
+    assert [each.text for each in read.paragraphs] == ["W W W", "W W"]
+    assert [each.bold for each in read.paragraphs[1].runs] == [None, True]
+    assert read.paragraphs[0].style.name == "Heading 1"
+    assert read.sections[0].footer.paragraphs[0].text == "W"
+    assert "orblatt" not in str(parts_of(found))
+
+
+def test_the_command(tmp_path, dpsan):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    (tmp_path / "a.docx").write_bytes(document(paragraph("Here ", "there")))
+    base = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
+    done = dpsan(*base, "-j", "2", "-i", "a.docx", "-a", "audit", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert "<w:t>there</w:t>" in body_of((tmp_path / "a.docx").read_bytes())
+    assert '"line":1,' in (tmp_path / "audit").read_text()
+    done = dpsan(*base, "-f", "docx", cwd=tmp_path, stdin=document(paragraph("here")))
+    assert body_of(done.stdout) == paragraph("here")
+
+
+def test_options_that_make_no_sense():
+    for wrong in ({"null_data": True}, {"encoding": "cp1252"}, {"fields": ("a",)}):
+        with pytest.raises(UsageError):
+            run(b"", **wrong)
+    assert run(b"a", force_text=True)[0] == b"W"

@@ -1,0 +1,261 @@
+"""``eml``: texts change, headers that tell who wrote are left out, the build of the mail stays."""
+
+import email
+import re
+from email import policy
+from email.message import EmailMessage
+from html import unescape
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from identity import identity, lettered, through
+
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.mail_text import header_text, pack, unpack, write_header
+
+IDENTITY, LETTERED = identity(), lettered()
+MAIL = b"""MIME-Version: 1.0\r
+Subject: one two\r
+Content-Type: multipart/mixed;\r
+\tboundary="b 1"\r
+\r
+\r
+--b 1 \r
+Content-Type: multipart/alternative; boundary=b2\r
+\r
+--b2\r
+Content-Type: text/plain; charset="utf-8"; format=flowed\r
+Content-Transfer-Encoding: 8bit\r
+\r
+three\tfour \xe2\x80\x94 --b2 five\r
+\r
+--b2\r
+Content-Type: text/html; charset=iso-8859-1\r
+\r
+<p class=x>caf\xe9&nbsp;six</p>\r
+--b2--\r
+\r
+--b 1\r
+Content-Type: message/rfc822\r
+\r
+Subject: seven\r
+\r
+eight\r
+--b 1\r
+\r
+...\r
+--b 1--\r
+\r
+"""
+
+
+def run(data, *fields, sanitizer=LETTERED, **more):
+    data = data if isinstance(data, bytes) else data.encode()
+    return through(sanitizer, data, "eml", size=7, fields=fields, **more)
+
+
+def out(data, *fields, **more):
+    return run(data, *fields, **more)[0].decode()
+
+
+def test_a_mail():
+    assert run(MAIL, sanitizer=IDENTITY)[0] == MAIL
+    found, outcome = run(MAIL)
+    words = rb"\b(?:one|two|three|four|five|six|seven|eight|caf\xe9)(?![a-z])"
+    assert found == re.sub(words, b"W", MAIL).replace(b"--b2 W", b"--W W")
+    assert outcome.noted == {"passed unchanged, and may hold text:attribute": 1}
+    assert outcome.totals.records == 5
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ["maria", "caf\u00e9", "x@y.org", "77", "\u6f22\u5b57", "-- ", "=20", "=?", "."]
+    )
+).map(" ".join)
+LINES = st.lists(TEXTS, max_size=4).map("\n".join)
+CTES = st.sampled_from(["quoted-printable", "base64", "8bit"])
+
+
+@st.composite
+def mails(draw):
+    """A mail as the standard library writes it."""
+    mail = EmailMessage()
+    mail["From"], mail["X-Who"] = "Zorblatt <zorblatt@example.org>", "zorblatt"
+    mail["Subject"] = draw(TEXTS)
+    mail.set_content(draw(LINES), cte=draw(CTES))
+    if draw(st.booleans()):
+        page = f"<p title='{draw(TEXTS)}'>{draw(LINES)}</p>\n"
+        mail.add_alternative(page, subtype="html", cte=draw(CTES))
+    for _ in range(draw(st.integers(0, 2))):
+        mail.add_attachment(draw(LINES), filename="zorblatt.txt", cte=draw(CTES))
+    if draw(st.booleans()):
+        mail.add_attachment(b"zorblatt", maintype="image", subtype="png")
+    for number, part in enumerate(mail.walk()):
+        if part.is_multipart():
+            part.set_boundary(f"==={number}")
+    return mail.as_bytes(policy=policy.SMTP if draw(st.booleans()) else policy.default)
+
+
+def shape(data):
+    """Types and texts of the parts, the same for all words, attachments left out."""
+    mail = email.message_from_bytes(data, policy=policy.default)
+    found = [" ".join((mail["subject"] or "").split())]
+    for part in mail.walk():
+        if part.get_content_maintype() == "text":
+            text = part.get_content().replace("\r\n", "\n")
+            found += [part.get_content_type(), part["content-transfer-encoding"], text]
+        elif part.is_multipart():
+            found.append(part.get_content_type())
+    return found
+
+
+def masked(text):
+    """Every word that the mails hold as W."""
+    if text is None or re.match("(?:text|multipart)/|base64|quoted|[78]bit", text):
+        return text
+    return re.sub("maria|caf\u00e9|x@y.org|77|\u6f22\u5b57|(?<==)20", "W", text)
+
+
+def check_mails(data):
+    found, outcome = run(data, strip=True)
+    expected = list(map(masked, shape(data)))
+    assert shape(found) == expected
+    assert b"orblatt" not in found
+    assert outcome.noted.get("left out:attachment", 0) == data.count(b"image/png")
+
+
+test_generated_mails = settings(max_examples=25)(given(mails())(check_mails))
+test_500_generated_mails = pytest.mark.slow(settings(max_examples=500)(given(mails())(check_mails)))
+
+PARTS = """
+Subject: X-Who: From: Content-Type: text/plain text/html multipart/mixed message/rfc822 image/png ;
+boundary= boundary="b" charset=utf-8 charset=Zorblatt charset="x" name=Zorblatt base64 --b --b-- --
+Content-Transfer-Encoding: quoted-printable 7bit =?utf-8?q?=5aorblatt?= =5A = : <p> <!-- -->
+Content-Disposition: attachment MIME-Version: 1.0 (Zorblatt) Zorblatt Zorblatt em9yYmxhdHQ=
+"""
+SOUP = st.lists(st.sampled_from([*PARTS.split(), " ", "\n", "\r\n", "\n\n", "\t"]), max_size=16)
+
+
+@settings(max_examples=80)
+@given(SOUP.map("".join).map(str.encode))
+@example(b"Content-Type: multipart/mixed; boundary=b\n\nZorblatt\n--b\n\nx\n--b--\nZorblatt")
+@example(b"Content-Type: text/plain (Zorblatt); charset=utf-8; name=Zorblatt\n\nx")
+@example(b"Content-Type: text/zorblatt\n\nx")
+@example(b"Content-Transfer-Encoding: quoted-printable\n\n.=\rZorblatt\n.")
+@example(
+    b"Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<p>=\rZorblatt\n."
+)
+@example(b"Subject: =?utf-8?b?Lg==Zorblatt?=\n\nx")
+@example(b"Content-Type: text/plain\n boundary=Zorblatt\n\nx")
+def test_no_broken_mail_lets_a_word_pass(data):
+    try:
+        found = out(data, strip=True)
+    except InputError as error:
+        found = str(error)
+        assert found.startswith("test:")
+        assert "\n" not in found
+    decoded = email.message_from_bytes(found.encode(), policy=policy.compat32)
+    texts = [str(each.get_payload(decode=True)) for each in decoded.walk()]
+    assert "zorblatt" not in unescape(" ".join([found, *texts])).lower()
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=40)
+def test_any_bytes(data):
+    try:
+        assert run(data, "x")[0] is not None
+    except InputError as error:
+        assert str(error).startswith("test")  # noqa: PT017
+
+
+PLANTED = """From: {0} <{0}@x.org>\nTo: {0}\nCc: {0}\nSubject: {0}\nDate: {0}\nMessage-ID: <{0}@x>
+References: <{0}@x>\nReceived: by {0}\nX-{0}: {0}\nComments: {0}\nDKIM-Signature: d={0}
+Content-Type: multipart/mixed; boundary=b; name="{0}" ({0})
+MIME-Version: 1.0 ({0})\nContent-Language: {0}\n
+{0}\n--b\nContent-Type: text/plain; name={0}\nContent-Description: {0}\nContent-ID: <{0}@x>
+Content-Disposition: attachment;\n filename="{0}.txt"\n
+{0}\n--b\nContent-Type: text/html\n\n<p title="{0}">{0}<!--{0}-->\n--b
+Content-Type: message/rfc822\n\nFrom: {0}\nSubject: {0}\nContent-Type: text/{0}\n\n{0}\n--b
+Content-Type: image/png; name={0}\n\n{0}\n--b
+Content-Type: application/{0}\n\n{0}\n--b {0}\n--b--\n{0}\n"""
+
+
+def test_planted_everywhere():
+    found, outcome = run(PLANTED.format("Zorblatt"), strip=True)
+    assert b"orblatt" not in found
+    assert outcome.noted == {"left out:attachment": 2, "left out:header": 14}
+    drawn = out(PLANTED.format("Zorblatt"), "from", "x-zorblatt", strip=True)
+    assert drawn.startswith("From: W <W>\nSubject: W\nX-Zorblatt: W\n")
+
+
+@pytest.mark.parametrize(
+    ("mail", "told"),
+    [
+        (
+            "Subject: a\nContent-Type: image/png\n\nx",
+            ":4: a mail that is nothing but an attachment$",
+        ),
+        (PLANTED, r":40: an attachment \(--strip leaves attachments out\)$"),
+        ("Subject: a\nsecret\n\nb", ":2: no header, and no empty line before the text$"),
+        ("From secret\nSubject: a\n\nb", r":1: .*\(an mbox file\? split it into mails\)$"),
+        ("Content-Type: text/plain; charset=secret\n\na", ":3: a text in an unknown charset$"),
+        ("Content-Transfer-Encoding: base64\n\n?secret", ":3: damaged base64$"),
+        ("Content-Transfer-Encoding: secret\n\na", ":1: an unknown Content-Transfer-Encoding$"),
+        ("Content-Type: multipart/mixed\n\na", ":3: a multipart text without a boundary$"),
+        ("Content-Type: multipart/mixed; boundary=b\n\na", ":3: a multipart text without parts$"),
+        ("Content-Type: a/b\nContent-Type: text/html\n\na", ":1: a header that counts once is"),
+        ("Content-Type: text/html\n\n<secret>", ":3: a tag or attribute with a name that HTML"),
+        (
+            "Content-Type: multipart/mixed; boundary=b\n" + "\n--b\n" * 10_001,
+            ":3: more than 10000 parts$",
+        ),
+        ("Content-Type: message/rfc822\n\n" * 40, ":65: more than 30 parts inside one another$"),
+    ],
+)
+def test_bad_mails_get_one_line(mail, told):
+    with pytest.raises(InputError, match=f"^test{told}") as caught:
+        run(mail)
+    assert "secret" not in str(caught.value)
+
+
+def test_words_are_written_so_that_they_can_be_read():
+    for text in ("a", "caf\u00e9 " * 40, "\u6f22\u5b57 = ? _", "a =?utf-8?q?b?= c"):
+        for eol in (b"\n", b"\r\n"):
+            written = write_header("Subject", text, eol)
+            assert header_text(written[8:]) == (text.strip(), False)
+            assert all(len(line) < 80 for line in written.split(eol))
+            assert written.count(b"\n") == written.count(eol)
+    for encoding in ("quoted-printable", "base64", "8bit"):
+        for text in ("", "a", "caf\u00e9 = \r\nb \r\n" * 9):
+            packed = pack(text, "utf-8", encoding, b"\r\n")
+            assert unpack(packed, encoding).decode() == text
+            assert all(len(line) < 79 for line in packed.split(b"\r\n"))
+    assert pack("caf\u00e9 \u6f22", "utf-8", "7bit", b"a") == b"cafe ?"
+    assert pack("caf\u00e9 \u6f22", "cp1252", "8bit", b"a") == b"caf\xe9 ?"
+    assert pack("caf\u00e9 \u6f22", "cp1252", "8bit", b"a", page=True) == b"caf\xe9 &#28450;"
+    assert header_text(b" a\r\n b =?utf-8?q?c?=\n d\n") == ("a b c d", False)
+    # A line break that was encoded makes no header of what follows.
+    assert header_text(b"=?utf-8?q?a=0ABcc:_b?=") == ("a Bcc: b", False)
+
+
+def test_the_command(tmp_path, dpsan):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    data = b"From: x\nSubject: Here there\n\nhere\n"
+    (tmp_path / "a.eml").write_bytes(data)
+    (tmp_path / "b.eml").write_bytes(b"Content-Type: image/png\n\nhere\n")
+    base = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
+    done = dpsan(*base, "-j", "2", "-O", "out", "a.eml", "b.eml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert (tmp_path / "out/a.eml").read_bytes() == data[8:]
+    assert not (tmp_path / "out/b.eml").exists()
+    assert b"left out: 1 header (man dpsan, CONTAINERS)" in done.stderr
+    done = dpsan(*base, "--encoding", "latin-1", "a.eml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_options_that_make_no_sense():
+    for wrong in ({"null_data": True}, {"encoding": "cp1252"}):
+        with pytest.raises(UsageError):
+            run(b"", **wrong)
+    assert run(b"a: b", force_text=True)[0] == b"W: W"
