@@ -5,7 +5,7 @@ Knows requests, keys and what sanitizing returns.  Must not know files, streams 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -266,10 +266,14 @@ class Sanitizer:
             A string for a string, else a list.
 
         Raises:
-            TypeError: anything else than strings and None.
+            TypeError: anything else than strings and None; a dict or a table.
         """
         if isinstance(texts, str):
             return self.rewrite([texts])[0]
+        if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+            # They iterate over their keys, which would be rewritten, and the texts be left out.
+            kind = type(texts).__name__
+            raise TypeError(f"texts must be strings (got a {kind}: choose one of its columns)")
         every = [_checked(text) for text in texts]
         places = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]
