@@ -47,8 +47,9 @@ def command_lines():
     for name, command in {"": group, **dict(sorted(group.commands.items()))}.items():
         for each in command.params:
             many = " ..." if getattr(each, "multiple", False) or each.nargs < 0 else ""
-            shown = ", ".join(sorted(each.opts, key=len)) if each.param_type_name == "option" else ""
-            yield " ".join(f"dpsan {name} {shown or each.name}{many}".split())
+            option = each.param_type_name == "option"
+            shown = ", ".join(sorted(each.opts, key=len)) if option else each.name
+            yield " ".join(f"dpsan {name} {shown}{many}".split())
 
 
 def mechanism_lines():
