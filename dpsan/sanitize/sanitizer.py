@@ -230,8 +230,13 @@ class Sanitizer:
             A row number, n for ⊥, n + 1 for a number that is drawn by value, a negative number if
             nothing is drawn, None if the text is not one word.
         """
-        split, _, codes = self._rewriter.lookup.texts([text])
-        return int(codes[0]) if len(codes) == 1 and split[0][1] == text else None
+        found = self.inputs_of(text)
+        return found[0][1] if len(found) == 1 and found[0][0] == text else None
+
+    def inputs_of(self, text: str) -> list[tuple[str, int]]:
+        """The words of a text, and for each the mechanism's input; see :meth:`input_of`."""
+        _, words, codes = self._rewriter.lookup.texts([text])
+        return list(zip(words, codes.tolist(), strict=True))
 
     def row_of(self, output: str) -> int | None:
         """The row number of a word as :meth:`rewrite` writes it alone, None for other strings."""
