@@ -26,7 +26,6 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.formats.base import ReadOptions
-from dpsan.mechanisms import space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
@@ -221,8 +220,6 @@ def evaluate(
         ExtraMissingError: a library is not installed.
         UsageError: labels or authors that cannot be learnt.
     """
-    if question.mechanism is not None:
-        space = space_for(space, question.mechanism.name)
     vocabulary = Vocabulary(embeddings, question.tokenizer)
     versions = (question.sanitized, *question.again)
     pairs = read_pairs(question.original, versions, question.inputs, vocabulary, question.copies)
