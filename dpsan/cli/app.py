@@ -6,11 +6,13 @@ Knows the commands.  Must not know what they do.
 from __future__ import annotations
 
 import os
+import re
 from typing import Annotated, Any, Final
 
 import typer
 
 from dpsan import __version__
+from dpsan.cli.completion import join_equals
 from dpsan.cli.configuration import check_variables, configured
 from dpsan.cli.output import say
 from dpsan.cli.tree import Commands, Group
@@ -68,6 +70,22 @@ def _root(
     pass
 
 
+# The sentences of the library that checks numbers, and shorter ones.
+_NUMBERS: Final = (
+    (r"Input should be a valid number\b.*", "not a number"),
+    (r"Input should be a valid integer\b.*", "not a whole number"),
+    (r"Input should be greater than or equal to", "must be >="),
+    (r"Input should be less than or equal to", "must be <="),
+)
+
+
+def _plain(message: str) -> str:
+    """A message of the parser as our own are."""
+    for pattern, ours in _NUMBERS:
+        message = re.sub(pattern, ours, message)
+    return f"{message[:1].lower()}{message[1:]}".rstrip(".")
+
+
 _USAGE_ERROR: Final[type[Exception]] = next(
     each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
 )
@@ -75,6 +93,7 @@ _USAGE_ERROR: Final[type[Exception]] = next(
 
 def run() -> int:
     """Parse the command line and run one command; returns the exit status."""
+    join_equals(os.environ)
     check_variables(os.environ, _COMMANDS)
     path = os.environ.get("DPSAN_CONFIG")
     defaults = configured(path, _COMMANDS) if path else {}
@@ -82,8 +101,7 @@ def run() -> int:
         result = app(standalone_mode=False, prog_name="dpsan", default_map=defaults)
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
-        message = getattr(error, "format_message", lambda: "bad usage")()
-        say(f"{message[:1].lower()}{message[1:]}".rstrip("."))
+        say(_plain(getattr(error, "format_message", lambda: "bad usage")()))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:
         return 130

@@ -6,8 +6,27 @@ values that begin with it; an empty list leaves the word to the shell's own file
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
+
+
+def join_equals(environment: MutableMapping[str, str]) -> None:
+    """Make ``--mechanism = lap``, as bash hands it over, ``--mechanism lap``, which is completed.
+
+    bash takes ``=`` for a word of its own, and the parser that for the option's value.
+    """
+    words = environment.get("COMP_WORDS", "").split()
+    place = environment.get("COMP_CWORD", "")
+    if environment.get("_DPSAN_COMPLETE") != "complete_bash" or not place.isdecimal():
+        return
+    kept = [
+        word
+        for at, word in enumerate(words)
+        if not (word == "=" and at < int(place) and words[at - 1].startswith("--"))
+    ]
+    if len(kept) < len(words):
+        environment["COMP_WORDS"] = "\n".join(kept)
+        environment["COMP_CWORD"] = str(int(place) - (len(words) - len(kept)))
 
 
 def choices(*allowed: str) -> Callable[[str], list[str]]:

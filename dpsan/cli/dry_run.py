@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 _WIDEST: Final = 200
 
 
-def show_dry_run(result: Result, run: Run) -> None:
+def show_dry_run(result: Result, run: Run) -> bool:
     """Say what a run would do, on standard error: standard output stays empty, as nothing of this
     is meant to be published.
+
+    Returns:
+        Whether its budget is enough.
     """
     from dpsan.run.dry_run import DryRun
     from dpsan.sanitize.result import Action
@@ -33,8 +36,9 @@ def show_dry_run(result: Result, run: Run) -> None:
         f"dry run, nothing was written: {counted(totals.records, 'record')}, "
         f"{counted(words, 'word')}, {number(unknown)}{share} of them unknown"
     )
+    enough = run.budget is None or totals.epsilon_sum <= run.budget.limit
     if run.budget is not None:
-        says = "is enough" if totals.epsilon_sum <= run.budget.limit else "would end it"
+        says = "is enough" if enough else "would end it"
         say(
             f"the budget of {number(run.budget.limit)} {says}: the epsilons of all draws add up to "
             f"{number(totals.epsilon_sum)}"
@@ -43,3 +47,4 @@ def show_dry_run(result: Result, run: Run) -> None:
         for line in run.samples:
             shown = printable(line)
             say(f"for example: {shown[:_WIDEST]}{'…' if len(shown) > _WIDEST else ''}")
+    return enough

@@ -261,7 +261,7 @@ def evaluate(
     if as_json:
         print_json(found.as_json())
     elif html is None:
-        for note in found.notes:
+        for note in found.notes if not quiet else ():
             say(note)
         typer.echo(about(found))
         print_sections(sections(found))

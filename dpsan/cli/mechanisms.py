@@ -41,6 +41,7 @@ def mechanisms(
     embeddings: options.Embeddings = None,
     vocab_size: options.VocabSize = None,
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """List the mechanisms and their guarantees, or explain one.
 
@@ -62,7 +63,7 @@ def mechanisms(
     found = None
     if epsilon is not None:
         mechanism, space = _prepare(
-            name, epsilon, options.parameters(param), embeddings, vocab_size
+            name, epsilon, options.parameters(param), embeddings, vocab_size, quiet=quiet
         )
         found = numbers(mechanism, space)
     elif param or embeddings:
@@ -74,7 +75,13 @@ def mechanisms(
 
 
 def _prepare(
-    name: str, epsilon: float, values: dict[str, str], embeddings: Any, vocab_size: int | None
+    name: str,
+    epsilon: float,
+    values: dict[str, str],
+    embeddings: Any,
+    vocab_size: int | None,
+    *,
+    quiet: bool,
 ) -> tuple[Mechanism, MetricSpace]:
     read_embeddings(check_files(reads={}), embeddings)
 
@@ -83,7 +90,7 @@ def _prepare(
     from dpsan.space.library import open_space
 
     mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
-    words, space = open_space(embeddings, vocab_size, open_cache())
+    words, space = open_space(embeddings, vocab_size, open_cache(quiet))
     return mechanism.with_vocabulary(WordLists(lambda: words.key_to_index)).resolved(space), space
 
 

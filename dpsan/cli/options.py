@@ -226,7 +226,10 @@ Delimiter = Annotated[
 Encoding = Annotated[
     str, option("--encoding NAME", "Encoding of input and output.", INPUT, env="DPSAN_ENCODING")
 ]
-Quiet = Annotated[bool, flag("-q, --quiet", "No statement and no notes.", "Running")]
+Quiet = Annotated[
+    bool,
+    flag("-q, --quiet", "No statement, notes or progress; errors and warnings only.", "Running"),
+]
 Json = Annotated[bool, flag("--json", "Write JSON.")]
 Html = Annotated[Path | None, option("--html FILE", "Write one page with charts.")]
 Force = Annotated[bool, flag("--force", "Replace an existing FILE.")]
@@ -299,13 +302,9 @@ def delimiter_character(given: str | None) -> str:
     """The character that --delimiter names; empty without one.  Raises UsageError."""
     if given is None:
         return ""
-    one = "\t" if given in ("\\t", "tab") else given
-    if len(one) != 1 or not one.isascii() or one in '"\r\n\0' or one.isalnum():
-        raise UsageError(
-            "--delimiter must be one ASCII character that is no letter, digit or quote",
-            "such as ';' or '\\t'",
-        )
-    return one
+    from dpsan.formats.csv import one_delimiter
+
+    return one_delimiter(given, "--delimiter")
 
 
 _UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}

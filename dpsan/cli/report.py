@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,6 +16,8 @@ from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.analysis.report import Report
+
+_WIDTH: Final = 100
 
 
 def report(
@@ -59,9 +62,16 @@ def _print(report: Report) -> None:
 
     typer.echo(printable(report.path))
     for each in complaints(report):
-        typer.echo(f"  {each}")
+        typer.echo(fill(each, _WIDTH, initial_indent="  ", subsequent_indent="    "))
     counts = ", ".join(f"{number(report.counts[action])} {action}" for action in ACTIONS)
-    words = f"{number(sum(report.counts.values()))}: {counts}"
-    print_fields([("words", words), *figures(report)])
-    print_sections(files(report))
-    typer.echo(f"\nnot protected: {'; '.join(report.as_json()['not_protected'])}")
+    rows = [("words", f"{number(sum(report.counts.values()))}: {counts}"), *figures(report)]
+    room = _WIDTH - 4 - max(len(name) for name, _ in rows)
+    narrow = []
+    for name, value in rows:
+        first, *more = wrap(value, room)
+        narrow += [(name, first), *(("", each) for each in more)]
+    print_fields(narrow)
+    # A column of zeros is said by the totals.
+    print_sections(each.without_zeros(ACTIONS) for each in files(report))
+    hidden = f"not protected: {'; '.join(report.as_json()['not_protected'])}"
+    typer.echo("\n" + fill(hidden, _WIDTH, subsequent_indent="  "))

@@ -220,8 +220,9 @@ class Request:
             if formats <= {"jsonl", "json"}:
                 for each in self.field:
                     parse_field(each)
-        elif len(formats) == 1 and formats <= {"jsonl", "json"}:
-            raise UsageError(f"{formats.pop()} needs --field", "such as --field text")
+        elif "text" not in formats:
+            # Of which columns there are nothing is said: no file was read.
+            raise UsageError(f"{min(formats)} needs --field", "a column's name, path or number")
         if self.copies > 1 and "json" in formats:
             raise UsageError("--copies is not for json: commas belong between records", "use jsonl")
         if self.copies > 1 and (documents := formats & {"docx", "eml", "html"}):

@@ -41,13 +41,15 @@ def carry_out(request: Request) -> int:
     read_embeddings(uses, request.embeddings)
     run, cache = _built(request)
     result = _executed(request, run, cache)
-    if request.dry_run:
-        show_dry_run(result, run)
+    enough = not request.dry_run or show_dry_run(result, run)
     if not request.quiet:
         _report(result, run.sanitizer, request)
+    _warn(result, request)
     inputs = len(run.inputs)
     if result.failed and inputs > 1:
         say(f"{number(len(result.failed))} of {number(inputs)} files failed")
+    if not enough:
+        return 1  # as of the run
     return 1 if result.failed else 0
 
 
@@ -154,14 +156,13 @@ def _books(request: Request, run: Run, stack: ExitStack) -> Books:
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:
     """Say how many records are missing in the output."""
-    if bad.count and not request.quiet:
+    if bad.count:
         many = counted(bad.count, "record")
         say(f"set aside in {request.bad_records}: {many} (not in the output)")
 
 
 def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
-    from dpsan.formats.base import LEFT_OUT, PASSED
     from dpsan.sanitize.statement import Statement
 
     inputs = len(request.places.inputs)
@@ -187,6 +188,12 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
         say(line)
     if result.skipped:
         say(f"{counted(result.skipped, 'finished file')} skipped")
+
+
+def _warn(result: Result, request: Request) -> None:
+    """Say what text may have passed unseen; --quiet does not silence it."""
+    from dpsan.formats.base import LEFT_OUT, PASSED
+
     bare = sum(outcome.bare for outcome in result.outcomes)
     if bare:
         say(f"written unchanged, without the field: {counted(bare, 'record')}")

@@ -111,7 +111,7 @@ def train(
     report |= {"file": str(output), "seconds": time.perf_counter() - started}
     if as_json:
         print_json(report)
-    elif not quiet:
+    else:
         _print(report)
     return 0
 

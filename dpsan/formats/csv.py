@@ -15,13 +15,13 @@ is quoted again if it was or if it has to be.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.near_names import did_you_mean
 from dpsan.formats.text import (
     byte_order_mark,
     decode,
@@ -33,6 +33,17 @@ from dpsan.formats.text import (
 from dpsan.text.long_text import LongText, Text
 
 _QUOTED: Final = re.compile(rb'(?:[^"]++|"")*+')
+
+
+def one_delimiter(given: str, option: str) -> str:
+    """The character that an option names.  Raises UsageError."""
+    one = "\t" if given in ("\\t", "tab") else given
+    if len(one) != 1 or not one.isascii() or one in '"\r\n\0' or one.isalnum():
+        raise UsageError(
+            f"{option} must be one ASCII character that is no letter, digit or quote",
+            "such as ';' or '\\t'",
+        )
+    return one
 
 
 class _Row(NamedTuple):
@@ -273,9 +284,7 @@ class CsvFormat(Format):
             elif field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= width:
                 chosen.add(int(field[:9]) - 1)
             else:
-                # A name that is nearly what was typed tells little, also where it is data.
-                near = difflib.get_close_matches(field, names, n=1, cutoff=0.75)
-                hint = f"did you mean '{near[0]}'?" if near else there
+                hint = did_you_mean(field, names) or there
                 raise InputError(source.name, f"no column '{field}'", hint)
         return sorted(chosen)
 

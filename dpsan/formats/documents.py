@@ -6,6 +6,7 @@ text would write something, with exit status 0, that no other program can open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -88,6 +89,19 @@ _MARKUP: Final[tuple[tuple[bytes, Document], ...]] = (
     (b"<?xml", _XML),
 )
 """In any letter case, behind white space."""
+
+_JSON: Final = re.compile(
+    rb"""\s*+(?:(?P<array>\[)\s*+(?:\{\s*+["}]|\{?\s*+$)|\{\s*+(?:"[^"\\]*+"\s*+:|$))"""
+)
+"""The first line of an array of objects, or of an object; printed in one line or in many."""
+_ARRAY = Document("a JSON array", "-f json -k FIELD")
+_OBJECT = Document("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
+
+
+def refuse_json(source: Source, first: bytes) -> None:
+    """Raise InputError if a first line is JSON: as text its names and keywords would be drawn."""
+    if found := _JSON.match(first, 0, 4096):
+        raise (_ARRAY if found["array"] else _OBJECT).error(source)
 
 
 def refuse_document(source: Source, first: bytes) -> None:

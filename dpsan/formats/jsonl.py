@@ -22,6 +22,7 @@ from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import Field, parse_field
 from dpsan.formats.json_scan import KindError, MalformedError, Node, Scan, is_blank
 from dpsan.formats.json_strings import JsonStyle, long_string, parsed
+from dpsan.formats.near_names import near_path
 from dpsan.formats.text import byte_order_mark, decode, long_text, text_encoding, text_records
 from dpsan.text.long_text import LongText, Text
 
@@ -192,10 +193,12 @@ def hold_back(
             yield record
     if unseen and filled:
         names = ", ".join(f"'{fields[number].name}'" for number in sorted(unseen))
+        first = min(unseen)
+        raw = (each.render.raw for each in held if isinstance(each.render, (Unchanged, _Render)))
         raise InputError(
             source.name,
             f"no record up to line {line} has the field {names}",
-            "add ? to the name if it may be absent",
+            near_path(fields[first].steps, raw) or "add ? to the name if it may be absent",
         )
     yield from held
 

@@ -21,6 +21,7 @@ from dpsan.errors import ExtraMissingError, InputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
+from dpsan.formats.near_names import did_you_mean
 from dpsan.formats.parquet_output import Output, check_range
 from dpsan.formats.text import decode, long_text, too_long
 from dpsan.text.long_text import LongText, Text
@@ -156,7 +157,8 @@ class _Path:
         steps = (field,) if field in schema.names else parse_field(field).steps
         column = steps[0]
         if column not in schema.names:
-            raise InputError(source.name, f"no column '{column}'", _there(schema))
+            near = did_you_mean(str(column), schema.names)
+            raise InputError(source.name, f"no column '{column}'", near or _there(schema))
         if schema.names.count(column) > 1:
             raise InputError(source.name, f"two columns are named '{column}'")
         self.column: int = schema.names.index(column)

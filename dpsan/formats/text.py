@@ -15,7 +15,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
-from dpsan.formats.documents import binary, refuse_document
+from dpsan.formats.documents import binary, refuse_document, refuse_json
 from dpsan.text.long_text import LONG, PLAIN, LongText, Style, Text
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -200,6 +200,8 @@ class TextFormat(Format):
                 yield Record(1, [], _Mark(mark), part="mark")
                 if not raw and not ending:
                     continue
+            if line == 1 and not options.force_text:
+                refuse_json(source, raw)
             text: Text | None = long_text(raw, encoding)
             invalid = 0
             if text is None:

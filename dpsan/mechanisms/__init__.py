@@ -7,6 +7,7 @@ from dpsan.mechanisms.registry import (
     is_own,
     list_mechanisms,
     register,
+    space_for,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "is_own",
     "list_mechanisms",
     "register",
+    "space_for",
 ]

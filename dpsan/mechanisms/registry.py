@@ -12,6 +12,7 @@ from typing import Final
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.privacy.guarantee import Status
+from dpsan.space.metric_space import MetricSpace
 
 DEFAULT_MECHANISM: Final = "optimal-response"
 
@@ -127,6 +128,15 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
 def is_own(name: str) -> bool:
     """Whether a mechanism was registered, and is none of dpsan's."""
     return name in _OWN
+
+
+def space_for(space: MetricSpace, *names: str) -> MetricSpace:
+    """The space for work with some mechanisms.
+
+    A registered one may be another program than that of the same name and parameters whose tables
+    are in the cache: then no table about a mechanism is taken from there, or kept.
+    """
+    return space.for_code_that_changes() if any(map(is_own, names)) else space
 
 
 def check_public(kind: type[Mechanism]) -> None:

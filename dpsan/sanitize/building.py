@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
-from dpsan.mechanisms import is_own
+from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate import epsilon_for_ldp
@@ -58,8 +58,7 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     kind = spec.kind()
     given = spec.build() if wanted is None else None  # before the slow part: usage errors first
     embeddings, space = opened()
-    if is_own(kind.name):
-        space = space.for_code_that_changes()
+    space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
     if wanted is not None:
         draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)

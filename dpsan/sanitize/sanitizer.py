@@ -5,7 +5,7 @@ Knows requests, keys and what sanitizing returns.  Must not know files, streams 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -229,8 +229,13 @@ class Sanitizer:
             A row number, n for ⊥, n + 1 for a number that is drawn by value, a negative number if
             nothing is drawn, None if the text is not one word.
         """
-        split, _, codes = self._rewriter.lookup.texts([text])
-        return int(codes[0]) if len(codes) == 1 and split[0][1] == text else None
+        found = self.inputs_of(text)
+        return found[0][1] if len(found) == 1 and found[0][0] == text else None
+
+    def inputs_of(self, text: str) -> list[tuple[str, int]]:
+        """The words of a text, and for each the mechanism's input; see :meth:`input_of`."""
+        _, words, codes = self._rewriter.lookup.texts([text])
+        return list(zip(words, codes.tolist(), strict=True))
 
     def row_of(self, output: str) -> int | None:
         """The row number of a word as :meth:`rewrite` writes it alone, None for other strings."""
@@ -282,11 +287,15 @@ class Sanitizer:
             A string for a string, else a list.
 
         Raises:
-            TypeError: anything else than strings and None.
+            TypeError: anything else than strings and None; a dict or a table.
             UsageError: spans that are not in their texts, or of more or fewer texts.
         """
         if isinstance(texts, str):
             return self.rewrite([texts], None if spans is None else [spans])[0]
+        if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+            # They iterate over their keys, which would be rewritten, and the texts be left out.
+            kind = type(texts).__name__
+            raise TypeError(f"texts must be strings (got a {kind}: choose one of its columns)")
         every = [_checked(text) for text in texts]
         places = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]

@@ -41,7 +41,14 @@ class Tables:
 
 no_tables: Final = Tables()
 
-_LAWS: Final = ("calibrated-", "certificate-", "extremes-", "half-linked-", "mean-cosine-")
+_LAWS: Final = (
+    "calibrated-",
+    "certificate-",
+    "extremes-",
+    "half-linked-",
+    "mean-cosine-",
+    "observer-",
+)
 """What the names of tables that are about a mechanism begin with, behind that of the space."""
 
 

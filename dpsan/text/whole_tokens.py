@@ -43,6 +43,8 @@ def _whole(inner: str, digit: str, spaces: str, currency: str) -> str:
     space = f"[{spaces}]"
     link = rf"[{spaces}.\-]"
     end = f"(?!{one})"
+    # A time or a date behind a telephone number is a token of its own.
+    free = rf"(?!{num}{{1,2}}:{num}|{num}{{4}}-{num}{{2}}-{num})"
     count = rf"{num}++(?:[{NUMBER_MARKS}'’\-]{num}++)*+"
     clock = rf"{num}{{2}}:{num}{{2}}(?::{num}{{2}}(?:[.,]{num}++)?+)?+"
     letters = (
@@ -55,14 +57,14 @@ def _whole(inner: str, digit: str, spaces: str, currency: str) -> str:
         rf"{num}{{4}}-{num}{{2}}-{num}{{2}}[Tt ]{clock}"
         rf"(?:[Zz]|[+\-−]{num}{{2}}:?{num}{{2}})?+{end}",
         rf"{num}{{3}}{space}{num}{{3}}{link}{num}{{4}}{end}",
-        rf"0{num}{{1,4}}(?:{space}{num}{{2,4}}){{2,4}}+{end}",
+        rf"0{num}{{1,4}}(?:{space}{free}{num}{{2,4}}){{2,4}}+{end}",
         rf"{count}[{currency}]",
         rf"{num}{{1,3}}(?:[{spaces.strip(' ')}_]{num}{{3}}{end})++(?:[.,]{num}++{end})?+",
     )
     signs = (
         rf"@[{inner}_](?:[{inner}_]|[.\-](?=[{inner}_]))*+(?:@{host})?+{ending}",
-        rf"\+{num}(?:[{spaces}.\-/]?{num}|{link}?\({num}{{1,4}}\)(?={link}?{num})){{6,16}}+",
-        rf"\({num}{{2,5}}\){link}?(?:{num}{{6,10}}|{num}{{2,4}}(?:{link}{num}{{2,4}}){{1,3}}+){end}",
+        rf"\+{num}(?:(?:[{spaces}.\-/]{free})?+{num}|{link}?\({num}{{1,4}}\)(?={link}?{num})){{6,16}}+",
+        rf"\({num}{{2,5}}\){link}?(?:{num}{{6,10}}|{num}{{2,4}}(?:{link}{free}{num}{{2,4}}){{1,3}}+){end}",
         rf"(?:[A-Z]{{1,3}})?[{currency}]{count}(?:[A-Za-z]{{1,4}}{end})?+",
     )
     # Said twice, so that most words are soon seen to be none of these.

@@ -190,6 +190,21 @@ def test_mistakes(dpsan, folder, arguments, status, message):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_nothing_to_compare_is_said(dpsan, folder):
+    for name, text in (("empty.txt", ""), ("marks.txt", "...\n\n")):
+        (folder / name).write_text(text)
+        done = dpsan("evaluate", "--no-scores", "-E", "v.txt", name, name, cwd=folder)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert done.stderr.startswith(f"dpsan: {name}: no words, so there is nothing".encode())
+
+
+def test_quiet_says_no_notes(dpsan, folder):
+    loud = dpsan("evaluate", "--no-scores", "-E", "v.txt", "o.txt", "s.txt", cwd=folder)
+    done = dpsan("evaluate", "-q", "--no-scores", "-E", "v.txt", "o.txt", "s.txt", cwd=folder)
+    assert b"the mechanism is not given" in loud.stderr
+    assert (done.stdout, done.stderr) == (loud.stdout, b"")
+
+
 @pytest.mark.parametrize(
     ("library", "arguments"),
     [

@@ -58,7 +58,8 @@ def test_sums(audits):
 def test_command(audits, dpsan):
     done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits)
     assert done.returncode == 0
-    assert b"1,505: 1,504 drawn, 1 unknown, 0 number, 0 masked, 0 kept, 0 passed" in done.stdout
+    words = b"1,505: 1,504 drawn, 1 unknown, 0 number, 0 masked, 0 kept, 0 passed"
+    assert words in b" ".join(done.stdout.split())
     assert b"1.jsonl\n  not finished: some inputs are missing" in done.stdout
     shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
     assert [each["words"] for each in shown] == [1505, 4]
@@ -69,6 +70,18 @@ def test_command(audits, dpsan):
     done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits)
     assert done.returncode == 1
     assert done.stderr == b"dpsan: nothing.jsonl: no such file\ndpsan: 1 of 2 files failed\n"
+
+
+def test_lines_fit_a_page(audits, dpsan):
+    """A WEAK guarantee says a long sentence."""
+    (audits / "w.txt").write_text("here there\n")
+    run = ("-q", "-e", "2", "-m", "laplace", "-E", VOCABULARY, "--unknown", "mask")
+    assert dpsan("rewrite", *run, "-a", "w.jsonl", "w.txt", cwd=audits).returncode == 0
+    shown = dpsan("report", "w.jsonl", "1.jsonl", cwd=audits).stdout.decode()
+    assert "WEAK" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    header = next(line for line in shown.splitlines() if line.startswith("file"))
+    assert header.split() == ["file", "records", "words", "drawn", "epsilon"]
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
-from support import need_extra
+from support import extra_is_installed, need_extra
 
 from dpsan.analysis.evaluate.similarity import rouge
 from dpsan.analysis.study import study
 from dpsan.analysis.study.search import genetic, greedy, random_rewrite
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import UsageError
+from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
 from dpsan.space.metric_space import MetricSpace
@@ -52,6 +52,23 @@ def folder(tmp_path_factory):
 
 def fields(folder, **more):
     return {"train": str(folder / "t.tsv"), "text": "content", "label": "label", **more}
+
+
+def test_hints_name_what_a_study_has(made, folder):
+    embeddings, space = made
+    lines = (folder / "t.tsv").read_text().replace(",", "").replace("\t", ";")
+    (folder / "t.csv").write_text(lines)
+    asked = {"embeddings": embeddings, "mechanisms": (draft("krr"),), "epsilons": (9.0,)}
+    values = fields(folder, train=str(folder / "t.csv"))
+    with pytest.raises(
+        InputError, match=r"t.csv: no column 'content' \(-p text=COLUMN, -p "
+    ) as told:
+        study("utility", space, parameters=values, **asked)
+    assert "--" not in str(told.value)
+    if extra_is_installed("evaluate"):
+        assert study("utility", space, parameters={**values, "delimiter": ";"}, **asked).rows
+    with pytest.raises(UsageError, match="delimiter must be one ASCII character"):
+        study("utility", space, parameters={**values, "delimiter": "xy"}, **asked)
 
 
 def draft(name, **values):

@@ -266,6 +266,15 @@ def test_a_word_kept_in_another_spelling_is_exposed(listed):
     assert only.probability > 0.05
 
 
+def test_a_kept_ending_is_exposed():
+    """With the tokenizer ptb 's is a word, but only behind another one."""
+    sanitizer = make("krr", 1.0, keep=["'s"], tokenizer="ptb")
+    assert sanitizer.rewrite("word1's").endswith("'s")
+    (only,) = exposures(sanitizer, 0.99)
+    assert (only.option, only.probability > 0.05) == ("keep", True)
+    assert exposures(make("krr", 1.0, keep=["'s"]), 0.99) == ()  # punctuation, which passes
+
+
 def test_settings_without_effect_expose_nothing():
     # A compound of the list is never one token, so it is never written unchanged.
     assert exposures(make("krr", 1.0, keep=["two words"]), 0.99) == ()

@@ -30,6 +30,10 @@ def complete(dpsan, line, cwd=None):
         ("dpsan rewrite --case i", ["input"]),
         ("dpsan rewrite --mechan", ["--mechanism"]),
         ("dpsan rewrite -m nothing", []),
+        ("dpsan rewrite --mechanism=knn", ["knn-response"]),
+        ("dpsan rewrite --mechanism = knn", ["knn-response"]),  # so bash cuts it
+        ("dpsan rewrite --unknown =", ["sample", "mask", "keep"]),
+        ("dpsan rewrite --epsilon = 8 --case = i", ["input"]),
         ("dpsan study fr", ["frontier"]),
         ("dpsan study frontier -m zi", ["zipf-response"]),
     ],

@@ -58,9 +58,13 @@ def test_equal_words_and_copies_and_numbers(folder, dpsan):
 
 
 def test_the_budget(folder, dpsan):
-    for budget, says in (("100", "would end it"), ("104", "is enough")):
+    for budget, says, status in (("100", "would end it", 1), ("104", "is enough", 0)):
         done = dpsan(*BASE, "-n", "--budget", budget, "in.txt", cwd=folder)
-        assert done.returncode == 0
+        assert (
+            done.returncode
+            == status
+            == dpsan(*BASE, "--budget", budget, "in.txt", cwd=folder).returncode
+        )
         assert f"the budget of {budget} {says}: the epsilons of all draws add up to 104" in told(
             done
         )

@@ -33,6 +33,41 @@ def test_did_you_mean_a_field(folder, dpsan):
     assert b"body" not in done.stderr
 
 
+def test_numbers_are_asked_for_in_our_words(dpsan):
+    for given, says in ((("-e", "abc"), "not a number"), (("-j", "1.5"), "not a whole number")):
+        done = dpsan("rewrite", *given)
+        assert done.returncode == 2
+        assert done.stderr.decode().endswith(f"): {says}\n")
+    assert dpsan("rewrite", "-j", "0").stderr.endswith(b": must be >= 1\n")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet"])
+def test_a_missing_field_is_wrong_usage(folder, dpsan, name):
+    (folder / name).write_text("id,body\n1,here\n")
+    done = dpsan(*BASE, name, cwd=folder)
+    kind = name.removeprefix("a.")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(f"dpsan: {kind} needs --field (".encode())
+
+
+def test_quiet_says_what_passed_unseen(folder, dpsan):
+    """Nothing else: no statement, no table, no note."""
+    (folder / "a.csv").write_text("here\nthere\n")
+    done = dpsan(*BASE, "-q", "-k", "1", "a.csv", cwd=folder)
+    assert done.stderr == (
+        b"dpsan: the first row of a table passes unchanged, as its header (--no-header if it is "
+        b"data)\n"
+    )
+    assert dpsan(*BASE, "-q", "-k", "1", "--no-header", "a.csv", cwd=folder).stderr == b""
+    (folder / "a.jsonl").write_text('{"t": "here"}\n{"u": "there"}\n')
+    done = dpsan(*BASE, "-q", "-k", "t", "a.jsonl", cwd=folder)
+    assert done.stderr == b"dpsan: written unchanged, without the field: 1 record\n"
+    (folder / "b.jsonl").write_text('{"t": "here"}\nno json\n')
+    done = dpsan(*BASE, "-q", "-k", "t", "--bad-records", "bad", "b.jsonl", cwd=folder)
+    assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
+    assert done.stderr == b"dpsan: set aside in bad: 1 record (not in the output)\n"
+
+
 def test_recursive_keeps_the_tree(folder, dpsan):
     (folder / "in/deep").mkdir(parents=True)
     for name in ("in/b.txt", "in/deep/a.txt", "in/.hidden"):

@@ -223,7 +223,7 @@ def test_null_data_and_appending_to_oneself(folder, dpsan, env):
             ("-f", "text", "-k", "t"),
             "text has no --field (-f jsonl, csv, html and others have)",
         ),
-        (("-f", "jsonl"), "jsonl needs --field (such as --field text)"),
+        (("-f", "jsonl"), "jsonl needs --field (a column's name, path or number)"),
         (("-f", "jsonl", "-k", "a..b"), "--field: not a path: a..b (such as text, a.b or "),
         (("-f", "csv", "-k", "1", "-z"), "-z is for text and jsonl"),
         (("--no-header",), "--no-header is for csv and tsv"),

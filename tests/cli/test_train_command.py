@@ -75,6 +75,8 @@ def test_what_people_see(dpsan, folder):
         (("t.txt.gz", "-o", "o.npz", "--least", "99999"), 1, "words occur 99999 times or more"),
         (("t.txt.gz", "-o", "there.npz"), 1, "there.npz: exists (--force replaces it)"),
         (("t.txt.gz", "--synonyms", "none", "-o", "o.npz"), 1, "none: no such file"),
+        (("t.txt.gz", "--synonyms", "latin.txt", "-o", "o.npz"), 1, "latin.txt: not UTF-8"),
+        (("t.txt.gz", "--antonyms", "bad", "-o", "o.npz"), 1, "bad:1: needs two words"),
         (("t.txt.gz", "--similarity", "bad", "-o", "o.npz"), 1, "bad:1: needs two words and a"),
         (("t.txt.gz", "-o", "o.npz", "--dimensions", "1"), 2, "--dimensions"),
         (("t.txt.gz", "-o", "no/o.npz"), 1, "cannot create"),

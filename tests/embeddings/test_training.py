@@ -13,7 +13,13 @@ from dpsan.embeddings.training.judging import judged_similarity, nearest, neighb
 from dpsan.embeddings.training.npz_output import packed
 from dpsan.embeddings.training.public_text import blocks_of
 from dpsan.embeddings.training.recipe import Recipe, train
-from dpsan.embeddings.training.shaping import Shaping, constraints_of, shape_vectors, word_pairs
+from dpsan.embeddings.training.shaping import (
+    Shaping,
+    constraints_of,
+    read_pairs,
+    shape_vectors,
+    word_pairs,
+)
 from dpsan.embeddings.training.skipgram import Training
 from dpsan.embeddings.training.word_choice import admissible, most_used
 from dpsan.embeddings.training.word_counts import TokenText
@@ -151,9 +157,9 @@ def test_compounds_give_their_use_to_their_parts():
 
 def test_pairs_and_judgements(tmp_path):
     words = ["gut", "schlecht", "fein", "haus", "heim"]
-    (tmp_path / "s").write_text("de_Gut de_fein\nhaus heim\nhaus baum\nx\nfein gut\n")
+    (tmp_path / "s").write_text("de_Gut de_fein\nhaus heim\nhaus baum\n\nfein gut\n")
     (tmp_path / "a").write_text("schlecht gut\nheim haus\n")
-    pairs = [word_pairs([tmp_path / name], words) for name in ("s", "a")]
+    pairs = [word_pairs(read_pairs([tmp_path / name]), words) for name in ("s", "a")]
     assert pairs == [{(0, 2), (3, 4)}, {(0, 1), (3, 4)}]
     both = constraints_of(*pairs)
     assert both.synonyms.tolist() == [[0, 2]]  # a pair in both lists is one of antonyms
@@ -170,7 +176,11 @@ def test_pairs_and_judgements(tmp_path):
         judged_similarity(ids, vectors, tmp_path / "j")
     for bad in (tmp_path / "none", tmp_path):
         with pytest.raises(InputError):
-            word_pairs([bad], words)
+            read_pairs([bad])
+    for line in ("CANARY", "a CANARY b"):
+        (tmp_path / "s").write_text(f"gut fein\n{line}\n")
+        with pytest.raises(InputError, match=r"s:2: needs two words$"):
+            read_pairs([tmp_path / "s"])
 
 
 def test_synonyms_come_nearer_and_antonyms_go_away():

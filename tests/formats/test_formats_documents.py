@@ -87,6 +87,27 @@ def test_json(tmp_path):
         through(SAME, b'[["one"]]', "json", fields=("text",))
 
 
+JSON = {
+    b'[{"text": "one"}]': "a JSON array",
+    b'[\n  {"text": "one"}\n]\n': "a JSON array",
+    b"[{}]": "a JSON array",
+    b'\xef\xbb\xbf {"text": "one"}\n': "JSON",
+    b'{\r\n  "text": "one"\r\n}\r\n': "JSON",
+}
+
+
+def test_json_is_not_taken_for_text(tmp_path):
+    """On standard input nothing tells the format: the names of fields were drawn, too."""
+    for data, message in JSON.items():
+        for size in (1, 1 << 18):
+            with pytest.raises(InputError, match=f"test: {message}, not lines of text .-f json"):
+                through(SAME, data, "text", size=size)
+        assert through(SAME, data, "text", force_text=True)[0] == data
+    others = b'["so" he said]\n', b"{name}, hello\n", b"a\n[\n{\n", b'{"a" b}\n'
+    for data in (b"[1] a note\n", *others):
+        assert through(SAME, data, "text")[0] == data
+
+
 def test_nul():
     with pytest.raises(InputError, match=r"^test:2: NUL byte: not text \(--encoding utf-16 or -z"):
         through(SAME, b"one\ntw\0o\n", "text")

@@ -2,21 +2,27 @@
 
 import dataclasses
 import pickle
+import re
 import runpy
 
 import pytest
 from support import ROOT, make_embeddings
 
 from dpsan import Sanitizer, list_mechanisms, register
+from dpsan.analysis.study import study
 from dpsan.analysis.verify.verdict import Verdict, verify
+from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UnprovedError, UsageError
 from dpsan.mechanisms import MECHANISMS, registry
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.sampling.cluster_response import ClusterResponseSampler
+from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.space.library import space_of
+from dpsan.space.metric_space import _LAWS
 
 _SHOWN = {"verify": (2.0, 8.0), "explain": (0.005, 0.1), "study": (8.0, 30.0)}
 """What the example prints lies between these, whatever the 500 most frequent words are."""
@@ -100,6 +106,48 @@ def test_no_certificate_is_that_of_yesterdays_code(tmp_path):
         certificate = certify(made[-1].mechanism, made[-1].space)
         assert certificate.epsilon_ldp <= 2.0
     assert made[1].mechanism.epsilon < made[0].mechanism.epsilon / 1.5
+
+
+@pytest.mark.parametrize("how", ["calibrate", "study"])
+def test_nothing_else_takes_tables_of_yesterdays_code(tmp_path, how):
+    """Without a sanitizer, on a space with a cache: each run is of the code that is there."""
+    embeddings = make_embeddings(n=60, d=4)
+    found = []
+    for factor in (1.0, 3.0):
+
+        @register
+        @dataclasses.dataclass(frozen=True)
+        class Mine(CluSanT):
+            name = "mine"
+            status = Status.CLAIMED
+
+            def prepare(self, space, factor=factor):
+                clusters = self.clusters(space)
+                return ClusterResponseSampler(space, clusters, 0.5 * self.epsilon * factor)
+
+        space = space_of(embeddings, Store(tmp_path / "cache"))
+        draft = Draft(Mine, {"k": 4})
+        if how == "calibrate":
+            found.append(calibrate(draft, space, Target.EPSILON_LDP, 2.0).mechanism.epsilon)
+        else:
+            made = study("frontier", space, mechanisms=(draft,), epsilons=(2.0,), words=10)
+            found.append([row["epsilon"] for row in made.rows])
+    kept = [each.name for each in (tmp_path / "cache").rglob("*") if "mine" in each.name.lower()]
+    assert kept == []
+    assert found[0] != found[1]
+
+
+def test_every_table_about_a_mechanism_is_known_as_one():
+    """Tables are named in the code: one with a mechanism's name or key in it begins like this."""
+    sources = "\n".join(path.read_text() for path in (ROOT / "dpsan").rglob("*.py"))
+    names = re.findall(
+        r'f"([a-z-]+-)(?:[0-9]-)?(?:\{target\}-)?\{(?:mechanism|draft\.kind)\.name', sources
+    )
+    names += re.findall(r'table\(f"([a-z-]+-)[^"]*\{self!r\}', sources)
+    assert {"observer-", "extremes-", "calibrated-", "half-linked-"} <= set(names)
+    for name in names:
+        if name != "rows-":
+            assert name.startswith(_LAWS), name
 
 
 def test_registered_again_is_replaced():

@@ -217,6 +217,17 @@ def test_only_strings(sanitizer):
         sanitizer.rewrite(["the", 5])
 
 
+@pytest.mark.parametrize("kind", ["dict", "pandas", "polars"])
+def test_tables_are_refused(sanitizer, kind):
+    """They iterate over names of columns: those were rewritten, and the texts were not."""
+    table = {"maria": ["the zyx"]}
+    if kind != "dict":
+        table = pytest.importorskip(kind).DataFrame(table)
+    with pytest.raises(TypeError, match=r"got a \w+: choose one of its columns") as caught:
+        sanitizer.rewrite(table)
+    assert "maria" not in str(caught.value)
+
+
 def test_public_names(embeddings):
     assert "knn-response" in [each["name"] for each in dpsan.list_mechanisms()]
     assert dpsan.Sanitizer is Sanitizer

@@ -15,6 +15,7 @@ from dpsan.embeddings.training.shaping import (
     centred,
     constraints_of,
     counter_fit,
+    read_pairs,
     shape_vectors,
     word_pairs,
 )
@@ -33,7 +34,8 @@ def read_constraints(folder: Path, words: list[str], kinds: Path | None = None) 
     """
     ids = {word: row for row, word in enumerate(words)}
     synonyms, antonyms = (
-        word_pairs(sorted(folder.glob(f"*{kind}*.txt")), words) for kind in ("synonyms", "antonyms")
+        word_pairs(read_pairs(sorted(folder.glob(f"*{kind}*.txt"))), words)
+        for kind in ("synonyms", "antonyms")
     )
     lists = {
         path.stem: {ids[word] for word in path.read_text("utf-8").split() if word in ids}

@@ -208,6 +208,9 @@ def evaluate(
     vocabulary = Vocabulary(embeddings, question.tokenizer)
     versions = (question.sanitized, *question.again)
     pairs = read_pairs(question.original, versions, question.inputs, vocabulary, question.copies)
+    if not len(pairs.text):
+        hint = "is it the right file, and --field?"
+        raise InputError(question.original, "no words, so there is nothing to compare", hint)
     progress(_READ)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work

@@ -86,7 +86,7 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
     if name == "parquet":
         return _parquet(path, column, inputs)
     if name == "jsonl":  # labels may be numbers, which are no text
-        plain = ReadOptions(max_record=options.max_record)
+        plain = ReadOptions(max_record=options.max_record, force_text=True)
         rows = records(path, Inputs("text", plain, None))
         out = []
         for row in rows:

@@ -5,8 +5,8 @@ Knows cells and how they are written.  Must not know what they are about.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Share
@@ -30,6 +30,19 @@ class Section:
     def texts(self) -> list[list[str]]:
         """All cells as they are written."""
         return [[written(cell, intervals=self.intervals) for cell in row] for row in self.rows]
+
+    def without_zeros(self, names: Collection[str]) -> Section:
+        """The same without those columns of these names that hold only zeros."""
+        kept = [
+            at
+            for at, name in enumerate(self.columns)
+            if name not in names or any(row[at] for row in self.rows)
+        ]
+        return replace(
+            self,
+            columns=[self.columns[at] for at in kept],
+            rows=[[row[at] for at in kept] for row in self.rows],
+        )
 
 
 def written(cell: Cell, *, intervals: bool = True) -> str:

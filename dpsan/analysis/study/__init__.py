@@ -42,6 +42,7 @@ _TEXTS: Final = {
     "text": "column or key of the text",
     "label": "column or key of the label",
     "header": "yes, or no: columns have numbers, the first is 1",
+    "delimiter": "what stands between the cells of CSV, such as ;",
     "records": "how many records of each file are taken, the first",
 }
 """Parameters of studies that read labelled public texts."""
@@ -173,6 +174,7 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     import importlib
 
     from dpsan.analysis.study.base import Asked
+    from dpsan.mechanisms import space_for
 
     entry, asked = find(name), Asked(**fields)
     if space is None and entry.vocabulary == "required":
@@ -183,5 +185,7 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     for each in asked.parameters:
         if each not in entry.parameters:
             raise unknown_name(f"parameter of study {name}:", each, entry.parameters)
+    if space is not None:
+        space = space_for(space, *(each.kind.name for each in asked.mechanisms))
     result: Result = importlib.import_module(entry.module).run(space, asked)
     return result

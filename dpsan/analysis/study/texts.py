@@ -19,12 +19,14 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.study.base import Asked
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
+from dpsan.formats.csv import one_delimiter
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.draws import Progress
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 
 _RECORDS: Final = 1000
+_HINT: Final = "-p text=COLUMN, -p header=no, -p delimiter=';' say how it is read"
 _BATCH: Final = 2048
 
 
@@ -82,12 +84,26 @@ def labelled(asked: Asked) -> tuple[Texts, Texts]:
         raise UsageError("it needs a vocabulary with its words")
     vocabulary = Vocabulary(asked.embeddings, "unicode")
     limit = whole(values, "records", _RECORDS)
-    options = ReadOptions(fields=(str(values["text"]),), header=header == "yes", force_text=True)
+    options = ReadOptions(
+        fields=(str(values["text"]),),
+        header=header == "yes",
+        delimiter=one_delimiter(str(values["delimiter"]), "delimiter")
+        if "delimiter" in values
+        else "",
+        force_text=True,
+    )
 
     def read(name: str) -> tuple[list[str], list[str]]:
         path, inputs = Path(str(values[name])), Inputs("auto", options, limit)
-        texts = [" ".join(each.strings) for each in records(path, inputs)]
-        labels = read_labels(path, str(values["label"]), inputs)
+        try:
+            texts = [" ".join(each.strings) for each in records(path, inputs)]
+            labels = read_labels(path, str(values["label"]), inputs)
+        except InputError as error:
+            # Hints are for rewrite, whose options a study lacks.
+            hint = str(error.hint)
+            raise InputError(
+                path, error.what, _HINT if " -" in f" {hint}" else hint, line=error.line
+            ) from None
         if len(labels) != len(texts) or not texts:
             raise InputError(path, f"{len(labels)} labels for {len(texts)} texts")
         return texts, labels

@@ -28,6 +28,7 @@ from dpsan.text.tokens import lookup_keys
 _DRAWS: Final = 1000
 """Draws of each input that show that the event is no mere possibility."""
 _LETTERS: Final = ("zqvxkjq", "wjqzxvk")
+_ENDINGS: Final = ("'s", "'ll", "n't")
 _NUMBER: Final = "408-555-0123"
 
 
@@ -85,16 +86,23 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
 
     other = next(filter(is_drawn, drawn), missing[1])
     # The list may have a word in a spelling that is no token, such as with what is invisible.
-    spellings = (key for word in sorted(spec.keep) for key in lookup_keys(word))
+    spellings = [key for word in sorted(spec.keep) for key in lookup_keys(word)]
     kept = next((word for word in spellings if sanitizer.input_of(word) == KEPT), None)
+    inputs = other, kept
+    if kept is None:
+        # A tokenizer may cut endings off: 's is a word behind another one only.
+        ended = {word: sanitizer.inputs_of(other + word)[1:] for word in (*spellings, *_ENDINGS)}
+        kept = next((word for word in spellings if ended[word] == [(word, KEPT)]), None)
+        drawn_end = next((w for w in _ENDINGS if len(ended[w]) == 1 and ended[w][0][1] >= 0), None)
+        inputs = other if drawn_end is None else other + drawn_end, f"{other}{kept}"
     if kept is not None:
         yield _Rule(
             "keep",
             "",
             ("a word that is not on the list", "a word on the list"),
             "any output but the word on the list, which is always written unchanged",
-            (other, kept),
-            lambda output: output != kept,
+            (inputs[0], str(inputs[1])),
+            lambda output: not output.endswith(kept),
         )
     public = {keys[row] for row in sanitizer.public}
     seen = next((word for word in keys if word in public and is_drawn(word)), None)

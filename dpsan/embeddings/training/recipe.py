@@ -25,7 +25,13 @@ from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.embeddings.training.compounds import in_pieces, pieces_of_compounds
 from dpsan.embeddings.training.half_precision import distinct_half_precision
 from dpsan.embeddings.training.public_text import blocks_of, check_readable
-from dpsan.embeddings.training.shaping import Shaping, constraints_of, shape_vectors, word_pairs
+from dpsan.embeddings.training.shaping import (
+    Shaping,
+    constraints_of,
+    read_pairs,
+    shape_vectors,
+    word_pairs,
+)
 from dpsan.embeddings.training.skipgram import Training, train_vectors
 from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
 from dpsan.embeddings.training.word_choice import most_used
@@ -85,8 +91,9 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     """
     # It tells of itself what nobody can mend, such as another number of words than it expected.
     logging.getLogger("gensim").setLevel(logging.ERROR)
-    for path in (*recipe.texts, *recipe.synonyms, *recipe.antonyms):
+    for path in recipe.texts:
         check_readable(path)
+    synonyms, antonyms = read_pairs(recipe.synonyms), read_pairs(recipe.antonyms)
     text = TokenText(folder / "tokens")
     with _reading(recipe.texts, "counting words", watch) as blocks:
         for block in blocks:
@@ -111,9 +118,7 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     row = {word: at for at, word in enumerate(trained)}
     words = sorted((w for w in chosen if w in row), key=lambda w: (-frequency[w], w))
     _require(recipe, text.running, len(words))
-    constraints = constraints_of(
-        word_pairs(recipe.synonyms, words), word_pairs(recipe.antonyms, words)
-    )
+    constraints = constraints_of(word_pairs(synonyms, words), word_pairs(antonyms, words))
     pairs = len(constraints.synonyms), len(constraints.antonyms)
     shaping = Shaping(seed=training.seed, rounds=Shaping().rounds if any(pairs) else 0)
     vectors = shape_vectors(table[[row[word] for word in words]], constraints, shaping)

@@ -11,7 +11,7 @@ NAACL 2016) there are kin: words of one kind (cities, first names, jobs) that mu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -90,7 +90,19 @@ def centred(vectors: Vectors, components: int = 0) -> Vectors:
     return np.asarray(out, dtype=np.float32)
 
 
-def _pairs(path: Path, ids: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+def read_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
+    """Pairs of words in files, two words a line, as they are looked up.
+
+    A language before a word (``en_good``), which some lists have, is left out.
+
+    Raises:
+        InputError: a file cannot be read, is not UTF-8, or has a line of something else; names
+            file and line only.
+    """
+    return [pair for path in paths for pair in _pairs(path)]
+
+
+def _pairs(path: Path) -> Iterator[tuple[str, str]]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -98,28 +110,23 @@ def _pairs(path: Path, ids: Mapping[str, int]) -> Iterator[tuple[int, int]]:
         raise InputError(path, why) from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None
-    for line in text.splitlines():
-        words = [ids.get(folded(_LANGUAGE.sub("", word))) for word in line.split()]
-        if len(words) == 2 and words[0] is not None and words[1] is not None:
-            first, second = sorted((words[0], words[1]))
-            if first != second:
-                yield first, second
+    for number, line in enumerate(text.splitlines(), 1):
+        words = [folded(_LANGUAGE.sub("", word)) for word in line.split()]
+        if words and len(words) != 2:
+            raise InputError(path, "needs two words", line=number)
+        if words:
+            yield words[0], words[1]
 
 
 def _array(pairs: set[tuple[int, int]]) -> Pairs:
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
-def word_pairs(paths: Iterable[Path], words: Sequence[str]) -> set[tuple[int, int]]:
-    """Row numbers of the pairs of words in files, two words a line, that are both known.
-
-    A language before a word (``en_good``), which some lists have, is left out.
-
-    Raises:
-        InputError: a file cannot be read or is not UTF-8; names the file only.
-    """
+def word_pairs(pairs: Iterable[tuple[str, str]], words: Sequence[str]) -> set[tuple[int, int]]:
+    """Row numbers of the pairs of two words that are both known, the smaller one first."""
     ids = {word: row for row, word in enumerate(words)}
-    return {pair for path in paths for pair in _pairs(path, ids)}
+    known = {(ids[u], ids[v]) for u, v in pairs if u in ids and v in ids}
+    return {(min(pair), max(pair)) for pair in known if pair[0] != pair[1]}
 
 
 def constraints_of(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms import space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
@@ -47,6 +48,7 @@ def calibrate(
         progress(f"epsilon {epsilon:g}")
 
     started = time.perf_counter()
+    space = space_for(space, draft.kind.name)
     target.check(wanted)
     draft.anywhere(space)  # parameters are checked before the slow part
     if target in (Target.UNCHANGED, Target.CLOSE):
@@ -70,6 +72,7 @@ def epsilon_for_ldp(
         UsageError: the mechanism has no certified LDP epsilon, or not this one.
     """
     Target.EPSILON_LDP.check(wanted)
+    space = space_for(space, draft.kind.name)
 
     def trying(epsilon: float) -> None:
         progress(f"epsilon {epsilon:g}")

@@ -1,0 +1,99 @@
+"""What is published: extras and groups, links, the versions that CI runs, pinned actions."""
+
+import json
+import re
+import tomllib
+
+import pytest
+from support import ROOT
+
+import dpsan
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
+HOOK = PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PYTHONS = {
+    each.rsplit(" ", 1)[1]
+    for each in PROJECT["classifiers"]
+    if re.fullmatch(r".*Python :: 3\.\d+", each)
+}
+
+
+@pytest.mark.parametrize("name", ["test", "lint"])
+def test_group_is_the_extra(name):
+    assert PYPROJECT["dependency-groups"][name] == PROJECT["optional-dependencies"][name]
+
+
+def test_the_extra_of_tests_has_what_other_extras_need():
+    """All but Ray, which has no wheel on every machine that tests."""
+    extras = PROJECT["optional-dependencies"]
+    for name in extras.keys() - {"test", "lint", "ray"}:
+        assert set(extras[name]) <= set(extras["test"]), name
+
+
+def published_readme():
+    """As the package index gets it."""
+    text = "".join((ROOT / each["path"]).read_text() for each in HOOK["fragments"])
+    for each in HOOK["substitutions"]:
+        text = re.sub(each["pattern"], each["replacement"], text)
+    return text
+
+
+def test_links_of_the_published_readme_are_absolute():
+    """... and lead to files that exist: pictures as such, pages to be read."""
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)\s]+)\)", published_readme())
+    assert sum(bool(picture) for picture, _ in links) == 3
+    home = PROJECT["urls"]["Repository"]
+    raw = home.replace("github.com", "raw.githubusercontent.com") + "/main/"
+    for picture, link in links:
+        start = raw if picture else f"{home}/blob/main/"
+        assert link.startswith(start), link
+        assert (ROOT / link.removeprefix(start)).is_file(), link
+
+
+def test_addresses_of_the_project_are_of_one_repository():
+    for name, address in PROJECT["urls"].items():
+        assert address.startswith(PROJECT["urls"]["Repository"]), name
+
+
+def test_pythons_of_the_classifiers_are_those_of_ci():
+    """What CI only tries is not claimed."""
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    run = set(json.loads(re.search(r"python: (\[.*\])", text)[1]))
+    tried = set(re.findall(r"continue-on-error: .* == '([\d.]+)'", text))
+    assert run - tried == PYTHONS
+    assert PROJECT["requires-python"] == f">={min(PYTHONS)}"
+
+
+def test_actions_are_pinned():
+    """By commit, with the version in a comment; the same one everywhere."""
+    seen = dict[str, set[str]]()
+    for path in WORKFLOWS:
+        for line in re.findall(r"uses: .*", path.read_text()):
+            found = re.fullmatch(r"uses: ([\w/-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)", line)
+            assert found, f"{path.name}: {line}"
+            seen.setdefault(found[1], set()).add(found[2])
+    assert len(seen) > 5
+    assert all(len(pins) == 1 for pins in seen.values()), seen
+
+
+def test_workflows_read_only_but_for_what_a_job_says():
+    for path in WORKFLOWS:
+        head = path.read_text().split("\njobs:\n")[0]
+        assert re.search(r"^permissions:\n  contents: read$", head, re.M), path.name
+        assert not re.search(r"contents: write|secrets\.|password:", path.read_text()), path.name
+
+
+def test_version_is_one():
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+    assert {cited, PROJECT["version"]} == {dpsan.__version__}
+
+
+def test_the_vocabulary_has_a_datasheet():
+    """The headings of Gebru et al., Datasheets for Datasets, in their order."""
+    page = (ROOT / "vocab" / "README.md").read_text()
+    wanted = ["Motivation", "Composition", "Collection", "Preprocessing"]
+    wanted += ["Uses", "Distribution", "Maintenance"]
+    found = re.findall(rf"^## ({'|'.join(wanted)})\b", page, re.M)
+    assert found == wanted
