@@ -106,7 +106,7 @@ def on_paper(mutant: Mutant, sanitizer: Sanitizer, draws: int) -> tuple[float | 
         if drawn is None or law is None or mutant.change is None or mutant.patch is not None:
             return None, 1.0
     if (alien := drawn[law <= 0].sum() / len(law)) > 0:  # outputs that cannot come
-        return math.inf, 1 - (1 - alien) ** (draws * share)
+        return math.inf, 1 - (1 - float(alien)) ** (draws * share)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(drawn > 0, np.log(drawn / law), 0.0)
     means = (drawn * logs).sum(axis=1)

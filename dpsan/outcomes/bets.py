@@ -33,6 +33,8 @@ _LEVELS: Final = 256
 power: the mean is that of the rounded value."""
 _DEPTH: Final = 40.0
 """Nats below the likeliest output under which all count as equal."""
+_ROWS: Final = 32
+"""Inputs at once: a few megabytes."""
 _SIZES: Final = 2.0 ** np.arange(-9, 3.25, 0.5)
 _TILTS: Final[Floats] = np.concatenate([_SIZES, -_SIZES])
 
@@ -75,8 +77,10 @@ class Bets:
         total = np.take_along_axis(values, np.take_along_axis(level, came, 1), 1).sum(axis=1)
         tilts = np.multiply.outer(np.ones(m) if signs is None else signs, _TILTS)
         gains = tilts * total[:, None]
-        for at, tilt in enumerate(tilts.T):  # at most e^(8·40): no overflow
-            gains[:, at] -= draws * np.log((mass * np.exp(tilt[:, None] * values)).sum(axis=1))
+        for at in range(0, m, _ROWS):
+            here = slice(at, at + _ROWS)  # at most e^(8·40): no overflow
+            factors = np.exp(tilts[here, :, None] * values[here, None, :])
+            gains[here] -= draws * np.log((factors * mass[here, None, :]).sum(axis=2))
         gains -= draws * ROUNDING
         best = np.argmax(gains, axis=1)
         # An input that is no output cannot be copied: nothing is staked on it.

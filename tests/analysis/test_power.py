@@ -1,5 +1,6 @@
 """A small part of tests/power.py: mutants that draws alone cannot see at epsilon 8."""
 
+import json
 import math
 
 import power
@@ -27,6 +28,7 @@ def test_a_mutant_is_violated_at_epsilon_8(name):
     """Each is found with probability above .99999 by these draws: docs/reliability.md."""
     found = run(MUTANTS[name], 8.0, 40, 20_000)
     assert found["verdict"] == "violated", found
+    assert json.loads(json.dumps(found)) == found
 
 
 def test_what_shows_in_no_cell_is_violated():

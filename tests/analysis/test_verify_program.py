@@ -7,6 +7,7 @@ runs.  Keys are fixed all the same: what these tests show of a version they show
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,6 +79,32 @@ def test_one_broken_word_of_many_is_found_by_the_screen(monkeypatch, broken):
     assert ("the word word1234" in fit.sentence) is broken, fit.sentence
     monkeypatch.setattr(goodness_of_fit, "_SCREENED", 0)
     assert checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"].held
+
+
+class BothWays(Wrapped):
+    """Epsilon is 14 % larger for every second word and 14 % smaller for all others."""
+
+    def __init__(self, sanitizer):
+        super().__init__(sanitizer.sampler)
+        self.more, self.less = (
+            replace(sanitizer.mechanism, epsilon=factor * sanitizer.mechanism.epsilon).prepare(
+                sanitizer.space
+            )
+            for factor in (1.14, 0.86)
+        )
+
+    def sample(self, ids, streams):
+        more, less = self.more.sample(ids, streams), self.less.sample(ids, streams)
+        return np.where(ids % 2 == 0, more, less)
+
+
+def test_what_deviates_in_two_directions_is_judged_together():
+    """Too little to see in one word, and it cancels in all of them."""
+    sanitizer = make("exponential", 0.5)
+    sanitizer._rewriter.sampler = BothWays(sanitizer)
+    fit = checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"]
+    assert fit.held is False
+    assert "suspicious words together" in fit.sentence
 
 
 class Hubs(Wrapped):

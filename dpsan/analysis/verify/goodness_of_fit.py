@@ -135,7 +135,6 @@ def goodness_of_fit(
         screened = len(all_words)
         odd += _unlikely(sanitizer, stated, all_words, derive_key(key, "screen"))
         progress(0.6)
-        made += DRAWS * screened
     suspects = list(dict.fromkeys([*sign, *odd]))
     again = []
     for place, row in enumerate(suspects):
@@ -163,6 +162,7 @@ def goodness_of_fit(
     chance = probability(best[worst])
     if held:
         sentence = f"{made:,} draws of {compared:,} inputs have the distribution that is certified"
+        sentence += f"; {screened:,} words were screened" if screened else ""
         return Check(name, True, sentence, figures)
     what = [
         lambda: name_of(sanitizer, int(rows[deep[int(np.argmin(families[0]))]])),
