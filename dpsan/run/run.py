@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import BudgetError, OutputError, UsageError, failure
 from dpsan.errors import reason as os_reason
@@ -20,7 +20,6 @@ from dpsan.formats.compression import packer_for
 from dpsan.formats.placing import stream_number
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
-from dpsan.run.audit import AuditWriter
 from dpsan.run.group import Group, is_small
 from dpsan.run.paths import plan_outputs
 from dpsan.run.stream import (
@@ -34,6 +33,9 @@ from dpsan.run.stream import (
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.sanitizer import Sanitizer
+
+if TYPE_CHECKING:
+    from dpsan.run.audit import AuditWriter
 
 __all__ = ["Result", "Run"]
 

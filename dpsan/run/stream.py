@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, repeat
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import BudgetError, InputError, OutputError
 from dpsan.errors import reason as os_reason
@@ -23,7 +23,6 @@ from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
-from dpsan.run.audit import AuditWriter
 from dpsan.run.batch_size import FilePace, Pace
 from dpsan.run.paths import Original, refuse_unusual
 from dpsan.run.workers import Inline, Workers
@@ -32,6 +31,9 @@ from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
+
+if TYPE_CHECKING:
+    from dpsan.run.audit import AuditWriter
 
 __all__ = [
     "Finished",

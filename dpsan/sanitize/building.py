@@ -14,7 +14,6 @@ from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own
 from dpsan.mechanisms.base import Mechanism, Sampler
-from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.numbers import check_numbers
 from dpsan.sanitize.request import RunSpec
@@ -62,6 +61,8 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
         space = space.for_code_that_changes()
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
     if wanted is not None:
+        from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
+
         draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
