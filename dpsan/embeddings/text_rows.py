@@ -182,7 +182,7 @@ def _parse(
 
 
 def _plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
-    """Numbers with single spaces between them, several times as fast as :func:`float` reads them.
+    """Numbers with single spaces between them, several times as fast as ``float()`` reads them.
 
     None where JSON might read something otherwise: that is for the slow way to judge.
     """
