@@ -229,6 +229,26 @@ def test_help_is_light():
     assert done.returncode == 0, done.stderr
 
 
+def test_a_plain_run_is_light():
+    """What only some options need is not imported without them: every start would pay for it."""
+    command = [sys.executable, "-X", "importtime", "-m", "dpsan", "rewrite", "-q", "-e", "8"]
+    done = subprocess.run(command, input="the house\n", capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    seldom = {
+        "dpsan.analysis",
+        "dpsan.mechanisms.sampling.number_response",
+        "dpsan.outcomes.calibrate",
+        "dpsan.outcomes.linked_words",
+        "dpsan.run.audit",
+        "dpsan.run.dry_run",
+        "dpsan.text.number_forms",
+    }
+    assert not seldom & imported
+    assert "dpsan.run.run" in imported  # the twin
+
+
 def test_adding_a_mechanism_touches_four_places():
     """Its file, the registry line, its test, the bibliography: no other module knows a name.
 

@@ -19,6 +19,7 @@ from dpsan.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from dpsan.analysis.bench import Benchmark
+    from dpsan.analysis.bench.comparison import Change, Stored
 
 _TEXT_WORDS = 1_000_000
 """Words of the text from which runs of about three seconds take their part."""
@@ -71,6 +72,27 @@ def bench(
         ),
     ] = None,
     runs: Annotated[int, option("--runs N", "Runs; each figure is their median.", min=1)] = 3,
+    scale: Annotated[
+        float,
+        option(
+            "--scale MB",
+            "Size of the text on which -j 2 is measured beside -j 1, with the first mechanism, and "
+            "256 small files; 0: neither.",
+            min=0,
+        ),
+    ] = 16,
+    compare: Annotated[
+        Path | None,
+        option(
+            "--compare FILE",
+            "Compare with a stored run (dpsan bench --json > FILE) by ratios, each within its own "
+            "run; its mechanisms are the default. Exit status 1 if anything is worse.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        option("--tolerance PERCENT", "What differs by less than this is the same.", min=0),
+    ] = 25,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -87,25 +109,33 @@ def bench(
         raise UsageError("--synthetic and --embeddings exclude each other")
     if synthetic_words is not None and not shape:
         raise UsageError("--synthetic-words needs --synthetic")
-    uses = check_files(reads={"--text": text, "--synthetic-words": synthetic_words})
+    reads = {"--text": text, "--synthetic-words": synthetic_words, "--compare": compare}
+    uses = check_files(reads=reads)
     read_embeddings(uses, embeddings)
     values = options.parameters(param)
     options.check_epsilon(epsilon)
 
     import tempfile
+    from dataclasses import asdict
 
     from dpsan.analysis.bench import bench as measure
     from dpsan.analysis.bench import vocabulary
     from dpsan.analysis.bench.child import Task
+    from dpsan.analysis.bench.comparison import compared, read_stored
     from dpsan.analysis.bench.workload import repeated_text, words_of, zipf_text
     from dpsan.cli.progress import count_progress
     from dpsan.mechanisms import MECHANISMS
     from dpsan.privacy.guarantee import Status
     from dpsan.sanitize.request import RunSpec
 
+    stored = None if compare is None else read_stored(compare)
     for name in mechanism or ():
         if name not in MECHANISMS:
             raise unknown_name("mechanism", name, MECHANISMS)
+        if stored and name not in stored.mechanisms:
+            raise UsageError(f"{name} is not in the stored run", ", ".join(stored.mechanisms))
+    if stored and not mechanism:
+        mechanism = [name for name in stored.mechanisms if name in MECHANISMS]
     kinds = [MECHANISMS[name] for name in mechanism or ()]
     kinds = kinds or [kind for kind in MECHANISMS.values() if kind.status is Status.PROVED]
     with (
@@ -126,11 +156,17 @@ def bench(
         )
         task = Task(spec, cache, path, words, runs)
         with count_progress("mechanisms", len(kinds), quiet) as progress:
-            found = measure(kinds, task, progress)
+            found = measure(kinds, task, progress, size=int(scale * 1e6), like=stored)
+    value = _as_json(found, task)
+    changes = compared(value, stored, tolerance / 100) if stored else []
     if as_json:
-        _print_json(found, task)
+        print_json({**value, "comparison": [asdict(each) for each in changes]} if stored else value)
     else:
         _print(found, task)
+    if stored and not as_json:
+        _print_changes(changes, stored, tolerance)
+    if any(each.verdict == "worse" for each in changes):
+        raise typer.Exit(1)
 
 
 def _shape(text: str) -> tuple[int, int]:
@@ -164,6 +200,14 @@ def _print(found: Benchmark, task: Any) -> None:
         for each in found.mechanisms
     ]
     print_table(columns, rows, right=range(1, len(columns)))
+    many = found.scale
+    if many:
+        each, bare_each = 1000 * many.seconds_per_file, 1000 * many.bare_seconds_per_file
+        typer.echo(
+            f"{many.mechanism}, {many.megabytes:.3g} MB: -j 2 is {many.jobs_gain:.2f} times as "
+            f"fast as -j 1; {many.files} files of 1 kB: {each:.2f} ms each, "
+            f"{bare_each:.2f} to write and sync them"
+        )
     for line in (
         f"bare FAISS search: {found.faiss_words_per_second:,.0f} words/s among {found.n:,} words "
         f"x {found.d}",
@@ -175,16 +219,39 @@ def _print(found: Benchmark, task: Any) -> None:
         typer.echo(line)
 
 
-def _print_json(found: Benchmark, task: Any) -> None:
+def _print_changes(changes: list[Change], stored: Stored, tolerance: float) -> None:
+    columns = ("mechanism", "quantity", "stored", "now", "change", "")
+    rows = [
+        (
+            each.mechanism,
+            each.quantity,
+            f"{each.stored:.3g}",
+            f"{each.now:.3g}",
+            f"{each.percent:+.0f} %",
+            each.verdict,
+        )
+        for each in changes
+    ]
+    typer.echo()
+    print_table(columns, rows, right=(2, 3, 4))
+    verdicts = [each.verdict for each in changes]
+    typer.echo(
+        f"beside the stored run (dpsan {stored.dpsan}): {verdicts.count('better')} better and "
+        f"{verdicts.count('worse')} worse by more than {tolerance:g} %, "
+        f"{verdicts.count('same')} the same"
+    )
+
+
+def _as_json(found: Benchmark, task: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
     from dpsan.analysis.bench import machine
 
-    value = {
+    return {
         "machine": machine(),
         "embeddings": {"n": found.n, "d": found.d},
         "runs": task.runs,
         "faiss_words_per_second": found.faiss_words_per_second,
         "mechanisms": [asdict(each) for each in found.mechanisms],
+        "scale": None if found.scale is None else asdict(found.scale),
     }
-    print_json(value)

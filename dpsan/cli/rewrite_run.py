@@ -62,7 +62,6 @@ def _built(request: Request) -> tuple[Run, Path]:
     opening = Opening(request.embeddings, request.vocab_size, store)
 
     from dpsan.cli.progress import search_progress
-    from dpsan.run.dry_run import DryRun
     from dpsan.run.run import Run
     from dpsan.run.stream import Inplace
     from dpsan.sanitize.accountant import Budget
@@ -77,7 +76,12 @@ def _built(request: Request) -> tuple[Run, Path]:
     files = request.places
     if files.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
-    run = (DryRun if request.dry_run else Run)(
+    kind = Run
+    if request.dry_run:
+        from dpsan.run.dry_run import DryRun
+
+        kind = DryRun
+    run = kind(
         sanitizer,
         plan,
         run_key(request.seed),
@@ -93,7 +97,6 @@ def _built(request: Request) -> tuple[Run, Path]:
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
     from dpsan.cli.progress import byte_progress
-    from dpsan.run.audit import AuditWriter
     from dpsan.run.bad_records import BadRecords
 
     own_key = request.consistent == "run" and request.seed is None
@@ -102,6 +105,8 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
         with ExitStack() as stack:
             execute = stack.enter_context(engine(request, run.sanitizer, cache))
             if request.audit:
+                from dpsan.run.audit import AuditWriter
+
                 writer = AuditWriter(
                     request.audit,
                     run.sanitizer,

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from dpsan.embeddings.files import Lines
@@ -34,6 +35,7 @@ from dpsan.errors import EmbeddingError
 _HEADER: Final = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n?")
 _FIRST: Final = 32
 """Lines that decide the number of dimensions where there is no header."""
+_PLAIN: Final = b" +-.0123456789Ee"
 _NUMBERS: Final = 1 << 18
 """Numbers parsed at a time: about 25 MB of Python objects."""
 
@@ -159,6 +161,8 @@ def _parse(
         vectors.append(numbers)
     else:
         joined = b" ".join(vectors)
+        if (plain := _plain_numbers(joined)) is not None:
+            return words, plain.reshape(-1, d)
         if b"_" not in joined:
             try:
                 # split(b" ") yields exactly m * d fields, and float() takes a field whole or not
@@ -173,6 +177,20 @@ def _parse(
         word, table[row] = _parse_one(line, lines, first + row, d)
         words.append(word)
     return words, table
+
+
+def _plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
+    """Numbers with single spaces between them, several times as fast as ``float()`` reads them.
+
+    None where JSON might read something otherwise: that is for the slow way to judge.
+    """
+    if not joined or joined.translate(None, _PLAIN) or b"-0 " in joined or joined.endswith(b"-0"):
+        return None  # JSON takes -0 for the integer 0
+    try:
+        numbers = orjson.loads(b"[%s]" % joined.replace(b" ", b","))
+    except orjson.JSONDecodeError:
+        return None
+    return np.array(numbers, dtype=np.float64)
 
 
 def _parse_one(line: bytes, lines: Lines, number: int, d: int) -> tuple[bytes, list[float]]:

@@ -15,13 +15,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import DpsanError, OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.placing import sync_directory
-from dpsan.run.audit import AuditWriter
 from dpsan.run.stream import Finished, Outcome
+
+if TYPE_CHECKING:
+    from dpsan.run.audit import AuditWriter
 
 _MOST: Final = 128
 """Outputs of a group: each has an open descriptor."""

@@ -20,7 +20,6 @@ from dpsan.formats.compression import packer_for
 from dpsan.formats.placing import stream_number
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
-from dpsan.run.audit import AuditWriter
 from dpsan.run.group import Group, is_small
 from dpsan.run.paths import open_input, plan_outputs
 from dpsan.run.stream import (
@@ -36,6 +35,7 @@ from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.sanitizer import Sanitizer
 
 if TYPE_CHECKING:
+    from dpsan.run.audit import AuditWriter
     from dpsan.run.books import Books
 
 STDIN: Final = Path("-")

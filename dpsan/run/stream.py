@@ -23,7 +23,6 @@ from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
-from dpsan.run.audit import AuditWriter
 from dpsan.run.batch_size import FilePace, Pace
 from dpsan.run.paths import Original, open_input, refuse_unusual
 from dpsan.run.payment import affordable
@@ -35,6 +34,7 @@ from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 
 if TYPE_CHECKING:
+    from dpsan.run.audit import AuditWriter
     from dpsan.run.books import Books
 
 _RENDERED: Final = 1 << 20

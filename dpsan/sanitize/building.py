@@ -15,8 +15,6 @@ from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.outcomes.calibrate import epsilon_for_ldp
-from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.numbers import check_numbers
 from dpsan.sanitize.request import RunSpec
@@ -61,6 +59,9 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
     if wanted is not None:
+        from dpsan.outcomes.calibrate import epsilon_for_ldp
+        from dpsan.outcomes.calibrate.target import Draft
+
         draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))

@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
-from dpsan.mechanisms.sampling.number_response import grid_response, respond
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_places
 from dpsan.sanitize.consistent import Unit
-from dpsan.text.number_forms import formed_number
 from dpsan.text.tokens import folded
 
 FORMS: Final = (
@@ -71,6 +69,9 @@ class Numbers:
             places: of each, among the words of the batch that are drawn.
             streams: of all of these.
         """
+        from dpsan.mechanisms.sampling.number_response import grid_response, respond
+        from dpsan.text.number_forms import formed_number  # patterns that take time
+
         numbers = [number for word in words if (number := formed_number(word))]
         every = list(zip(places, numbers, strict=True))
         grids = {

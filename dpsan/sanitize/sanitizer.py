@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
@@ -17,7 +17,6 @@ from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.outcomes.linked_words import HalfLinked, half_linked
 from dpsan.outcomes.retention import expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
@@ -33,6 +32,9 @@ from dpsan.text.letter_case import LetterCase
 from dpsan.text.long_text import Text
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.spans import Spans, checked_spans
+
+if TYPE_CHECKING:
+    from dpsan.outcomes.linked_words import HalfLinked
 
 
 class Sanitizer:
@@ -217,6 +219,8 @@ class Sanitizer:
 
         None where the distribution is not known.
         """
+        from dpsan.outcomes.linked_words import half_linked
+
         return half_linked(self.mechanism, self.space)
 
     def __reduce__(self) -> tuple[Any, ...]:

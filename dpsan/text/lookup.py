@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.number_forms import formed_number
 from dpsan.text.tokens import INVISIBLE, lookup_keys, subwords
 from dpsan.text.whole_tokens import amount
 
@@ -143,8 +142,11 @@ class _Rules:
                 return KEPT
             if row is None:
                 row = self._rows.get(key)
-        if self._number is not None and formed_number(token):
-            return self._number
+        if self._number is not None:
+            from dpsan.text.number_forms import formed_number  # patterns that take time
+
+            if formed_number(token):
+                return self._number
         if row is None and (number := amount(token)):
             row = self._rows.get(number)  # $5 is read as 5, whatever the currency
         if row is not None:

@@ -54,14 +54,14 @@ def test_synthetic_words_from_a_file(tmp_path):
 def test_command(dpsan, tmp_path):
     done = dpsan(
         *("bench", "-m", "laplace", "-m", "knn-response", "-m", "gaussian-classical", "-p", "k=2"),
-        *("--synthetic", "60,4", "--words", "300", "--runs", "1", "--json"),
+        *("--synthetic", "60,4", "--words", "300", "--runs", "1", "--json", "--scale", "0"),
         env={"TMPDIR": str(tmp_path)},
     )
     assert done.returncode == 2  # laplace has no k
     assert done.stderr.count(b"\n") == 1
     done = dpsan(
         *("bench", "-m", "laplace", "-m", "knn-response", "-m", "gaussian-classical"),
-        *("--synthetic", "2000,4", "--words", "300", "--runs", "1", "--json"),
+        *("--synthetic", "2000,4", "--words", "300", "--runs", "1", "--json", "--scale", "0"),
         env={"TMPDIR": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr

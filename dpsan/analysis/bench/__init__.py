@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.analysis.bench.child import Measured, Task, measure
+from dpsan.analysis.bench.comparison import Stored
+from dpsan.analysis.bench.scale import Scale, scale
 from dpsan.analysis.bench.starts import starts
 from dpsan.analysis.bench.workload import synthetic_file
 from dpsan.embeddings.cache.store import Store
-from dpsan.errors import DpsanError
+from dpsan.errors import DpsanError, UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space.library import open_space
 
@@ -35,6 +37,8 @@ class Benchmark:
     mechanisms: list[Measured]
     faiss_words_per_second: float
     """Median of the bare searches beside all mechanisms."""
+    scale: Scale | None
+    """Of the first mechanism."""
 
 
 @contextmanager
@@ -62,6 +66,9 @@ def bench(
     kinds: Sequence[type[Mechanism]],
     task: Task,
     progress: Callable[[int], None] | None = None,
+    *,
+    size: int = 0,
+    like: Stored | None = None,
 ) -> Benchmark:
     """Measure mechanisms, one after the other.
 
@@ -69,15 +76,24 @@ def bench(
         kinds: the mechanisms; each is built at the task's epsilon, or where its theorem is defined.
         task: what is the same for all.
         progress: called with the number of mechanisms finished since the last call.
+        size: bytes of the text on which several processes are measured; 0: they are not.
+        like: a run with which this one is to be compared.
 
     Raises:
+        UsageError: the other run is of another shape.
         EmbeddingError: the embedding file cannot be used.
         DpsanError: a measuring process ended without an answer.
     """
     words, space = open_space(task.spec.embeddings, task.spec.vocab_size, Store(task.cache))
     n, d, word = space.n, space.d, words.index_to_key[0]
     del words, space
-    found = []
+    if like and (like.n, like.d) != (n, d):
+        raise UsageError(
+            f"the stored run is of {like.n:,} words x {like.d}, this one of {n:,} x {d}",
+            "the same --embeddings, --synthetic and --vocab-size",
+        )
+    found: list[Measured] = []
+    scaled = None
     for kind in kinds:
         # A decision of the user's (delta) has no default; its example will do for a clock.
         needed = {name: each.example for name, each in kind.parameters().items() if each.required}
@@ -85,6 +101,8 @@ def bench(
         own = replace(task, spec=replace(task.spec, mechanism=kind.name, parameters=values))
         measured = _in_a_process(own)
         spec = replace(own.spec, epsilon=measured.epsilon)
+        if size and not found:
+            scaled = scale(spec, task.cache, task.text, size, task.runs)
         began = starts(spec, task.cache, word)
         found.append(
             replace(
@@ -97,7 +115,7 @@ def bench(
         if progress:
             progress(1)
     bare = sorted(each.faiss_words_per_second for each in found)
-    return Benchmark(n, d, found, bare[len(bare) // 2])
+    return Benchmark(n, d, found, bare[len(bare) // 2], scaled)
 
 
 def _in_a_process(task: Task) -> Measured:

@@ -49,15 +49,9 @@ def starts(spec: RunSpec, cache: Path, word: str) -> Starts:
         cache: the cache directory.
         word: a line of input.
     """
-    command = [sys.executable, "-m", "dpsan", "rewrite", "-q", "-m", spec.mechanism]
-    command += ["-e", repr(spec.epsilon), "--allow-unproved", "--unknown", str(spec.unknown)]
-    for name, value in spec.parameters.items():
-        command += ["-p", f"{name}={value}"]
-    if spec.vocab_size is not None:
-        command += ["--vocab-size", str(spec.vocab_size)]
+    command = rewrite_command(spec)
     bare = [sys.executable, "-c", _BARE]
     if spec.embeddings is not None:
-        command += ["-E", str(spec.embeddings)]
         bare.append(str(spec.embeddings))
     environment = {**os.environ, "DPSAN_CACHE_DIR": str(cache)}
     line = f"{word}\n".encode()
@@ -70,6 +64,19 @@ def starts(spec: RunSpec, cache: Path, word: str) -> Starts:
         for _ in range(_STARTS)
     ]
     return Starts(*(sorted(each)[_STARTS // 2] for each in zip(*rounds, strict=True)))
+
+
+def rewrite_command(spec: RunSpec) -> list[str]:
+    """``dpsan rewrite`` of a request, without inputs and outputs."""
+    command = [sys.executable, "-m", "dpsan", "rewrite", "-q", "-m", spec.mechanism]
+    command += ["-e", repr(spec.epsilon), "--allow-unproved", "--unknown", str(spec.unknown)]
+    for name, value in spec.parameters.items():
+        command += ["-p", f"{name}={value}"]
+    if spec.vocab_size is not None:
+        command += ["--vocab-size", str(spec.vocab_size)]
+    if spec.embeddings is not None:
+        command += ["-E", str(spec.embeddings)]
+    return command
 
 
 def _until_the_end(command: list[str], environment: dict[str, str]) -> float:
