@@ -215,7 +215,7 @@ class Mechanism(ABC):
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
 
     def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
-        """The mean cosine of word and output, and the most that any law of this epsilon has.
+        """The mean cosine of word and output, and the most that any mechanism of this epsilon has.
 
         None where that is not known.  Takes minutes for a large vocabulary; once, then kept.
 

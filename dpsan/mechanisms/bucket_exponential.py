@@ -74,7 +74,7 @@ class BucketExponential(Mechanism):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """The exact loss between any two inputs, in O(n²)."""
-        return column_certificate(space, self.prepare(space).log_law, repr(self))
+        return column_certificate(space, self.prepare(space).log_pmf, repr(self))
 
     def prepare(self, space: MetricSpace) -> BucketResponseSampler:
         """A sampler in two steps."""

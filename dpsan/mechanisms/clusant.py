@@ -98,7 +98,7 @@ class CluSanT(Mechanism):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """The exact loss between any two inputs, in O(n²)."""
-        return column_certificate(space, self.prepare(space).log_law, repr(self))
+        return column_certificate(space, self.prepare(space).log_pmf, repr(self))
 
     def prepare(self, space: MetricSpace) -> ClusterResponseSampler:
         """A sampler in two steps."""

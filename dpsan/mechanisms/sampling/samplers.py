@@ -25,7 +25,7 @@ from dpsan.space.metric_space import MetricSpace
 class ByRank(NamedTuple):
     """Probabilities that are the same for every word but for the order of the outputs."""
 
-    law: Floats
+    pmf: Floats
     """Of each rank, shape (n,)."""
     order: Callable[[Ids], NDArray[np.int32]]
     """All words by rank from each word: (m,) -> (m, n)."""

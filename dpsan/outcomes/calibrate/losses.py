@@ -129,7 +129,7 @@ def epsilon_for_loss(
         return {"found": np.array([epsilon, loss, float(losses.certified)])}
 
     # Everything that decides the distribution is in the fields, contents of word lists included.
-    law = hashlib.sha256(repr(vars(draft.anywhere(space)[0])).encode()).hexdigest()
-    name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{law}"
+    pmf = hashlib.sha256(repr(vars(draft.anywhere(space)[0])).encode()).hexdigest()
+    name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{pmf}"
     epsilon, loss, certified = space.table(name, build)["found"].tolist()
     return epsilon, loss, bool(certified)
