@@ -5,6 +5,7 @@ Knows arrays and guarantees.  Must not know strings, files or command lines.
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -111,6 +112,10 @@ class Mechanism(ABC):
                 raise unknown_name(f"parameter of {cls.name}:", name, known)
             checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
+
+    def digest(self) -> str:
+        """SHA-256 (hex) of all that decides the distribution, contents of word lists included."""
+        return hashlib.sha256(repr(vars(self)).encode()).hexdigest()
 
     def with_vocabulary(self, lists: WordLists) -> Mechanism:
         """The same with what its parameters name (a list of weights, or counts) for every word."""

@@ -15,7 +15,7 @@ from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import Final
 
-from dpsan.errors import BudgetError, InputError, OutputError
+from dpsan.errors import BudgetError, InputError, OutputError, file_reason
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import AtomicFile, Sink
 from dpsan.formats.base import ReadOptions, Record
@@ -297,8 +297,7 @@ def open_input(path: Path) -> int:
             os.close(descriptor)
             raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
+        raise InputError(path, file_reason(error)) from None
     return descriptor
 
 

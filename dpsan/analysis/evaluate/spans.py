@@ -20,8 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Pairs
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 
 ANY: Final = ""
 """The type of spans without one."""
@@ -73,8 +72,7 @@ def read_spans(path: Path, max_records: int | None = None) -> list[tuple[int, li
     try:
         data = path.read_bytes()
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
+        raise InputError(path, file_reason(error)) from None
     rows: list[tuple[int, Any]] = []
     try:
         whole = orjson.loads(data)

@@ -9,7 +9,6 @@ epsilon.  It is a lower bound; what holds is certified afterwards.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Final
 
@@ -40,8 +39,7 @@ class ExtremeWords:
 
     def __init__(self, draft: Draft, space: MetricSpace, start: float) -> None:
         self.draft, self.space = draft, space
-        pmf = hashlib.sha256(repr(vars(draft.anywhere(space)[0])).encode()).hexdigest()
-        name = f"extremes-1-{draft.kind.name}-{pmf}"
+        name = f"extremes-1-{draft.kind.name}-{draft.anywhere(space)[0].digest()}"
         self.ids: Ids = space.table(name, lambda: self._find(draft.at(start)))["ids"]
 
     def __call__(self, epsilon: float) -> float:
