@@ -240,3 +240,16 @@ class Mechanism(ABC):
     @abstractmethod
     def prepare(self, space: MetricSpace) -> Sampler:
         """Make the sampler; once per run."""
+
+
+class IntegerResponse(Mechanism):
+    """A proved LDP distribution over the words, made of integers."""
+
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
+    epsilon_unit: ClassVar[str] = "nats"
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`: what the sampler knows of its integers."""
+        return self.prepare(space).certificate()
