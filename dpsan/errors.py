@@ -169,3 +169,8 @@ def _escape(character: str) -> str:
 def reason(error: OSError) -> str:
     """The system's own words for an error's number: nothing that a library may have put in."""
     return os.strerror(error.errno) if error.errno else type(error).__name__
+
+
+def file_reason(error: OSError) -> str:
+    """Why a file cannot be read, in a few words."""
+    return "no such file" if isinstance(error, FileNotFoundError) else reason(error)

@@ -78,7 +78,7 @@ def claim_row(name: str, space: Any) -> tuple[str, ...]:
 
     from dpsan.mechanisms.description import sections
     from dpsan.outcomes.distributions import has_distribution
-    from dpsan.outcomes.shares import Draws, from_draws, from_laws
+    from dpsan.outcomes.shares import Draws, from_draws, from_pmfs
     from dpsan.privacy.certificate import certify
     from dpsan.privacy.randomness import seeded_key
 
@@ -97,7 +97,7 @@ def claim_row(name: str, space: Any) -> tuple[str, ...]:
         found = certify(mechanism, space)
         exact = "–" if found is None else short(found.epsilon_ldp)
     if not sampler.integrates and has_distribution(sampler):
-        (out,) = from_laws(space, np.arange(space.n), [sampler], near=False, similar=True)
+        (out,) = from_pmfs(space, np.arange(space.n), [sampler], near=False, similar=True)
         unchanged, cosine = float(out.unchanged.mean()), float(out.cosine.mean())
     else:
         words = Draws(space, DRAWS, seeded_key("dpsan field"), similar=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 from dpsan.text.tokens import lookup_keys
 
 
@@ -70,8 +69,7 @@ def _entries(path: Path, what: str) -> Iterator[tuple[int, str, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        why = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(why)) from None
+        raise InputError(path, file_reason(error)) from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None
     for number, line in enumerate(text.split("\n"), 1):

@@ -5,6 +5,7 @@ Knows arrays and guarantees.  Must not know strings, files or command lines.
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -112,6 +113,10 @@ class Mechanism(ABC):
             checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
 
+    def digest(self) -> str:
+        """SHA-256 (hex) of all that decides the distribution, contents of word lists included."""
+        return hashlib.sha256(repr(vars(self)).encode()).hexdigest()
+
     def with_vocabulary(self, lists: WordLists) -> Mechanism:
         """The same with what its parameters name (a list of weights, or counts) for every word."""
         return self
@@ -215,7 +220,7 @@ class Mechanism(ABC):
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
 
     def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
-        """The mean cosine of word and output, and the most that any law of this epsilon has.
+        """The mean cosine of word and output, and the most that any mechanism of this epsilon has.
 
         None where that is not known.  Takes minutes for a large vocabulary; once, then kept.
 
@@ -235,3 +240,16 @@ class Mechanism(ABC):
     @abstractmethod
     def prepare(self, space: MetricSpace) -> Sampler:
         """Make the sampler; once per run."""
+
+
+class IntegerResponse(Mechanism):
+    """A proved LDP distribution over the words, made of integers."""
+
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
+    epsilon_unit: ClassVar[str] = "nats"
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """See :class:`Mechanism`: what the sampler knows of its integers."""
+        return self.prepare(space).certificate()

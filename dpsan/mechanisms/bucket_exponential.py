@@ -31,7 +31,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.bucket_response import (
     MOST_BUCKETS,
@@ -40,20 +40,16 @@ from dpsan.mechanisms.sampling.bucket_response import (
 )
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.column_losses import column_certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class BucketExponential(Mechanism):
+class BucketExponential(IntegerResponse):
     """Bucket, then word."""
 
     name: ClassVar[str] = "bucket-exponential"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "a bucket of like distances, then a word of it; costs ln n more"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "Cape Algorithms 1, 2"
 
     buckets: int = parameter(
@@ -74,7 +70,7 @@ class BucketExponential(Mechanism):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """The exact loss between any two inputs, in O(n²)."""
-        return column_certificate(space, self.prepare(space).log_law, repr(self))
+        return column_certificate(space, self.prepare(space).log_pmf, repr(self))
 
     def prepare(self, space: MetricSpace) -> BucketResponseSampler:
         """A sampler in two steps."""

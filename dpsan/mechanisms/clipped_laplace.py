@@ -25,57 +25,27 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
-import numpy as np
-
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter
-from dpsan.mechanisms.sampling.samplers import PointSampler
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
-from dpsan.privacy.noise import independent_laplace
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
-from dpsan.space.diameters import clipped, l1_diameter
+from dpsan.mechanisms.sampling.clipped_noise import ScaledLaplace
+from dpsan.privacy.guarantee import Arithmetic
+from dpsan.space.diameters import l1_diameter
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class ClippedLaplace(Mechanism):
+class ClippedLaplace(ScaledLaplace):
     """Independent Laplace noise on clipped vectors, nearest word."""
 
     name: ClassVar[str] = "clipped-laplace"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
     summary: ClassVar[str] = "independent Laplace noise on clipped vectors: pure LDP"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TrLap Theorem 1"
+    why: ClassVar[str] = "density ratio at most exp(|x - x'|_1 / b), b = (L1 diameter) / epsilon"
 
     clip: float | str = clip_parameter()
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Pure LDP."""
-        return self.promise(
-            epsilon_ldp=self.epsilon,
-            claimed=Claim(self.epsilon),
-            why="density ratio at most exp(|x - x'|_1 / b), b = (L1 diameter) / epsilon",
-        )
-
-    def scale(self, space: MetricSpace) -> float:
+    def scale(self, moved: MetricSpace, radius: float) -> float:
         """B = Delta_1/epsilon."""
-        return l1_diameter(*clipped(space, self.clip)) / self.epsilon
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
-        return self.scale(space) * float(np.sqrt(2))
-
-    def noise_distribution(self, space: MetricSpace) -> LaplaceCoordinates:
-        """See :class:`Mechanism`."""
-        return LaplaceCoordinates(self.scale(space))
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler among the clipped words."""
-        moved, radius = clipped(space, self.clip)
-        scale = l1_diameter(moved, radius) / self.epsilon
-        return PointSampler(moved, partial(independent_laplace, scale=scale))
+        return l1_diameter(moved, radius) / self.epsilon

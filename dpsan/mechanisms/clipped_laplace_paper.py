@@ -25,16 +25,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter
-from dpsan.mechanisms.sampling.samplers import NearestIn, PointSampler
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import independent_laplace
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
-from dpsan.space.diameters import clipped
+from dpsan.mechanisms.sampling.clipped_noise import ScaledLaplace
 from dpsan.space.metric_space import MetricSpace
 
 _UP = 1 + 1e-12
@@ -42,40 +36,17 @@ _UP = 1 + 1e-12
 
 
 @dataclass(frozen=True)
-class ClippedLaplacePaper(Mechanism):
+class ClippedLaplacePaper(ScaledLaplace):
     """Independent Laplace noise for the ball of radius C, nearest unclipped word."""
 
     name: ClassVar[str] = "clipped-laplace-paper"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "clipped-laplace with the published sensitivity: pure LDP"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TrLap Theorem 1"
+    unclipped: ClassVar[bool] = True
+    why: ClassVar[str] = "density ratio at most exp(|x - x'|_1 / b), b = 2 sqrt(d) C / epsilon"
 
     clip: float | str = clip_parameter()
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Pure LDP."""
-        return self.promise(
-            epsilon_ldp=self.epsilon,
-            claimed=Claim(self.epsilon),
-            why="density ratio at most exp(|x - x'|_1 / b), b = 2 sqrt(d) C / epsilon",
-        )
-
-    def scale(self, d: int, radius: float) -> float:
+    def scale(self, moved: MetricSpace, radius: float) -> float:
         """B = 2·sqrt(d)·C/epsilon, rounded up."""
-        return 2 * math.sqrt(d) * radius * _UP / self.epsilon
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
-        return math.sqrt(2) * self.scale(space.d, clipped(space, self.clip)[1])
-
-    def noise_distribution(self, space: MetricSpace) -> LaplaceCoordinates:
-        """See :class:`Mechanism`."""
-        return LaplaceCoordinates(self.scale(space.d, clipped(space, self.clip)[1]))
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler: clipped points in, unclipped words out."""
-        moved, radius = clipped(space, self.clip)
-        noise = partial(independent_laplace, scale=self.scale(space.d, radius))
-        return PointSampler(moved, noise, NearestIn(space))
+        return 2 * math.sqrt(moved.d) * radius * _UP / self.epsilon

@@ -33,29 +33,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.cluster_response import ClusterResponseSampler, Clusters
 from dpsan.mechanisms.sampling.groups import groups
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.column_losses import column_certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class CluSanT(Mechanism):
+class CluSanT(IntegerResponse):
     """Cluster, then word."""
 
     name: ClassVar[str] = "clusant"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = (
         "CluSanT: a cluster by its centroid, then a word of it; costs 2 epsilon"
     )
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "CluSanT, authors' code"
 
     k: int = parameter(50, "size of a cluster", unit="words", low=2)
@@ -98,7 +94,7 @@ class CluSanT(Mechanism):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """The exact loss between any two inputs, in O(n²)."""
-        return column_certificate(space, self.prepare(space).log_law, repr(self))
+        return column_certificate(space, self.prepare(space).log_pmf, repr(self))
 
     def prepare(self, space: MetricSpace) -> ClusterResponseSampler:
         """A sampler in two steps."""

@@ -53,7 +53,7 @@ class GroupSampler(Sampler):
         self.group = np.empty(space.n, dtype=np.int64)
         self.group[members.ravel()[places]] = places // members.shape[1]
 
-    def law(self, words: NDArray[np.int64]) -> Floats:
+    def pmf(self, words: NDArray[np.int64]) -> Floats:
         """Probabilities of the members of each word's group, (m, k); 0 where a group is short."""
         members = self.members[self.group[words]]
         points = self.space.points(words)
@@ -63,8 +63,8 @@ class GroupSampler(Sampler):
         least = np.where(real, distances, np.inf).min(axis=1, keepdims=True)
         spread = np.where(real, distances, -np.inf).max(axis=1, keepdims=True) - least
         scores = (distances - least) / np.where(spread > 0, spread, 1)
-        law = np.where(real, np.exp(-0.5 * self.epsilon * np.where(real, scores, 0)), 0.0)
-        return np.asarray(law / law.sum(axis=1, keepdims=True))
+        pmf = np.where(real, np.exp(-0.5 * self.epsilon * np.where(real, scores, 0)), 0.0)
+        return np.asarray(pmf / pmf.sum(axis=1, keepdims=True))
 
     def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
         """See :class:`Sampler`."""
@@ -73,7 +73,7 @@ class GroupSampler(Sampler):
         drawn = streams.uniform("member")[known, 0]
         for at in range(0, len(known), 1024):
             rows = known[at : at + 1024]
-            cumulative = np.cumsum(self.law(ids[rows]), axis=1)
+            cumulative = np.cumsum(self.pmf(ids[rows]), axis=1)
             members = self.members[self.group[ids[rows]]]
             last = (members >= 0).sum(axis=1) - 1
             place = (cumulative <= drawn[at : at + 1024, None]).sum(axis=1)
@@ -86,7 +86,7 @@ class GroupSampler(Sampler):
         for row in np.flatnonzero(ids < self.space.n).tolist():
             members = self.members[self.group[ids[row]]]
             out[row] = 0.0
-            out[row, members[members >= 0]] = self.law(ids[row : row + 1])[0, members >= 0]
+            out[row, members[members >= 0]] = self.pmf(ids[row : row + 1])[0, members >= 0]
         return out
 
 

@@ -50,7 +50,7 @@ def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[s
     return [
         {
             "name": key,
-            "value": _plain(getattr(mechanism, key) if mechanism else defaults[key]),
+            "value": plain(getattr(mechanism, key) if mechanism else defaults[key]),
             "required": about.required,
             "unit": about.unit,
             "domain": about.domain(),
@@ -60,11 +60,12 @@ def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[s
     ]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The value of a parameter as a JSON value."""
     return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
     """JSON has no infinity: null means that no finite value holds."""
     return None if value is None or math.isinf(value) else float(value)
 
@@ -95,10 +96,10 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
             "metric": claimed.metric,
         },
         "true": {
-            "epsilon_metric": _finite(guarantee.epsilon_metric),
+            "epsilon_metric": finite(guarantee.epsilon_metric),
             "metric": guarantee.metric,
             "slack": guarantee.slack,
-            "epsilon_ldp": _finite(guarantee.epsilon_ldp),
+            "epsilon_ldp": finite(guarantee.epsilon_ldp),
             "delta": guarantee.delta,
             "infinite_loss_mass": guarantee.infinite_loss_mass,
         },

@@ -26,16 +26,12 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from dpsan.mechanisms.parameters import published_delta_parameter
 from dpsan.mechanisms.sampling.gaussian_noise import GaussianNoise
-from dpsan.mechanisms.sampling.samplers import NearestIn, PointSampler
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import gaussian
 from dpsan.privacy.noise_formulas import gaussian_delta
-from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -47,6 +43,7 @@ class GaussianPaper(GaussianNoise):
     status: ClassVar[Status] = Status.REFUTED
     summary: ClassVar[str] = "Gaussian noise by the textbook formula at any epsilon, as published"
     source: ClassVar[str] = "TrLap Theorem 2"
+    unclipped: ClassVar[bool] = True
 
     delta: float | str = published_delta_parameter()  # type: ignore[assignment]
 
@@ -81,9 +78,3 @@ class GaussianPaper(GaussianNoise):
             why="the textbook formula is proved for epsilon <= 1 only; the exact delta of its "
             f"noise, {true:.4g}, {verdict} the claim at this epsilon",
         )
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler: clipped points in, unclipped words out."""
-        moved, _ = clipped(space, self.clip)
-        noise = partial(gaussian, sigma=self.noise_scale(space))
-        return PointSampler(moved, noise, NearestIn(space))

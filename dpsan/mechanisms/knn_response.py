@@ -47,13 +47,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
@@ -69,15 +68,11 @@ _AUTO_FLOPS: Final = 6e11
 
 
 @dataclass(frozen=True)
-class KnnResponse(Mechanism):
+class KnnResponse(IntegerResponse):
     """Nearest-K randomized response."""
 
     name: ClassVar[str] = "knn-response"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP, near words"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §knn-response"
     reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True
@@ -146,10 +141,6 @@ class KnnResponse(Mechanism):
             public_words=len(self.public),
             why="two weights with ratio e^epsilon and the same total for every word",
         )
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
-        return self.prepare(space).certificate()
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler | BaseResponseSampler:
         """A two-weight sampler over the neighbour table."""

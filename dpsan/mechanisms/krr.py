@@ -23,23 +23,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class KRR(Mechanism):
+class KRR(IntegerResponse):
     """Randomized response over all words."""
 
     name: ClassVar[str] = "krr"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "k-ary randomized response: the word itself or a uniform one"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "KRR §2"
     reads_vectors: ClassVar[bool] = False
 
@@ -50,10 +45,6 @@ class KRR(Mechanism):
             claimed=Claim(self.epsilon),
             why="two weights with ratio e^epsilon and the same total for every word",
         )
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
-        return self.prepare(space).certificate()
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
         """A two-weight sampler."""

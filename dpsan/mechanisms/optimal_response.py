@@ -51,7 +51,7 @@ import numpy as np
 
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.sampling.near_sets import Base
@@ -62,21 +62,16 @@ from dpsan.mechanisms.sampling.public_base import (
     optimized_table,
     solved_base,
 )
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class OptimalResponse(Mechanism):
+class OptimalResponse(IntegerResponse):
     """A public base distribution with near sets of equal mass."""
 
     name: ClassVar[str] = "optimal-response"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "the LDP mechanism with the most similar words on average: pure LDP"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §optimal-response"
     reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True
@@ -179,10 +174,6 @@ class OptimalResponse(Mechanism):
         with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
             found = optimized_table(space, *task[:4], progress=progress)
         space.replace_table(task.name, found)
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
-        return self.prepare(space).certificate()
 
     def prepare(self, space: MetricSpace) -> BaseResponseSampler:
         """A sampler over the base and the near sets."""

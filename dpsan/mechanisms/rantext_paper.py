@@ -71,7 +71,7 @@ class RanTextSampler(Sampler):
         self.scales = ranges / divisor(epsilon)
         self._norm: LaplaceNorm | None = None
 
-    def _law(self, apart: Floats, radii: Floats) -> Floats:
+    def _pmf(self, apart: Floats, radii: Floats) -> Floats:
         """P(u|w, R) for distances (m, n), or (n,) of one word, and radii (m,)."""
         ratio = apart / np.maximum(radii, 1e-300)[:, None]
         weights = np.where(apart < radii[:, None], np.exp(-0.5 * self.epsilon * ratio), 0.0)
@@ -89,7 +89,7 @@ class RanTextSampler(Sampler):
         known = known[np.argsort(ids[known], kind="stable")]
         for at in range(0, len(known), _ROWS):
             rows = known[at : at + _ROWS]
-            sums = np.cumsum(self._law(self.space.distances(ids[rows]), radii[rows]), axis=1)
+            sums = np.cumsum(self._pmf(self.space.distances(ids[rows]), radii[rows]), axis=1)
             place = (sums <= drawn[rows, None] * sums[:, -1:]).sum(axis=1)
             out[rows] = np.minimum(place, self.space.n - 1)
         return out
@@ -104,7 +104,7 @@ class RanTextSampler(Sampler):
         for row in np.flatnonzero(distinct < n).tolist():
             apart = self.space.distances(distinct[row : row + 1])[0]
             radii, shares = self._radii(apart)
-            rows[row] = shares @ self._law(np.broadcast_to(apart, (len(radii), n)), radii)
+            rows[row] = shares @ self._pmf(np.broadcast_to(apart, (len(radii), n)), radii)
         return rows[places]
 
     def _radii(self, cuts: Floats) -> tuple[Floats, Floats]:
@@ -129,8 +129,8 @@ class RanTextSampler(Sampler):
         apart = self.space.distances(np.arange(n))
         mass, cuts = np.zeros((n, n)), apart[apart > 0] if n <= _FEW else np.zeros(0)
         for radius, share in zip(*self._radii(cuts), strict=True):
-            law = self._law(apart, np.full(n, radius))
-            mass += share * (law @ (apart >= max(radius, 1e-300)).T)
+            pmf = self._pmf(apart, np.full(n, radius))
+            mass += share * (pmf @ (apart >= max(radius, 1e-300)).T)
         first, second = np.unravel_index(int(np.argmax(mass)), mass.shape)
         return float(mass[first, second]), (int(first), int(second))
 
@@ -170,8 +170,8 @@ class RanTextPaper(Mechanism):
     def _table(self, space: MetricSpace) -> dict[str, NDArray[Any]]:
         def build() -> dict[str, NDArray[Any]]:
             sampler = self.prepare(space)
-            law = sampler.probabilities(np.arange(space.n + 1))
-            found = matrix_certificate(np.asarray(law), Claim(self.epsilon))
+            pmf = sampler.probabilities(np.arange(space.n + 1))
+            found = matrix_certificate(np.asarray(pmf), Claim(self.epsilon))
             return {
                 "values": np.array([found.epsilon_ldp, found.delta, found.infinite_loss_mass]),
                 "pair": np.array(found.pair),
@@ -188,7 +188,7 @@ class RanTextPaper(Mechanism):
         loss, delta, mass = table["values"].tolist()
         first, second = table["pair"].tolist()
         return Certificate(
-            method="exact law matrix, quadrature over the radius",
+            method="exact distribution matrix, quadrature over the radius",
             epsilon_ldp=loss,
             delta=delta,
             infinite_loss_mass=mass,

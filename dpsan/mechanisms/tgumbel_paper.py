@@ -48,6 +48,10 @@ from dpsan.space.metric_space import MetricSpace
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""
+_FIGURES: Final = (
+    "epsilon_ldp", "epsilon_metric", "delta", "slack", "infinite_loss_mass", "seconds"
+)  # fmt: skip
+"""Of a certificate: kept in the cache."""
 
 
 def least_epsilon(n: int, smallest: float) -> float:
@@ -183,10 +187,10 @@ class TruncatedGumbelSampler(Sampler):
             if word < n:
                 distances = self._distances(word)
                 order = self._order(distances, word)
-                rows[row, order] = self.law(distances[order])
+                rows[row, order] = self.pmf(distances[order])
         return rows[places]
 
-    def law(self, distances: Floats) -> Floats:
+    def pmf(self, distances: Floats) -> Floats:
         """P(candidate j) for ascending distances (n,), by Gauss-Legendre quadrature.
 
         ``sum over k of P(K=k) · integral of f(x - d_j) · product over i <= k, i != j of
@@ -295,23 +299,19 @@ class TGumbelPaper(Mechanism):
         claim = Claim(self.epsilon, metric="euclidean")
 
         def build() -> dict[str, NDArray[Any]]:
-            law = self.prepare(space).probabilities(np.arange(space.n + 1))
+            pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
             distances = input_distances(space)
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
             error = TruncatedGumbelSampler.probability_error
-            found = matrix_certificate(np.asarray(law), claim, distances, error=error)
-            values = [found.epsilon_ldp, found.epsilon_metric, found.delta, found.slack]
-            values += [found.infinite_loss_mass, found.seconds]
-            return {"values": np.array(values), "pair": np.array(found.pair)}
+            found = matrix_certificate(np.asarray(pmf), claim, distances, error=error)
+            values = np.array([getattr(found, name) for name in _FIGURES])
+            return {"values": values, "pair": np.array(found.pair)}
 
         held = space.table(f"certificate-2-{self!r}", build)
-        ldp, per_unit, delta, slack, mass, seconds = held["values"].tolist()
+        figures: dict[str, Any] = dict(zip(_FIGURES, held["values"].tolist(), strict=True))
         first, second = held["pair"].tolist()
-        return Certificate(
-            method="exact law matrix by quadrature", epsilon_ldp=ldp, epsilon_metric=per_unit,
-            delta=delta, infinite_loss_mass=mass, pair=(first, second), seconds=seconds,
-            metric="euclidean", slack=slack,
-        )  # fmt: skip
+        method = "exact distribution matrix by quadrature"
+        return Certificate(method=method, pair=(first, second), metric="euclidean", **figures)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """The published sampler."""

@@ -200,16 +200,16 @@ class GridSampler(Sampler):
             return None
         grid = np.stack(np.unravel_index(np.arange(k**width), (k,) * width), axis=1)
         words = self.lattice.space.search(self.lattice.decode(grid), 1)[0][:, 0]
-        laws = np.array(self.tables(1)) / float(TOTAL)  # (D, k, k)
+        pmfs = np.array(self.tables(1)) / float(TOTAL)  # (D, k, k)
         levels = self.lattice.encode(ids)
         out = np.empty((len(ids), self.lattice.space.n))
         for row, own in enumerate(levels):
             weight = self._weights[ids[row]]
-            law = np.ones(1)
+            pmf = np.ones(1)
             for i in range(width):
-                mixed = (1 - weight) * laws[i, own[i]] + weight * laws[i].mean(axis=0)
-                law = np.multiply.outer(law, mixed).ravel()
-            out[row] = np.bincount(words, weights=law, minlength=out.shape[1])
+                mixed = (1 - weight) * pmfs[i, own[i]] + weight * pmfs[i].mean(axis=0)
+                pmf = np.multiply.outer(pmf, mixed).ravel()
+            out[row] = np.bincount(words, weights=pmf, minlength=out.shape[1])
         return out
 
     def __getstate__(self) -> dict[str, Any]:

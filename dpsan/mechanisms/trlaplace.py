@@ -25,29 +25,21 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
-from dpsan.mechanisms.sampling.samplers import PointSampler
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import truncated_laplace
-from dpsan.privacy.noise_distributions import TruncatedLaplaceCoordinates
-from dpsan.privacy.noise_formulas import largest_escape, sound_truncation, truncated_laplace_std
-from dpsan.space.diameters import clipped
+from dpsan.mechanisms.sampling.clipped_noise import TruncatedLaplace
+from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.noise_formulas import largest_escape, sound_truncation
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class TrLaplace(Mechanism):
+class TrLaplace(TruncatedLaplace):
     """Truncated Laplace noise, soundly calibrated, nearest word."""
 
     name: ClassVar[str] = "trlaplace"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     summary: ClassVar[str] = "truncated Laplace noise with a calibration that holds"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §trlaplace"
 
     delta: float = delta_parameter()
@@ -71,18 +63,3 @@ class TrLaplace(Mechanism):
             claimed=Claim(self.epsilon, self.delta),
             why="ratio at most e^epsilon inside both boxes, mass at most delta outside",
         )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
-        return truncated_laplace_std(*self.truncation(space.d, clipped(space, self.clip)[1]))
-
-    def noise_distribution(self, space: MetricSpace) -> TruncatedLaplaceCoordinates:
-        """See :class:`Mechanism`."""
-        _, radius = clipped(space, self.clip)
-        return TruncatedLaplaceCoordinates(*self.truncation(space.d, radius))
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler among the clipped words."""
-        moved, radius = clipped(space, self.clip)
-        alpha, bound = self.truncation(space.d, radius)
-        return PointSampler(moved, partial(truncated_laplace, alpha=alpha, bound=bound))

@@ -30,35 +30,28 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter, published_delta_parameter
-from dpsan.mechanisms.sampling.samplers import NearestIn, PointSampler
+from dpsan.mechanisms.sampling.clipped_noise import TruncatedLaplace
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise import truncated_laplace
-from dpsan.privacy.noise_distributions import TruncatedLaplaceCoordinates
 from dpsan.privacy.noise_formulas import (
     largest_escape,
     padded_dimensions,
     published_truncation,
-    truncated_laplace_std,
 )
-from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class TrLaplacePaper(Mechanism):
+class TrLaplacePaper(TruncatedLaplace):
     """Truncated Laplace noise as published."""
 
     name: ClassVar[str] = "trlaplace-paper"
-    family: ClassVar[str] = "point"
     status: ClassVar[Status] = Status.REFUTED
     summary: ClassVar[str] = "truncated Laplace noise as published: its delta is false"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TrLap Theorem 3"
+    unclipped: ClassVar[bool] = True
 
     delta: float | str = published_delta_parameter()
     clip: float | str = clip_parameter()
@@ -97,20 +90,3 @@ class TrLaplacePaper(Mechanism):
             why="two boxes differ where at least one coordinate is outside, a union that the "
             f"published proof bounds as a product: the true delta is {true:.4g}",
         )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
-        _, radius = clipped(space, self.clip)
-        return truncated_laplace_std(*self.truncation(space.d, radius))
-
-    def noise_distribution(self, space: MetricSpace) -> TruncatedLaplaceCoordinates:
-        """See :class:`Mechanism`."""
-        _, radius = clipped(space, self.clip)
-        return TruncatedLaplaceCoordinates(*self.truncation(space.d, radius))
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler: clipped points in, unclipped words out."""
-        moved, radius = clipped(space, self.clip)
-        alpha, bound = self.truncation(space.d, radius)
-        noise = partial(truncated_laplace, alpha=alpha, bound=bound)
-        return PointSampler(moved, noise, NearestIn(space))

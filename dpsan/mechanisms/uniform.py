@@ -24,23 +24,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class Uniform(Mechanism):
+class Uniform(IntegerResponse):
     """A uniform word."""
 
     name: ClassVar[str] = "uniform"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "a uniform word whatever the input: epsilon 0, the floor of utility"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §uniform"
     reads_vectors: ClassVar[bool] = False
 
@@ -63,10 +58,6 @@ class Uniform(Mechanism):
             claimed=Claim(0.0),
             why="the distribution does not depend on the input",
         )
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
-        return self.prepare(space).certificate()
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
         """A sampler with empty sets."""

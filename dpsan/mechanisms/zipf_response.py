@@ -31,10 +31,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.sampling.rank_response import RankResponseSampler
 from dpsan.privacy.certificate import Certificate, rank_certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -55,15 +55,11 @@ def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class ZipfResponse(Mechanism):
+class ZipfResponse(IntegerResponse):
     """Power law over neighbour ranks."""
 
     name: ClassVar[str] = "zipf-response"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "power law over the neighbour rank: pure LDP, near words, long tail"
-    epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "dpsan §zipf-response"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:

@@ -12,7 +12,6 @@ under a public key, so the figures are the same in every run.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -134,9 +133,8 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
         found = (at for at, share in enumerate(shares, start=1) if 2 * share.hits >= share.total)
         return {"words": np.array([next(found, 0)])}
 
-    digest = hashlib.sha256(repr(vars(mechanism)).encode()).hexdigest()
-    words = int(space.table(f"half-linked-1-{mechanism.name}-{digest}", build)["words"][0])
-    return HalfLinked(words or None)
+    name = f"half-linked-1-{mechanism.name}-{mechanism.digest()}"
+    return HalfLinked(int(space.table(name, build)["words"][0]) or None)
 
 
 def linked_at_most(words: int, epsilon: float, candidates: int) -> float:

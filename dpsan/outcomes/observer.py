@@ -15,7 +15,6 @@ or the share of fresh draws, and intervals hold for all of those words together 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -86,8 +85,7 @@ class Observer:
         Args:
             progress: called with the share of the work done since the last call.
         """
-        digest = hashlib.sha256(repr(vars(mechanism)).encode()).hexdigest()
-        name = f"observer-1-{mechanism.name}-{digest}"
+        name = f"observer-1-{mechanism.name}-{mechanism.digest()}"
         held = space.table(name, lambda: _all_inputs(space, sampler, progress))
         return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
 

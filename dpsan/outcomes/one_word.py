@@ -48,17 +48,17 @@ class Figures:
     outputs: tuple[Row, ...]
 
 
-def from_law(space: MetricSpace, word: int, law: Floats, top: int) -> Figures:
+def from_pmf(space: MetricSpace, word: int, pmf: Floats, top: int) -> Figures:
     """Figures of a word whose output distribution is known.
 
     Args:
         word: row number, n for ⊥.
-        law: P(u | word) for all outputs, shape (n,).
+        pmf: P(u | word) for all outputs, shape (n,).
     """
     # E[S_w] = sum of 1 - (1 - p)^1000; p = 1 has logarithm -inf, and gives 1.
     with np.errstate(divide="ignore"):
-        distinct = float(-np.expm1(_DISTINCT * np.log1p(-np.minimum(law, 1.0))).sum())
-    return _figures(space, word, law, 0, top, distinct, _DISTINCT)
+        distinct = float(-np.expm1(_DISTINCT * np.log1p(-np.minimum(pmf, 1.0))).sum())
+    return _figures(space, word, pmf, 0, top, distinct, _DISTINCT)
 
 
 def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int) -> Figures:

@@ -79,24 +79,24 @@ class Outcomes:
         """Take in a block of the words."""
         place = block.place
         if block.order is not None and sampler.by_rank is not None:
-            law = np.empty(block.order.shape)
-            np.put_along_axis(law, block.order, sampler.by_rank.law[None], axis=1)
+            pmf = np.empty(block.order.shape)
+            np.put_along_axis(pmf, block.order, sampler.by_rank.pmf[None], axis=1)
         else:
-            law = distributions(sampler, block.ids)
-        self.unchanged[place] = law[np.arange(len(law)), block.ids]
+            pmf = distributions(sampler, block.ids)
+        self.unchanged[place] = pmf[np.arange(len(pmf)), block.ids]
         if block.near is not None:
-            self.close[place] = np.take_along_axis(law, block.near, axis=1).sum(axis=1)
+            self.close[place] = np.take_along_axis(pmf, block.near, axis=1).sum(axis=1)
         if block.cosines is not None:
-            self.cosine[place] = np.einsum("mn,mn->m", law, block.cosines)
-            np.maximum(self.best, law.max(axis=0), out=self.best)
+            self.cosine[place] = np.einsum("mn,mn->m", pmf, block.cosines)
+            np.maximum(self.best, pmf.max(axis=0), out=self.best)
         if self._draws:
             with np.errstate(divide="ignore"):  # certain outputs: ln 0
-                np.log1p(np.negative(np.minimum(law, 1.0), out=law), out=law)
-            law *= self._draws
-            self.distinct[place] = -np.expm1(law, out=law).sum(axis=1)
+                np.log1p(np.negative(np.minimum(pmf, 1.0), out=pmf), out=pmf)
+            pmf *= self._draws
+            self.distinct[place] = -np.expm1(pmf, out=pmf).sum(axis=1)
 
 
-def from_laws(
+def from_pmfs(
     space: MetricSpace,
     ids: Ids,
     samplers: Sequence[Sampler],

@@ -88,15 +88,15 @@ def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
         return found
     started = time.perf_counter()
     sampler = mechanism.prepare(space)
-    law = sampler.probabilities(np.arange(space.n + 1))
-    if law is None:
+    pmf = sampler.probabilities(np.arange(space.n + 1))
+    if pmf is None:
         return None
     claim = mechanism.guarantee(space).claimed
     distances = None
     if claim is not None and claim.metric == "euclidean":
         distances = input_distances(space)
     error = sampler.probability_error
-    return matrix_certificate(law, claim, distances, error=error, started=started)
+    return matrix_certificate(pmf, claim, distances, error=error, started=started)
 
 
 def input_distances(space: MetricSpace) -> Floats:
@@ -148,8 +148,8 @@ def exp_certificate(
     started = time.perf_counter()
     if 2.0 * space.n**2 * (space.d + 32) > _WORK:
         return None
-    law = weights, distances, score, unknown, (error, distance_error), block
-    found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *law))
+    pmf = weights, distances, score, unknown, (error, distance_error), block
+    found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *pmf))
     ldp, per_unit, slack = found["values"].tolist()
     first, second = found["pair"].tolist()
     return Certificate(
@@ -299,7 +299,7 @@ def log_ratio(a: int, b: int) -> float:
 
 
 def matrix_certificate(
-    law: Floats,
+    pmf: Floats,
     claim: Claim | None = None,
     distances: Floats | None = None,
     *,
@@ -309,12 +309,12 @@ def matrix_certificate(
     """Certificate of a distribution matrix, rounded outward: docs/proofs.md 0.7.
 
     Args:
-        law: shape (inputs, outputs), rows sum to 1.
+        pmf: shape (inputs, outputs), rows sum to 1.
         distances: shape (inputs, inputs), for the metric; good to 2^-40 of their value.
         error: bound on the relative error of each probability; those that are 0 are 0.
     """
     started = time.perf_counter() if started is None else started
-    losses = pairwise_losses(law)
+    losses = pairwise_losses(pmf)
     i, j = np.unravel_index(int(np.argmax(losses)), losses.shape)
     rounded = 2 * error * (1 + error) + _LOGARITHMS
     least = np.maximum(losses - rounded, 0)  # the true loss is this at least
@@ -325,7 +325,7 @@ def matrix_certificate(
         per_unit = float(ratios.max()) * (1 + 2.0**-50)
     delta, mass = 0.0, 0.0
     if np.isinf(losses[i, j]):
-        mass, (i, j) = infinite_loss(law)  # type: ignore[assignment]
+        mass, (i, j) = infinite_loss(pmf)  # type: ignore[assignment]
     if claim is not None:
         if claim.metric is None:
             allowed = np.full(losses.shape, claim.epsilon)
@@ -334,9 +334,9 @@ def matrix_certificate(
         else:
             allowed = np.full(losses.shape, math.inf)
         if (least > allowed * (1 + 2.0**-40)).any():
-            delta = hockey_stick(law, allowed - rounded)[0] * (1 + rounded)
+            delta = hockey_stick(pmf, allowed - rounded)[0] * (1 + rounded)
     return Certificate(
-        method="exact law matrix",
+        method="exact distribution matrix",
         epsilon_ldp=float(losses.max()) + rounded,
         epsilon_metric=per_unit,
         delta=min(delta, 1.0),

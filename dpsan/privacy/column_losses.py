@@ -29,12 +29,12 @@ _ERROR: Final = 1e-9
 
 
 def column_certificate(
-    space: MetricSpace, log_law: Callable[[Ids], Floats], key: str
+    space: MetricSpace, log_pmf: Callable[[Ids], Floats], key: str
 ) -> Certificate | None:
     """Certificate of a distribution whose logarithms are known row by row.
 
     Args:
-        log_law: inputs (m,), ⊥ allowed -> ln P(u|x), (m, n); -inf where it is 0.
+        log_pmf: inputs (m,), ⊥ allowed -> ln P(u|x), (m, n); -inf where it is 0.
         key: names the distribution, for the cache.
 
     Returns:
@@ -43,7 +43,7 @@ def column_certificate(
     started = time.perf_counter()
     if 2.0 * space.n**2 * (space.d + 32) > _WORK:
         return None
-    found = space.table(f"certificate-columns-1-{key}", lambda: _losses(space.n, log_law))
+    found = space.table(f"certificate-columns-1-{key}", lambda: _losses(space.n, log_pmf))
     first, second = found["pair"].tolist()
     return Certificate(
         method="exact certificate, largest and smallest probability of every output",
@@ -54,12 +54,12 @@ def column_certificate(
     )
 
 
-def _losses(n: int, log_law: Callable[[Ids], Floats]) -> dict[str, NDArray[Any]]:
+def _losses(n: int, log_pmf: Callable[[Ids], Floats]) -> dict[str, NDArray[Any]]:
     high, low = np.full(n, -math.inf), np.full(n, math.inf)
     most, least = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for at in range(0, n + 1, _ROWS):
         ids = np.arange(at, min(at + _ROWS, n + 1))
-        rows = log_law(ids)
+        rows = log_pmf(ids)
         for best, who, places in (
             (high, most, rows.argmax(axis=0)),
             (low, least, rows.argmin(axis=0)),

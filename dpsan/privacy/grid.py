@@ -23,7 +23,7 @@ _SLOPES: Final = 65
 Table = NDArray[np.uint64]
 
 
-def grid_law(epsilon: float, levels: int, slopes: int = _SLOPES) -> Floats:
+def grid_pmf(epsilon: float, levels: int, slopes: int = _SLOPES) -> Floats:
     """P(y|x) = p·1[y = x] + (1-p)·g(y|x) on ``levels`` points with loss epsilon, shape (k, k).
 
     g(y|x) is proportional to exp(-slope·|y-x|/(k-1)), renormalised on the grid.  In column y the
@@ -42,22 +42,22 @@ def grid_law(epsilon: float, levels: int, slopes: int = _SLOPES) -> Floats:
     room = (math.exp(epsilon) * noise.min(axis=1) - peak).min(axis=1)
     odds = np.maximum(room, 0.0)
     kept = (odds / (1 + odds))[:, None, None]
-    law = kept * np.eye(levels) + (1 - kept) * noise
-    error = (law * apart**2).sum(axis=(1, 2))
+    pmf = kept * np.eye(levels) + (1 - kept) * noise
+    error = (pmf * apart**2).sum(axis=(1, 2))
     error[room < -1e-9] = math.inf  # this slope alone costs more than epsilon
-    return np.asarray(law[int(np.argmin(error))], dtype=np.float64)
+    return np.asarray(pmf[int(np.argmin(error))], dtype=np.float64)
 
 
 @lru_cache(maxsize=4096)
 def grid_table(epsilon: float, levels: int) -> Table:
-    """The distribution of :func:`grid_law` as integers, row sums :data:`TOTAL`, shape (k, k).
+    """The distribution of :func:`grid_pmf` as integers, row sums :data:`TOTAL`, shape (k, k).
 
     The integers are the distribution that is sampled: :func:`certified_loss` of them is <= epsilon,
     checked here; entries are >= 1.  Read-only.
     """
     for attempt in range(14):
-        law = grid_law(epsilon * (1 - 8.0**attempt * 2.0**-44), levels)
-        table = np.maximum(np.floor(law * 2.0**62), 1).astype(np.int64)
+        pmf = grid_pmf(epsilon * (1 - 8.0**attempt * 2.0**-44), levels)
+        table = np.maximum(np.floor(pmf * 2.0**62), 1).astype(np.int64)
         # What the rounding left over goes to the diagonal, the largest entry of its column.
         place = np.arange(levels)
         table[place, place] += TOTAL - table.sum(axis=1)
@@ -89,8 +89,8 @@ def certified_loss(table: Table) -> float:
 
 def mixed_loss(table: Table, weight: float) -> float:
     """Loss between rows that are each mixed with the mean row: (1-weight)·row + weight·mean."""
-    law = table / float(TOTAL)
-    mixed = (1 - weight) * law + weight * law.mean(axis=0)
+    pmf = table / float(TOTAL)
+    mixed = (1 - weight) * pmf + weight * pmf.mean(axis=0)
     return float(np.log(mixed.max(axis=0) / mixed.min(axis=0)).max())
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from dpsan.errors import InputError, OutputError, UsageError
+from dpsan.errors import InputError, OutputError, UsageError, file_reason
 from dpsan.errors import reason as os_reason
 from dpsan.formats.placing import refuse_special
 
@@ -95,8 +95,7 @@ def open_input(path: Path) -> int:
             os.close(descriptor)
             raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
+        raise InputError(path, file_reason(error)) from None
     return descriptor
 
 

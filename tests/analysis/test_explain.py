@@ -23,7 +23,7 @@ from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.draws import draw_counts
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.outcomes.observer import Observer, near_observer
-from dpsan.outcomes.one_word import from_draws, from_law
+from dpsan.outcomes.one_word import from_draws, from_pmf
 from dpsan.outcomes.prior import UNKNOWN_PRIOR, prior
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -83,9 +83,9 @@ def test_distinct_is_an_expectation(space):
     """n outputs of probability 1/n: n (1 - (1 - 1/n)^1000)."""
     n = space.n
     law = np.full(n, 1 / n)
-    assert from_law(space, 0, law, 3).distinct == pytest.approx(n * (1 - (1 - 1 / n) ** 1000))
+    assert from_pmf(space, 0, law, 3).distinct == pytest.approx(n * (1 - (1 - 1 / n) ** 1000))
     certain = np.eye(n)[0]
-    assert from_law(space, 0, certain, 3).distinct == pytest.approx(1)
+    assert from_pmf(space, 0, certain, 3).distinct == pytest.approx(1)
 
 
 @pytest.mark.parametrize("mechanism", ["knn-response", "exponential", "zipf-response", "krr"])
@@ -152,7 +152,7 @@ def test_draws_agree_with_the_law(mechanism, store, embeddings):
     wrong[np.argmax(wrong)] *= 0.7
     assert not consistent(counts, wrong / wrong.sum())
     drawn = from_draws(found.space, 4, counts, int(counts.sum()), 60)
-    exact = from_law(found.space, 4, law, 60)
+    exact = from_pmf(found.space, 4, law, 60)
     for share, truth in ((drawn.unchanged, exact.unchanged), (drawn.close, exact.close)):
         assert share.low <= truth.value <= share.high
     assert drawn.distinct == pytest.approx(exact.distinct, abs=1.5)

@@ -47,7 +47,7 @@ def test_golden_number_of_the_proof():
 @pytest.mark.parametrize("buckets", [2, 7, 64])
 def test_bound_and_certificate(epsilon, buckets):
     mechanism = BucketExponential(epsilon, buckets=buckets)
-    law = mechanism.prepare(SPACE).log_law(np.arange(61))
+    law = mechanism.prepare(SPACE).log_pmf(np.arange(61))
     loss = float((law[:, None] - law[None]).max())
     assert loss <= mechanism.guarantee(SPACE).epsilon_ldp
     assert mechanism.certificate(SPACE).epsilon_ldp == pytest.approx(loss, abs=2e-9)

@@ -56,5 +56,6 @@ def test_real_diameter_is_well_below_the_crude_bound(glove):
     """About .61-.70 of 2 sqrt(d) C for typical radii."""
     space = _space(np.ascontiguousarray(glove[1].vectors[:2500]))
     radius = float(np.quantile(np.linalg.norm(space.vectors, axis=1), 0.5))
-    ratio = ClippedLaplace(1.0, radius).scale(space) / (2 * np.sqrt(space.d) * radius)
+    noise = ClippedLaplace(1.0, radius).noise_distribution(space)
+    ratio = noise.scale / (2 * np.sqrt(space.d) * radius)
     assert 0.5 < ratio < 0.8

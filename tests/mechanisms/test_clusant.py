@@ -56,7 +56,7 @@ def test_golden_number_of_the_proof():
 @pytest.mark.parametrize("k", [2, 7, 60])
 def test_two_epsilon(epsilon, k):
     mechanism = CluSanT(epsilon, k=k)
-    law = mechanism.prepare(SPACE).log_law(np.arange(61))
+    law = mechanism.prepare(SPACE).log_pmf(np.arange(61))
     loss = max(float((law[:, None] - law[None]).max()), 0)
     promised = mechanism.guarantee(SPACE).epsilon_ldp
     assert loss <= promised

@@ -47,7 +47,7 @@ def test_an_epsilon_that_integers_cannot_tell_from_0():
 
 def test_golden_numbers():
     """Places 0 ... 4, epsilon = ln 2: thirds and their halves, the ends with the tails."""
-    law = RankNoise(math.log(2), 5).law(np.arange(5)) * 48
+    law = RankNoise(math.log(2), 5).pmf(np.arange(5)) * 48
     assert law == pytest.approx(
         np.array(
             [
@@ -68,8 +68,8 @@ def test_the_law_is_the_geometric_one():
     apart = np.abs(places[:, None] - places)
     wanted = (1 - alpha) / (1 + alpha) * alpha**apart
     wanted[:, 0], wanted[:, -1] = alpha**places / (1 + alpha), alpha ** (49 - places) / (1 + alpha)
-    assert noise.law(places) == pytest.approx(wanted, rel=1e-9)
-    assert noise.law(places).sum(axis=1) == pytest.approx(1)
+    assert noise.pmf(places) == pytest.approx(wanted, rel=1e-9)
+    assert noise.pmf(places).sum(axis=1) == pytest.approx(1)
 
 
 def test_every_number_becomes_the_place_of_its_weight():
@@ -82,7 +82,7 @@ def test_every_number_becomes_the_place_of_its_weight():
     drawn = np.arange(small.total, dtype=np.uint64)
     for place in range(6):
         counts = np.bincount(small.moved(np.full(small.total, place), drawn), minlength=6)
-        assert counts.tolist() == pytest.approx(small.law(np.array([place]))[0] * small.total)
+        assert counts.tolist() == pytest.approx(small.pmf(np.array([place]))[0] * small.total)
 
 
 @pytest.mark.parametrize("order", ["greedy", "principal"])

@@ -10,7 +10,7 @@ from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tldp import TLDP, coordinate_budgets, principal_components
-from dpsan.privacy.grid import TOTAL, certified_loss, grid_law, grid_table, mixed_loss
+from dpsan.privacy.grid import TOTAL, certified_loss, grid_pmf, grid_table, mixed_loss
 from dpsan.space.metric_space import MetricSpace
 
 EPSILONS = [1e-18, 1e-9, 1e-3, 0.1, 0.5, 1.0, 2.0, 8.0, 20.0, 60.0, 700.0]
@@ -46,7 +46,7 @@ def test_tables_are_certified(epsilon, levels):
 
 
 def test_law_is_the_mixture_and_beats_its_two_ends():
-    law = grid_law(2.0, 8)
+    law = grid_pmf(2.0, 8)
     assert law.sum(axis=1) == pytest.approx(np.ones(8))
     assert (law > 0).all()
     assert grid_table(2.0, 8) / 2.0**62 == pytest.approx(law, rel=1e-9)
@@ -161,7 +161,7 @@ def test_a_split_by_private_weights_would_leak():
         for line in itertools.product(itertools.product(range(2), (1.0, 0.1)), repeat=2):
             total = sum(weight for _, weight in line)
             shares = [w / total if split_by_weight else 0.5 for _, w in line]
-            rows = [grid_law(2 * s, 2)[x] for (x, _), s in zip(line, shares, strict=True)]
+            rows = [grid_pmf(2 * s, 2)[x] for (x, _), s in zip(line, shares, strict=True)]
             laws.append(np.log(np.outer(*rows).ravel()))
         return max((a - b).max() for a in laws for b in laws)
 

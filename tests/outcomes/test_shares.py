@@ -12,7 +12,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import shares
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import has_distribution
-from dpsan.outcomes.shares import Draws, from_draws, from_laws
+from dpsan.outcomes.shares import Draws, from_draws, from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -33,7 +33,7 @@ def test_all_figures_from_whole_matrices(monkeypatch, threads):
     samplers = [at(name, 2.0 + i) for i, name in enumerate([*TABLES, "zipf-response"])]
     progress = []
     every = np.arange(SPACE.n)
-    found = from_laws(SPACE, every, samplers, similar=True, draws=50, progress=progress.append)
+    found = from_pmfs(SPACE, every, samplers, similar=True, draws=50, progress=progress.append)
     assert progress == sorted(progress)
     assert progress[-1] == 1
     assert len(progress) == -(-SPACE.n // 32)
@@ -55,7 +55,7 @@ def test_all_figures_from_whole_matrices(monkeypatch, threads):
 def test_some_words_only():
     ids = np.array([5, 17, 299])
     some, every = (
-        from_laws(SPACE, each, [at("exponential")], similar=True)[0]
+        from_pmfs(SPACE, each, [at("exponential")], similar=True)[0]
         for each in (ids, np.arange(SPACE.n))
     )
     assert np.allclose(some.close, every.close[ids])
@@ -64,7 +64,7 @@ def test_some_words_only():
 
 
 def test_certain_outputs_are_one_distinct_word():
-    (out,) = from_laws(SPACE, np.arange(9), [at("krr", 60.0)], draws=1000)
+    (out,) = from_pmfs(SPACE, np.arange(9), [at("krr", 60.0)], draws=1000)
     assert np.allclose(out.distinct, 1, atol=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_draws_agree_with_laws():
     words = Draws(SPACE, 20_000, KEY, similar=True)
     for name in ("exponential", "knn-response"):
         drawn, unchanged, close, distant = from_draws(words, at(name))
-        law, other = from_laws(SPACE, np.arange(SPACE.n), [at(name), at(name, 4.5)], similar=True)
+        law, other = from_pmfs(SPACE, np.arange(SPACE.n), [at(name), at(name, 4.5)], similar=True)
         assert unchanged.low < law.unchanged.mean() < unchanged.high
         assert close.low < law.close.mean() < close.high
         assert unchanged.value + close.value + distant.value == pytest.approx(1)
@@ -97,7 +97,7 @@ def test_interrupt():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        from_laws(SPACE, np.arange(SPACE.n), [at("krr"), at("exponential")], progress=stop)
+        from_pmfs(SPACE, np.arange(SPACE.n), [at("krr"), at("exponential")], progress=stop)
     with pytest.raises(KeyboardInterrupt):
         from_draws(Draws(SPACE, 100, KEY), at("laplace"), stop)
 
@@ -112,7 +112,7 @@ def test_has_distribution():
 
 def test_mean_of_random_words_holds():
     """95 % limits hold the mean of all words about that often; of half the width they do not."""
-    values = from_laws(SPACE, np.arange(SPACE.n), [at("exponential")])[0].unchanged
+    values = from_pmfs(SPACE, np.arange(SPACE.n), [at("exponential")])[0].unchanged
     inside = half = 0
     for seed in range(400):
         ids = sample.random_words(SPACE.n, 60, randomness.seeded_key(f"words {seed}"))

@@ -204,7 +204,7 @@ MUTANTS: Final = [
             "formats/source.py", "if not self._member.eof:", "if False:",
         ),
         "an input that vanished is no error": (
-            "run/paths.py", "        raise InputError(path, str(reason)) from None",
+            "run/paths.py", "        raise InputError(path, file_reason(error)) from None",
             "        return os.open(os.devnull, os.O_RDONLY)",
         ),
         "a file is written where the folder was": (

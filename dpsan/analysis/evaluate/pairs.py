@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.align import aligned
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
@@ -83,8 +82,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
+        raise InputError(path, file_reason(error)) from None
     try:
         source = decompressed(FileSource(str(path), descriptor))
         seen = 0

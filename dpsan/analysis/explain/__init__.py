@@ -21,7 +21,7 @@ from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.observer import MOST_CELLS, Observer, Point, Posteriors, near_observer
-from dpsan.outcomes.one_word import Figures, from_draws, from_law
+from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -105,7 +105,7 @@ def _figures(
     space = sanitizer.space
     if known:
         progress(share)
-        return from_law(space, word, distributions(sampler, np.array([word]))[0], top)
+        return from_pmf(space, word, distributions(sampler, np.array([word]))[0], top)
     own = randomness.derive_key(key, "word", word)
     counts = draw_counts(sampler, space.n, word, draws, own, lambda part: progress(share * part))
     return from_draws(space, word, counts, draws, top)

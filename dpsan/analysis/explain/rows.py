@@ -5,7 +5,6 @@ Knows explanations and versions.  Must not know command lines.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from dpsan import __version__
 from dpsan.analysis.explain.result import Explanation
 from dpsan.embeddings.base import Embeddings
+from dpsan.mechanisms.description import finite, plain
 from dpsan.outcomes.intervals import Estimate
 
 
@@ -49,12 +49,12 @@ def _row(each: Explanation) -> dict[str, Any]:
         "status": str(guarantee.status),
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
-        "parameters": {name: _plain(getattr(mechanism, name)) for name in mechanism.parameters()},
+        "parameters": {name: plain(getattr(mechanism, name)) for name in mechanism.parameters()},
         "epsilon_ldp": each.epsilon_ldp,
         "public": each.public,
         "public_words": guarantee.public_words,
         "delta": guarantee.delta,
-        "epsilon_metric": _finite(guarantee.epsilon_metric),
+        "epsilon_metric": finite(guarantee.epsilon_metric),
         "slack": guarantee.slack,
         "mean_cosine": None if each.optimum is None else each.optimum._asdict(),
         "exact": each.exact,
@@ -100,11 +100,3 @@ def _row(each: Explanation) -> dict[str, Any]:
 
 def _interval(each: Explanation, share: Estimate) -> dict[str, list[float]]:
     return {} if each.exact else {"interval": [share.low, share.high]}
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or math.isinf(value) else value
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (str, int, float, type(None))) else str(value)

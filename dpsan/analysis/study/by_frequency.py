@@ -21,7 +21,7 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import cosines, unit_vectors
-from dpsan.outcomes.shares import Outcomes, from_laws
+from dpsan.outcomes.shares import Outcomes, from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
@@ -54,7 +54,7 @@ def bounds(
     return out
 
 
-def cosines_of_laws(
+def exact_cosines(
     space: MetricSpace,
     ids: Ids,
     samplers: Sequence[Sampler],
@@ -74,7 +74,7 @@ def cosines_of_laws(
     both = np.concatenate([head, tail])
     share = float(space.frequencies[head].sum())
     out = []
-    for each in from_laws(space, both, samplers, near=False, similar=True, progress=progress):
+    for each in from_pmfs(space, both, samplers, near=False, similar=True, progress=progress):
         known = float(space.frequencies[head] @ each.cosine[: len(head)])
         rest = mean_of_words(each.cosine[len(head) :], math.inf, _RANGE)
         parts = (known + (1 - share) * part for part in (rest.value, rest.low, rest.high))

@@ -34,7 +34,7 @@ from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.draws import Progress, draw
-from dpsan.outcomes.shares import from_laws
+from dpsan.outcomes.shares import from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
@@ -80,7 +80,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         if each.exact:
             pairs = [
                 (out.unchanged, out.distinct)
-                for out in from_laws(space, ids, each.samplers, draws=count, progress=each.progress)
+                for out in from_pmfs(space, ids, each.samplers, draws=count, progress=each.progress)
             ]
         else:
             own = randomness.derive_key(key, "outputs")

@@ -79,10 +79,10 @@ def _guess(draft: Draft, space: MetricSpace, wanted: float, last: Equal | None) 
     pair = np.array(certificate.pair, dtype=np.int64)
 
     def loss(epsilon: float) -> float:
-        law = draft.at(epsilon).prepare(space).probabilities(pair)
-        if law is None or not law.all():
+        pmf = draft.at(epsilon).prepare(space).probabilities(pair)
+        if pmf is None or not pmf.all():
             raise UsageError("no distribution")
-        return float(np.abs(np.log(law[0] / law[1])).max())
+        return float(np.abs(np.log(pmf[0] / pmf[1])).max())
 
     start = near.epsilon * wanted / certificate.epsilon_ldp
     try:

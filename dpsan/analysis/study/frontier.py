@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
-from dpsan.analysis.study.by_frequency import CosinesOfDraws, bounds, cosines_of_laws
+from dpsan.analysis.study.by_frequency import CosinesOfDraws, bounds, exact_cosines
 from dpsan.analysis.study.choice import label, parameters
 from dpsan.analysis.study.equal import Equal, at_equal_losses
 from dpsan.analysis.study.sample import (
@@ -33,7 +33,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_laws, part_of
+from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_pmfs, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
@@ -83,9 +83,9 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     known = [has_distribution(each) for each in samplers]
     progress = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
     exact = [each for each, distribution in zip(samplers, known, strict=True) if distribution]
-    found = from_laws(space, ids, exact, similar=True, progress=progress)
+    found = from_pmfs(space, ids, exact, similar=True, progress=progress)
     progress = part_of(asked.progress, _LAWS, _WEIGHTED if not all(known) else 1.0)
-    weighted = iter(cosines_of_laws(space, ids, exact, found, key, progress))
+    weighted = iter(exact_cosines(space, ids, exact, found, key, progress))
     outcomes = iter(found)
     drawn = None if all(known) else Draws(space, count, key, similar=True)
     typical = None if all(known) else CosinesOfDraws(space, count, key)
@@ -93,7 +93,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     rows: list[Mapping[str, Any]] = []
     for (draft, equal), sampler, distribution in zip(equals, samplers, known, strict=True):
         if distribution:
-            figures = _by_law(next(outcomes), next(weighted), space, equal)
+            figures = _by_pmf(next(outcomes), next(weighted), space, equal)
         else:
             assert drawn is not None  # noqa: S101 - some distribution is not known
             assert typical is not None  # noqa: S101 - the same
@@ -197,7 +197,7 @@ def _ceiling(space: MetricSpace, equal: Equal) -> float:
     return float(min(1.0, (1 + others * delta * small) / (1 + others * small)))
 
 
-def _by_law(
+def _by_pmf(
     out: Outcomes, weighted: Estimate, space: MetricSpace, equal: Equal
 ) -> Mapping[str, float]:
     unchanged = mean_of_words(out.unchanged, space.n)

@@ -28,7 +28,7 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import Draft, per_nat
 from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.outcomes.shares import from_laws, part_of
+from dpsan.outcomes.shares import from_pmfs, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import certify
 from dpsan.space.arrays import Floats, Ids
@@ -106,7 +106,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     if not found:
         raise UsageError("no mechanism to compare", "; ".join(notes))
     samplers = [mechanism.prepare(space) for _, _, mechanism in found]
-    outcomes = from_laws(
+    outcomes = from_pmfs(
         space, first, samplers, similar=True, progress=part_of(asked.progress, 0.8, 1.0)
     )
     rows = []

@@ -33,7 +33,7 @@ from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Draws, from_draws, from_laws
+from dpsan.outcomes.shares import Draws, from_draws, from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -76,7 +76,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         notes += each.notes
         own: list[Mapping[str, Any]] = []
         if each.exact:
-            found = from_laws(space, ids, each.samplers, progress=each.progress)
+            found = from_pmfs(space, ids, each.samplers, progress=each.progress)
             for mechanism, out in zip(each.mechanisms, found, strict=True):
                 distant = (1 - out.unchanged - out.close).clip(0)
                 means = [

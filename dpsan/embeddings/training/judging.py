@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.training.recipe import Trained
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 from dpsan.text.tokens import folded
 
 _CHUNK: Final = 1_000
@@ -48,8 +47,7 @@ def read_judged(path: Path) -> Judged:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        why = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error).lower()
-        raise InputError(path, why) from None
+        raise InputError(path, file_reason(error).lower()) from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None
     pairs = []

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
@@ -106,8 +105,7 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        why = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error).lower()
-        raise InputError(path, why) from None
+        raise InputError(path, file_reason(error).lower()) from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None
     for number, line in enumerate(text.splitlines(), 1):

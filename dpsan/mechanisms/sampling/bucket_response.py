@@ -81,7 +81,7 @@ class BucketResponseSampler(Sampler):
                 out[tokens[here]] = order[first[bucket[here]] + place[here].astype(np.int64)]
         return out
 
-    def log_law(self, ids: Ids) -> Floats:
+    def log_pmf(self, ids: Ids) -> Floats:
         """Logarithms of the probabilities of inputs (⊥ allowed) for all outputs, (m, n)."""
         n = self.space.n
         out = np.full((len(ids), n), -np.log(n))
@@ -98,7 +98,7 @@ class BucketResponseSampler(Sampler):
 
     def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
-        return np.exp(self.log_law(ids))
+        return np.exp(self.log_pmf(ids))
 
 
 class _Numbers:

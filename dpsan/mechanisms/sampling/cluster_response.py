@@ -149,7 +149,7 @@ class ClusterResponseSampler(Sampler):
         place = (sums <= drawn[:, None]).sum(axis=1)
         return np.asarray(words[np.arange(len(ids)), place])
 
-    def log_law(self, ids: Ids) -> Floats:
+    def log_pmf(self, ids: Ids) -> Floats:
         """Logarithms of the probabilities of inputs (⊥ allowed) for all outputs, (m, n)."""
         clusters, order = self.clusters, self.clusters.order
         outer = self.outer.weights(clusters.of[ids]).astype(np.float64)
@@ -168,7 +168,7 @@ class ClusterResponseSampler(Sampler):
 
     def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
-        return np.exp(self.log_law(ids))
+        return np.exp(self.log_pmf(ids))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_right": None}

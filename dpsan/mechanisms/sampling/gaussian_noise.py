@@ -9,13 +9,12 @@ import time
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
-from dpsan.mechanisms.sampling.samplers import PointSampler
+from dpsan.mechanisms.sampling.clipped_noise import ClippedNoise
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Arithmetic, Status
+from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.noise import gaussian
 from dpsan.privacy.noise_distributions import GaussianCoordinates
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon
@@ -24,13 +23,10 @@ from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class GaussianNoise(Mechanism):
+class GaussianNoise(ClippedNoise):
     """Noise N(0, sigma²·I) with sigma = sensitivity/mu, then the nearest word."""
 
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
     arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
-    epsilon_unit: ClassVar[str] = "nats"
 
     delta: float = delta_parameter()
     clip: float | str = clip_parameter()
@@ -71,8 +67,7 @@ class GaussianNoise(Mechanism):
         """See :class:`Mechanism`."""
         return GaussianCoordinates(self.noise_scale(space))
 
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler among the clipped words."""
-        moved, radius = clipped(space, self.clip)
+    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
+        """See :class:`ClippedNoise`."""
         sigma = self.sensitivity(moved, radius) / self.mu(moved.d)
-        return PointSampler(moved, partial(gaussian, sigma=sigma))
+        return partial(gaussian, sigma=sigma)

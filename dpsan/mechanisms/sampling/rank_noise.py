@@ -68,7 +68,7 @@ class RankNoise:
         """H_k, shape (n,)."""
         self.total = 2 * int(self.tails[0]) - int(each[0])
 
-    def law(self, places: Ids) -> Floats:
+    def pmf(self, places: Ids) -> Floats:
         """Probabilities of the places 0 ... n-1 for inputs at places (m,), shape (m, n)."""
         if self.n == 1:
             return np.ones((len(places), 1))
@@ -135,7 +135,7 @@ class RankNoiseSampler(Sampler):
     def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         out = np.empty((len(ids), len(self.order)))
-        out[:, self.order] = self.noise.law(self.places[ids])
+        out[:, self.order] = self.noise.pmf(self.places[ids])
         return out
 
     def unchanged(self, ids: Ids) -> Floats:

@@ -33,12 +33,12 @@ class RankResponseSampler(Sampler):
         self.weights = weights
         self.orders = RankOrders(space, **memory)
         self._cumulative = np.cumsum(weights)
-        self._law = weights / self._cumulative[-1]
+        self._pmf = weights / self._cumulative[-1]
 
     @property
     def by_rank(self) -> ByRank:
         """See :class:`Sampler`."""
-        return ByRank(self._law, self.order)
+        return ByRank(self._pmf, self.order)
 
     def order(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """All words by rank from each word, shape (m, n)."""
@@ -59,7 +59,7 @@ class RankResponseSampler(Sampler):
         """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         known = np.flatnonzero(ids < self.space.n)
-        out[known[:, None], self.order(ids[known])] = self._law
+        out[known[:, None], self.order(ids[known])] = self._pmf
         return out
 
     def integer_weights(self) -> RankWeights:
@@ -74,4 +74,4 @@ class RankResponseSampler(Sampler):
 
     def unchanged(self, ids: NDArray[np.int64]) -> Floats:
         """See :class:`Sampler`; a word is taken to have the first rank from itself."""
-        return np.full(len(ids), float(self._law[0]))
+        return np.full(len(ids), float(self._pmf[0]))

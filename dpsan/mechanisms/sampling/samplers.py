@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.limbs import cumulative, first_above, number_below
-from dpsan.privacy.certificate import PROBABILITY_ERROR
+from dpsan.privacy.certificate import PROBABILITY_ERROR, Certificate
 from dpsan.privacy.integer_weights import IntegerWeights, RowWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
 from dpsan.space.arrays import Floats, Ids
@@ -25,7 +25,7 @@ from dpsan.space.metric_space import MetricSpace
 class ByRank(NamedTuple):
     """Probabilities that are the same for every word but for the order of the outputs."""
 
-    law: Floats
+    pmf: Floats
     """Of each rank, shape (n,)."""
     order: Callable[[Ids], NDArray[np.int32]]
     """All words by rank from each word: (m,) -> (m, n)."""
@@ -69,6 +69,10 @@ class Sampler(ABC):
 
     def integer_weights(self) -> IntegerWeights | None:
         """All integers that are drawn from, or None where draws come from anything else."""
+        return None
+
+    def certificate(self) -> Certificate | None:
+        """The exact loss of the integers that are drawn from, where it is known."""
         return None
 
     def unchanged(self, ids: Ids) -> Floats | None:

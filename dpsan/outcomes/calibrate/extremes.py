@@ -9,7 +9,6 @@ epsilon.  It is a lower bound; what holds is certified afterwards.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Final
 
@@ -40,8 +39,7 @@ class ExtremeWords:
 
     def __init__(self, draft: Draft, space: MetricSpace, start: float) -> None:
         self.draft, self.space = draft, space
-        law = hashlib.sha256(repr(vars(draft.anywhere(space)[0])).encode()).hexdigest()
-        name = f"extremes-1-{draft.kind.name}-{law}"
+        name = f"extremes-1-{draft.kind.name}-{draft.anywhere(space)[0].digest()}"
         self.ids: Ids = space.table(name, lambda: self._find(draft.at(start)))["ids"]
 
     def __call__(self, epsilon: float) -> float:
@@ -57,10 +55,10 @@ class ExtremeWords:
         inputs = np.append(ids, self.space.n)
         columns = []
         for part in np.array_split(inputs, math.ceil(len(inputs) * self.space.n / _CELLS)):
-            law = sampler.probabilities(part)
-            if law is None:
+            pmf = sampler.probabilities(part)
+            if pmf is None:
                 return None
-            columns.append(law[:, ids])
+            columns.append(pmf[:, ids])
         with np.errstate(divide="ignore"):
             logs = np.log(np.concatenate(columns))
         # The output of the largest loss is the word itself, where likelihood falls with distance.
@@ -83,10 +81,10 @@ class ExtremeWords:
             if found <= best * (1 + 1e-4):
                 break
             best = found
-            law = mechanism.prepare(self.space).probabilities(top)
-            assert law is not None  # noqa: S101 - it was known a moment ago
+            pmf = mechanism.prepare(self.space).probabilities(top)
+            assert pmf is not None  # noqa: S101 - it was known a moment ago
             edge = min(_NEIGHBORS, self.space.n // 2)
-            order = np.argpartition(law, (edge, self.space.n - edge - 1), axis=1)
+            order = np.argpartition(pmf, (edge, self.space.n - edge - 1), axis=1)
             # The likeliest outputs, which are near, and the least likely, which are far.
             ids = np.unique(
                 np.concatenate([top, order[:, -edge:].ravel(), order[:, :edge].ravel()])

@@ -5,7 +5,6 @@ Knows certificates and guarantees.  Must not know outputs.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 from typing import Final
@@ -128,8 +127,7 @@ def epsilon_for_loss(
         losses.keep(epsilon)
         return {"found": np.array([epsilon, loss, float(losses.certified)])}
 
-    # Everything that decides the distribution is in the fields, contents of word lists included.
-    law = hashlib.sha256(repr(vars(draft.anywhere(space)[0])).encode()).hexdigest()
-    name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{law}"
+    digest = draft.anywhere(space)[0].digest()
+    name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{digest}"
     epsilon, loss, certified = space.table(name, build)["found"].tolist()
     return epsilon, loss, bool(certified)

@@ -18,7 +18,7 @@ from dpsan.outcomes.draws import draw
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
 from dpsan.outcomes.prior import words_at
-from dpsan.outcomes.shares import from_laws
+from dpsan.outcomes.shares import from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
@@ -43,8 +43,8 @@ class Outputs:
         self.space = space
         n = space.n
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
-        self.law = has_distribution(mechanism.prepare(space))
-        self.exact = self.law and float(n) * n <= _CELLS
+        self.known = has_distribution(mechanism.prepare(space))
+        self.exact = self.known and float(n) * n <= _CELLS
         """Whether means over the whole vocabulary are computed from distributions."""
         self.some = self.words(_FEW)
         """Words for a first search."""
@@ -70,11 +70,11 @@ class Outputs:
 
         Otherwise from one draw for each word, with the same random numbers for any mechanism.
         """
-        if not self.law:
+        if not self.known:
             drawn = self.draw(mechanism, ids, "search")
             return [float(self._hits(each, ids, drawn).mean()) for each in targets]
         near = Target.CLOSE in targets
-        (found,) = from_laws(self.space, ids, [mechanism.prepare(self.space)], near=near)
+        (found,) = from_pmfs(self.space, ids, [mechanism.prepare(self.space)], near=near)
         values = {Target.UNCHANGED: found.unchanged, Target.CLOSE: found.close}
         return [float(values[each].mean()) for each in targets]
 
@@ -108,7 +108,7 @@ class Outputs:
     def similarity(self, mechanism: Mechanism, count: int) -> float:
         """Mean cosine of output and word over the same ``count`` words, by frequency."""
         ids = words_at(self.space, (np.arange(count) + 0.5) / count)
-        return float(self._cosines(mechanism, ids, self.law, "search").mean())
+        return float(self._cosines(mechanism, ids, self.known, "search").mean())
 
     def confirm_similarity(self, mechanism: Mechanism) -> tuple[float, float, float]:
         """Mean cosine by frequency, lower and upper limit (normal, 99 %) unless it is exact."""
@@ -122,10 +122,10 @@ class Outputs:
         mean, half = float(each.mean()), 2.576 * float(each.std()) / len(each) ** 0.5
         return mean, mean - half, mean + half
 
-    def _cosines(self, mechanism: Mechanism, ids: Ids, law: bool, name: str) -> Floats:
-        if not law:
+    def _cosines(self, mechanism: Mechanism, ids: Ids, known: bool, name: str) -> Floats:
+        if not known:
             return cosines(unit_vectors(self.space), ids, self.draw(mechanism, ids, name))
         distinct, place = np.unique(ids, return_inverse=True)
         sampler = mechanism.prepare(self.space)
-        (found,) = from_laws(self.space, distinct, [sampler], near=False, similar=True)
+        (found,) = from_pmfs(self.space, distinct, [sampler], near=False, similar=True)
         return np.asarray(found.cosine[place])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
-from dpsan.errors import DpsanError, InputError, OutputError, failure
+from dpsan.errors import DpsanError, InputError, OutputError, failure, file_reason
 from dpsan.errors import reason as os_reason
 from dpsan.formats.leftovers import hold_directory, sweep_directories
 from dpsan.formats.placing import refuse_special
@@ -283,8 +283,7 @@ def _status(path: Path) -> tuple[int, int]:
     try:
         status = path.stat()
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
+        raise InputError(path, file_reason(error)) from None
     if stat.S_ISDIR(status.st_mode):
         raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
     if not stat.S_ISREG(status.st_mode):
