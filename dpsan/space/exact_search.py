@@ -38,7 +38,7 @@ _TINY: Final = 2.0**-126
 """The smallest normal number of float32: what is smaller may count as 0."""
 _HUGE: Final = 2.0**125
 """No sum of float32 products that are less in all overflows."""
-_WORTH: Final = 2e10
+_WORTH: Final = 1e10
 """Work (2·m·n·d) after which the kernel for integers is loaded: it takes as long as that."""
 _POINTS_WORTH: Final = 250
 """Points, besides, after which the vectors are rounded: it takes as long as their search."""
@@ -188,6 +188,8 @@ class FlatIndex:
         distances = np.empty((len(points), k))
         ids[~found.lost], distances[~found.lost] = found.rows[chosen], np.sqrt(exact[chosen])
         if len(lost := np.flatnonzero(found.lost)):
+            if 2 * len(lost) > len(points):
+                self._small = None  # these vectors are too unlike each other
             proposed = self._propose(points[lost], min(self.n, k + _EXTRA))
             ids[lost], distances[lost] = self._settle(points[lost], *proposed, k)
         return ids, distances

@@ -24,13 +24,15 @@ __all__ = ["FEWEST_POINTS", "MOST_NEAREST", "Candidates", "SmallIntegers"]
 
 _TILE: Final = 2048
 """Rows whose values are computed at once: with those of _BLOCK points they fit into a cache."""
+_GROUP: Final = 256
+"""Rows of a tile whose highest value is looked at before they are."""
 _BLOCK: Final = 512
 """Points whose values are computed at once."""
 FEWEST_POINTS: Final = 64
 """Points of a block that are worth a thread."""
 _MOST: Final = 512
 """Rows that may be left for a point; beyond that the float32 search is as good."""
-MOST_NEAREST: Final = 8
+MOST_NEAREST: Final = 4
 """Nearest rows that can be asked for."""
 _SIZE: Final = (1e-9, 1e9)
 """Norms of vectors and points for which nothing here vanishes or overflows."""
@@ -38,9 +40,9 @@ _COLUMNS: Final = 4
 """Coordinates that carry |w|²/2 and the bound, at least: where the kernel takes four at a time, d
 and these are a multiple of four."""
 _SIGNED: Final = 127
-_DIMENSIONS: Final = 1 << 16
+_DIMENSIONS: Final = 1 << 15
 """Dimensions for which products of vectors fit into 32 bits."""
-_FULL: Final = 2.0**31 - 2**10
+_FULL: Final = 2**31 - 1
 """No product is as large."""
 
 
@@ -70,10 +72,14 @@ class SmallIntegers:
         self._level = level
         self._centre = vectors.mean(axis=0, dtype=np.float64)
         tiles = math.ceil(self.n / _TILE)
-        self._width = 16 * math.ceil(self.n / tiles / 16)
+        self._width = _GROUP * math.ceil(self.n / tiles / _GROUP)
         shape = (tiles, self._width)
-        # Rows of one tile share a step and a bound; so they should be of one size.
-        self._order = np.argsort(_sizes(vectors, self._centre), kind="stable").astype(np.int32)
+        # Rows of one tile share a step and a bound; so they should be of one size.  But the first
+        # rows come first: files begin with frequent words, mostly, and a row that is near early
+        # leaves few of the others.
+        self._order = np.arange(self.n, dtype=np.int32)
+        sizes = _sizes(vectors[self._width :], self._centre)
+        self._order[self._width :] = self._width + np.argsort(sizes, kind="stable")
         self._rows = np.empty((tiles, self.d, self._width), dtype=np.int8)
         self._steps = np.ones((tiles, 1))
         # Of each row w: its norm, that of what rounding took from it, and |w|²/2.  The last rows of
@@ -113,7 +119,7 @@ class SmallIntegers:
 
         Args:
             points: shape (m, d).
-            k: 1 ... 8, and at most n.
+            k: 1 ... 4, and at most n.
         """
         moved = points - self._centre
         largest = np.abs(moved).max(axis=1)
@@ -156,20 +162,25 @@ class SmallIntegers:
         found = []
         for tile, unit in enumerate(units):
             rows[: self.d], rows[self.d :] = self._rows[tile], digits[:, tile]
-            values = product(rows)[:, : self.n - tile * self._width]
-            highest = values.max(axis=1)
-            _improve(best, values, highest, unit, unit * base[tile] - slacks[tile].max())
+            values = product(rows)
+            values[:, self.n - tile * self._width :] = -_FULL  # what is beyond the last row
+            groups = values.reshape(len(values), -1, _GROUP)
+            highest = groups.max(axis=2)
+            _improve(best, highest, unit, unit * base[tile] - slacks[tile].max())
             limits = np.clip(np.floor(best[:, -1] / unit - base[tile]), -_FULL, _FULL)
-            some = np.flatnonzero((highest >= limits) & (count <= _MOST))
-            if not len(some):
-                continue
-            held = values if len(some) == len(values) else values[some]
-            at = np.flatnonzero(held >= limits[some, None].astype(np.int32))
-            where, column = np.divmod(at, held.shape[1])
-            points = some[where]
-            count += np.bincount(points, minlength=len(count))
+            limits = np.where(count <= _MOST, limits, _FULL).astype(np.int32)
+            some, group = np.nonzero(highest >= limits[:, None])
+            held = groups[some, group]
+            at = np.flatnonzero(held >= limits[some, None])
+            hit, column = np.divmod(at, _GROUP)
+            points, places = some[hit], column + group[hit] * _GROUP
             scores = unit * (held.reshape(-1)[at] + base[tile])
-            found.append((points, column + tile * self._width, scores))
+            if k == 1:  # by the bound of each row, where that of the tile is coarse
+                np.maximum.at(best[:, 0], points, scores - slacks[tile, places])
+                kept = scores >= best[points, 0]
+                points, places, scores = points[kept], places[kept], scores[kept]
+            count += np.bincount(points, minlength=len(count))
+            found.append((points, places + tile * self._width, scores))
         return self._left(found, best[:, -1], count <= _MOST, slacks, k)
 
     def _raised(
@@ -253,23 +264,14 @@ def _norm(rows: NDArray[np.float64]) -> float:
 
 
 def _improve(
-    best: NDArray[np.float64],
-    values: NDArray[np.int32],
-    highest: NDArray[np.int32],
-    unit: float,
-    offset: float,
+    best: NDArray[np.float64], highest: NDArray[np.int32], unit: float, offset: float
 ) -> None:
-    """Take into ``best`` (m, k), descending, scores that different rows of a tile reach."""
+    """Take into ``best`` (m, k), descending, scores that rows of different groups reach."""
     if best.shape[1] == 1:
-        np.maximum(best[:, 0], highest * unit + offset, out=best[:, 0])
+        np.maximum(best[:, 0], highest.max(axis=1) * unit + offset, out=best[:, 0])
         return
-    if np.isneginf(best[0, 0]):
-        # The first tile: the highest of each of 8 parts, as the highest of all is one row only.
-        whole = values[:, : values.shape[1] // MOST_NEAREST * MOST_NEAREST]
-        parts = whole.reshape(len(values), MOST_NEAREST, -1).max(axis=2)
-    else:
-        parts = highest[:, None]
-    both = np.concatenate([best, parts * unit + offset], axis=1)
+    reached = np.where(highest > -_FULL, highest * unit + offset, -np.inf)  # no row, no score
+    both = np.concatenate([best, reached], axis=1)
     best[:] = -np.sort(-both, axis=1)[:, : best.shape[1]]
 
 
@@ -282,9 +284,13 @@ def _threads() -> int:
 
 def _in_threads(work: Callable[[int], Any], parts: range) -> None:
     """Do the work for each part; the first error is raised."""
-    pool = ThreadPoolExecutor(max(1, min(_threads(), len(parts))))
+    if (threads := min(_threads(), len(parts))) <= 1:
+        for each in parts:
+            work(each)
+        return
+    pool = ThreadPoolExecutor(threads)
     try:
-        for each in [pool.submit(work, part) for part in parts]:
-            each.result()
+        for begun in [pool.submit(work, part) for part in parts]:
+            begun.result()
     finally:
         pool.shutdown(cancel_futures=True)
