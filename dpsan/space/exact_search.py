@@ -158,7 +158,7 @@ class FlatIndex:
         return ids
 
     def _integers(self, m: int, k: int) -> SmallIntegers | None:
-        """Vectors of small integers, for a search that they serve, once they are worth their cost."""
+        """Vectors of small integers, for a search that they serve, once they are worth it."""
         if not self.integers or m < FEWEST_POINTS or k > MOST_NEAREST:
             return None
         if self._searched >= 0:

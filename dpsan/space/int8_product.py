@@ -2,9 +2,9 @@
 
 Knows arrays of bytes and one kernel.  Must not know vectors, bounds or searches.
 
-Processors without VNNI add two products of bytes in 16 bits, where large ones do not fit and are cut
-off without a word.  So a kernel is first given the largest numbers there are.  If it fails it is
-given 7 bits on one side, which fit; if it fails then, or is not faster than float32, it is not used.
+Processors without VNNI add two products of bytes in 16 bits, where large ones do not fit and are
+cut off without a word.  So a kernel is first given the largest numbers there are.  If it fails it
+is given 7 bits on one side, which fit; if it fails then, or is slower, it is not used.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _place(array: NDArray[Any]) -> tuple[tuple[int, ...], int]:
 
 @cache
 def levels() -> int:
-    """The largest number that the kernel multiplies rightly: 127, 63, or 0 if there is no kernel."""
+    """The largest number that the kernel multiplies rightly: 127, 63, or 0: no kernel."""
     try:
         _session()
     except Exception:  # noqa: BLE001 - an extra that is missing or broken is not used

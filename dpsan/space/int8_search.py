@@ -74,12 +74,13 @@ class SmallIntegers:
         tiles = math.ceil(self.n / _TILE)
         self._width = _GROUP * math.ceil(self.n / tiles / _GROUP)
         shape = (tiles, self._width)
-        # Rows of one tile share a step and a bound; so they should be of one size.  But the first
-        # rows come first: files begin with frequent words, mostly, and a row that is near early
-        # leaves few of the others.
-        self._order = np.arange(self.n, dtype=np.int32)
-        sizes = _sizes(vectors[self._width :], self._centre)
-        self._order[self._width :] = self._width + np.argsort(sizes, kind="stable")
+        # Rows of one tile share a step, and of one group a bound; so they should be of one size.
+        # But the first rows come first: files begin with frequent words, mostly, and a row that is
+        # near early leaves few of the others.
+        sizes = _sizes(vectors, self._centre)
+        first = np.argsort(sizes[: self._width], kind="stable")
+        others = self._width + np.argsort(sizes[self._width :], kind="stable")
+        self._order = np.concatenate([first, others]).astype(np.int32)
         self._rows = np.empty((tiles, self.d, self._width), dtype=np.int8)
         self._steps = np.ones((tiles, 1))
         # Of each row w: its norm, that of what rounding took from it, and |w|²/2.  The last rows of
@@ -159,6 +160,7 @@ class SmallIntegers:
         rows = np.empty((self.d + columns, self._width), dtype=np.int8)
         best = np.full((len(moved), k), -np.inf)
         count = np.zeros(len(moved), dtype=np.int64)
+        above = slacks.reshape(len(units), -1, _GROUP).max(axis=2)
         found = []
         for tile, unit in enumerate(units):
             rows[: self.d], rows[self.d :] = self._rows[tile], digits[:, tile]
@@ -166,7 +168,7 @@ class SmallIntegers:
             values[:, self.n - tile * self._width :] = -_FULL  # what is beyond the last row
             groups = values.reshape(len(values), -1, _GROUP)
             highest = groups.max(axis=2)
-            _improve(best, highest, unit, unit * base[tile] - slacks[tile].max())
+            _improve(best, highest, unit, unit * base[tile] - above[tile])
             limits = np.clip(np.floor(best[:, -1] / unit - base[tile]), -_FULL, _FULL)
             limits = np.where(count <= _MOST, limits, _FULL).astype(np.int32)
             some, group = np.nonzero(highest >= limits[:, None])
@@ -264,13 +266,18 @@ def _norm(rows: NDArray[np.float64]) -> float:
 
 
 def _improve(
-    best: NDArray[np.float64], highest: NDArray[np.int32], unit: float, offset: float
+    best: NDArray[np.float64],
+    highest: NDArray[np.int32],
+    unit: float,
+    offsets: NDArray[np.float64],
 ) -> None:
     """Take into ``best`` (m, k), descending, scores that rows of different groups reach."""
+    reached = highest * unit
+    reached += offsets
     if best.shape[1] == 1:
-        np.maximum(best[:, 0], highest.max(axis=1) * unit + offset, out=best[:, 0])
+        np.maximum(best[:, 0], reached.max(axis=1), out=best[:, 0])
         return
-    reached = np.where(highest > -_FULL, highest * unit + offset, -np.inf)  # no row, no score
+    reached[highest == -_FULL] = -np.inf  # a group without a row
     both = np.concatenate([best, reached], axis=1)
     best[:] = -np.sort(-both, axis=1)[:, : best.shape[1]]
 
