@@ -64,6 +64,8 @@ class FlatIndex:
 
     integers: ClassVar[bool] = True
     """Whether ``dpsan[fast]`` is used where it is there."""
+    by_integers: ClassVar[int] = 0
+    """Points of all indexes that were searched by it."""
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         """Copy ``vectors`` (n, d) into a new index."""
@@ -173,6 +175,7 @@ class FlatIndex:
         self, small: SmallIntegers, points: NDArray[np.float64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The k nearest rows and their distances, from candidates by integers."""
+        FlatIndex.by_integers += len(points)
         found = small.candidates(points, k)
         exact = np.empty(len(found.rows))
         for at in range(0, len(exact), _SCORED):

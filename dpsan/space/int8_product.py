@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Product", "fits", "levels", "wins"]
+__all__ = ["Product", "fits", "kernel", "levels", "wins"]
 
 _SIGNED: Final = 127
 """The largest number on the signed side; its least is -127."""
@@ -111,6 +111,15 @@ def levels() -> int:
     except Exception:  # noqa: BLE001 - an extra that is missing or broken is not used
         return 0
     return next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)
+
+
+def kernel() -> str:
+    """What multiplies, and how many bits; empty if there is no kernel."""
+    if not (level := levels()):
+        return ""
+    import onnxruntime  # heavy import
+
+    return f"onnxruntime {onnxruntime.__version__}, {level.bit_length() + 1} bits"
 
 
 Case = tuple[int, NDArray[np.float64], NDArray[np.int8]]

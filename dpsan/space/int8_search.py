@@ -2,9 +2,10 @@
 
 Knows arrays, threads and rounding.  Must not know which of the rows it is: float64 decides that.
 
-The nearest row to q has the largest score p·w - |w|²/2, where p = q - c and w = v - c for any c.
+The nearest row to q has the largest score p·w - |w|²/2, where p = q - c and w = v - c for any c,
+both turned in any way.
 Points and rows are rounded to whole multiples of a step, and their products are computed by
-:class:`Product`.  By Cauchy and Schwarz each is wrong by at most what docs/proofs.md 0.7 gives; a
+:class:`Product`.  By Cauchy and Schwarz each is wrong by at most what docs/proofs.md 0.8 gives; a
 row whose score cannot reach what another has for certain is left out.
 """
 
@@ -90,7 +91,7 @@ class SmallIntegers:
         def rounded(tile: int) -> None:
             first = tile * self._width
             places = np.arange(first, first + self._width).clip(max=self.n - 1)
-            some = vectors[self._order[places]] - self._centre
+            some = _turned(vectors[self._order[places]] - self._centre)
             step = max(float(np.abs(some).max()), _SIZE[0]) / _SIGNED
             small = np.rint(some / step)
             np.clip(small, -_SIGNED, _SIGNED, out=small)
@@ -122,7 +123,7 @@ class SmallIntegers:
             points: shape (m, d).
             k: 1 ... 4, and at most n.
         """
-        moved = points - self._centre
+        moved = _turned(points - self._centre)
         largest = np.abs(moved).max(axis=1)
         # Points of one block have one step; so they should be of one size.
         order = np.argsort(largest, kind="stable")
@@ -219,7 +220,7 @@ class SmallIntegers:
         out += self._norms * _norm(moved - rounded)
         # All float64, here and where distances are compared.
         reach = _norm(moved) + self._largest + 2 * float(np.linalg.norm(self._centre))
-        out += (self.d + 8) * 2.0**-50 * reach**2
+        out += (self.d + 8) * 2.0**-48 * reach**2
         return out
 
     def _left(
@@ -258,6 +259,17 @@ def _sizes(vectors: NDArray[np.float32], centre: NDArray[np.float64]) -> NDArray
     for at in range(0, len(out), _TILE):
         out[at : at + _TILE] = np.linalg.norm(vectors[at : at + _TILE] - centre, axis=1)
     return out
+
+
+def _turned(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points (m, d) by an orthogonal map, the cosine transform.
+
+    Some coordinates of real vectors are many times larger than others, and would make the steps of
+    all large.  Turned, each goes into all by the same share.
+    """
+    from scipy.fft import dct  # heavy import
+
+    return np.asarray(dct(points, norm="ortho", axis=1, overwrite_x=True), dtype=np.float64)
 
 
 def _norm(rows: NDArray[np.float64]) -> float:
