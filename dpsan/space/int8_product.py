@@ -5,6 +5,9 @@ Knows arrays of bytes and one kernel.  Must not know vectors, bounds or searches
 Processors without VNNI add two products of bytes in 16 bits, where large ones do not fit and are
 cut off without a word.  So a kernel is first given the largest numbers there are.  If it fails it
 is given 7 bits on one side, which fit; if it fails then, or is slower, it is not used.
+
+Since 1.29 ONNX Runtime sends telemetry over the network, from its import on.  dpsan talks to
+nobody: such a version is not imported.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import version
 from statistics import median
 from typing import Any, Final
 
@@ -20,6 +24,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Product", "fits", "kernel", "levels", "wins"]
 
+_TELEMETRY: Final = (1, 29)
+"""The first version that has it on Linux and macOS."""
 _SIGNED: Final = 127
 """The largest number on the signed side; its least is -127."""
 _LEVELS: Final = (127, 63)
@@ -56,9 +62,19 @@ def _model() -> bytes:
     return _field(1, 8) + _field(7, graph) + _field(8, _field(1, "") + _field(2, 13))
 
 
+def _silent(named: str) -> bool:
+    """Whether a version of ONNX Runtime has no telemetry; one that cannot be read may have it."""
+    try:
+        return tuple(map(int, named.split(".")[:2])) < _TELEMETRY
+    except ValueError:
+        return False
+
+
 @cache
 def _session() -> Any:
     """The kernel, without threads of its own."""
+    if not _silent(version("onnxruntime")):
+        raise ImportError("a version with telemetry")
     import onnxruntime  # heavy import
 
     onnxruntime.set_default_logger_severity(4)
