@@ -15,8 +15,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import version
-from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -62,6 +60,13 @@ def _model() -> bytes:
     return _field(1, 8) + _field(7, graph) + _field(8, _field(1, "") + _field(2, 13))
 
 
+def _version() -> str:
+    """Of ONNX Runtime, without an import of it."""
+    from importlib.metadata import version  # slow to import
+
+    return version("onnxruntime")
+
+
 def _silent(named: str) -> bool:
     """Whether a version of ONNX Runtime has no telemetry; one that cannot be read may have it."""
     try:
@@ -73,7 +78,7 @@ def _silent(named: str) -> bool:
 @cache
 def _session() -> Any:
     """The kernel, without threads of its own."""
-    if not _silent(version("onnxruntime")):
+    if not _silent(_version()):
         raise ImportError("a version with telemetry")
     import onnxruntime  # heavy import
 
@@ -182,4 +187,4 @@ def wins(d: int) -> bool:
             shares.append((between - started) / (time.perf_counter() - between))
     finally:
         faiss.omp_set_num_threads(threads)
-    return median(shares) < _PROFIT
+    return sorted(shares)[runs // 2] < _PROFIT

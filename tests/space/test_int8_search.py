@@ -195,7 +195,7 @@ def test_without_the_extra(monkeypatch):
 
 @pytest.mark.parametrize("named", ["1.29.0", "1.32.0", "2.0", "unknown"])
 def test_a_version_with_telemetry_is_not_imported(monkeypatch, named):
-    monkeypatch.setattr(int8_product, "version", lambda _: named)
+    monkeypatch.setattr(int8_product, "_version", lambda: named)
     monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
     assert int8_product.levels() == 0
     assert "onnxruntime" not in sys.modules
