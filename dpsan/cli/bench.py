@@ -184,14 +184,17 @@ def _print(found: Benchmark, task: Any) -> None:
     about = machine()
     bare = "numpy, faiss and a hash of the file" if task.spec.embeddings else "numpy and faiss"
     speed = ("words/s", "ratio", "with audit", "ratio")
-    columns = ("mechanism", *speed, "MB", "start s", "line", "bare")
+    columns = ("mechanism", "search", *speed, "float32", "ratio", "MB", "start s", "line", "bare")
     rows = [
         (
             each.mechanism,
+            each.search,
             f"{each.words_per_second:,.0f}",
             f"{each.ratio:.2f}",
             f"{each.words_per_second_audit:,.0f}",
             f"{each.ratio_audit:.2f}",
+            _or_nothing(each.words_per_second_float32, ",.0f"),
+            _or_nothing(each.ratio_float32, ".2f"),
             f"{each.peak_mb:.0f}",
             f"{each.startup_seconds:.2f}",
             f"{each.first_line_seconds:.2f}",
@@ -199,7 +202,7 @@ def _print(found: Benchmark, task: Any) -> None:
         )
         for each in found.mechanisms
     ]
-    print_table(columns, rows, right=range(1, len(columns)))
+    print_table(columns, rows, right=range(2, len(columns)))
     many = found.scale
     if many:
         each, bare_each = 1000 * many.seconds_per_file, 1000 * many.bare_seconds_per_file
@@ -209,6 +212,9 @@ def _print(found: Benchmark, task: Any) -> None:
             f"{bare_each:.2f} to write and sync them"
         )
     for line in (
+        f"search: int8 with {about['integers']}; float32: the same run without it"
+        if about["integers"]
+        else "search: int8 needs dpsan[fast] and a processor that gains by it",
         f"bare FAISS search: {found.faiss_words_per_second:,.0f} words/s among {found.n:,} words "
         f"x {found.d}",
         f"start: without input; line: to the first line of output; bare: {bare}",
@@ -217,6 +223,10 @@ def _print(found: Benchmark, task: Any) -> None:
         f"Python {about['python']}",
     ):
         typer.echo(line)
+
+
+def _or_nothing(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def _print_changes(changes: list[Change], stored: Stored, tolerance: float) -> None:

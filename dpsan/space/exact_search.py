@@ -1,4 +1,4 @@
-"""Exact nearest-neighbour search: FAISS proposes in float32, float64 decides.
+"""Exact nearest-neighbour search: FAISS proposes in float32, or int8 does; float64 decides.
 
 Knows vectors and row numbers.  Must not know words or privacy.
 
@@ -6,18 +6,20 @@ FAISS computes squared distances in float32, whose last bits depend on batch siz
 Here a few more candidates than asked for are re-scored in float64, ties go to the smaller row
 number, and a rounding bound checks that no other row can belong among them; where it cannot
 exclude that, more candidates are taken, in the end all of them.  So the answer is a function of
-the query alone.
+the query alone.  Long searches go by products of small integers where ``dpsan[fast]`` is there,
+which leave other candidates and the same answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.space.float32_search import least_values
+from dpsan.space.int8_search import FEWEST_POINTS, MOST_NEAREST, SmallIntegers
 
 _EXTRA: Final = 3
 """Candidates taken beyond those asked for; more cost time, fewer cost retries."""
@@ -34,6 +36,12 @@ _TINY: Final = 2.0**-126
 """The smallest normal number of float32: what is smaller may count as 0."""
 _HUGE: Final = 2.0**125
 """No sum of float32 products that are less in all overflows."""
+_WORTH: Final = 1e10
+"""Work (2·m·n·d) after which the kernel for integers is loaded: it takes as long as that."""
+_POINTS_WORTH: Final = 250
+"""Points, besides, after which the vectors are rounded: it takes as long as their search."""
+_SCORED: Final = 8192
+"""Candidates re-scored at a time where their number differs from point to point."""
 
 
 def largest_norm(vectors: NDArray[np.float32]) -> float:
@@ -51,6 +59,11 @@ class FlatIndex:
     In memory of numpy's, which asks the system for huge pages: the search of a large matrix takes
     a third less time there than in FAISS's own.
     """
+
+    integers: ClassVar[bool] = True
+    """Whether ``dpsan[fast]`` is used where it is there."""
+    by_integers: ClassVar[int] = 0
+    """Points of all indexes that were searched by it."""
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         """Copy ``vectors`` (n, d) into a new index."""
@@ -89,6 +102,8 @@ class FlatIndex:
         self._vectors: NDArray[np.float32] | None = None
         self._largest_norm = norm
         self._half_squares: NDArray[np.float32] | None = None
+        self._searched = 0
+        self._small: SmallIntegers | None = None
 
     @property
     def vectors(self) -> NDArray[np.float32]:
@@ -121,6 +136,8 @@ class FlatIndex:
         """
         if not 1 <= k <= self.n:
             raise ValueError(f"k must be in 1 ... {self.n}")
+        if (small := self._integers(len(points), k)) is not None:
+            return self._reckoned(small, points, k)
         return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
 
     def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -129,6 +146,8 @@ class FlatIndex:
         Where the float32 values of the best two differ by more than rounding can, the first is
         certain and no distance is computed again.
         """
+        if (small := self._integers(len(points), 1)) is not None:
+            return self._reckoned(small, points, 1)[0][:, 0]
         found, near = self._propose(points, min(self.n, 1 + _EXTRA))
         ids = found[:, 0].copy()
         if self.n > 1:
@@ -137,6 +156,44 @@ class FlatIndex:
             settled, _ = self._settle(points[unsure], found[unsure], near[unsure], 1)
             ids[unsure] = settled[:, 0]
         return ids
+
+    def _integers(self, m: int, k: int) -> SmallIntegers | None:
+        """Vectors of small integers, for a search that they serve, once they are worth it."""
+        if not self.integers or m < FEWEST_POINTS or k > MOST_NEAREST:
+            return None
+        if self._searched >= 0:
+            self._searched += m
+            if self._searched < _POINTS_WORTH + _WORTH / (2 * self.n * self.d):
+                return None
+            self._small = SmallIntegers.of(self.vectors)
+            self._searched = -1  # asked once, whatever the answer
+        return self._small
+
+    def _reckoned(
+        self, small: SmallIntegers, points: NDArray[np.float64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The k nearest rows and their distances, from candidates by integers."""
+        FlatIndex.by_integers += len(points)
+        found = small.candidates(points, k)
+        exact = np.empty(len(found.rows))
+        for at in range(0, len(exact), _SCORED):
+            some = slice(at, at + _SCORED)
+            offsets = self.vectors[found.rows[some]].astype(np.float64)
+            offsets -= points[found.points[some]]
+            exact[some] = np.einsum("nd,nd->n", offsets, offsets)
+        # By point and distance; rows ascend, so a stable sort breaks ties by row.
+        order = np.lexsort((exact, found.points))
+        starts = np.flatnonzero(np.diff(found.points, prepend=-1))
+        chosen = order[starts[:, None] + np.arange(k)]
+        ids = np.empty((len(points), k), dtype=np.int64)
+        distances = np.empty((len(points), k))
+        ids[~found.lost], distances[~found.lost] = found.rows[chosen], np.sqrt(exact[chosen])
+        if len(lost := np.flatnonzero(found.lost)):
+            if 2 * len(lost) > len(points):
+                self._small = None  # these vectors are too unlike each other
+            proposed = self._propose(points[lost], min(self.n, k + _EXTRA))
+            ids[lost], distances[lost] = self._settle(points[lost], *proposed, k)
+        return ids, distances
 
     def _propose(
         self, points: NDArray[np.float64], width: int

@@ -25,6 +25,7 @@ from dpsan.analysis.bench.workload import synthetic_file
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, UsageError
 from dpsan.mechanisms.base import Mechanism
+from dpsan.space.int8_product import kernel
 from dpsan.space.library import open_space
 
 
@@ -160,5 +161,6 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "faiss": faiss.__version__,
+        "integers": kernel(),
         "dpsan": __version__,
     }

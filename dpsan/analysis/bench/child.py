@@ -26,6 +26,7 @@ from dpsan.run.audit import AuditWriter
 from dpsan.run.stream import Plan, rewrite_file
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.exact_search import FlatIndex
 from dpsan.space.library import open_space
 
 _SECONDS: Final = 3.0
@@ -69,6 +70,11 @@ class Measured:
     ratio_audit: float
     peak_mb: float
     """Largest resident memory of the process, 10^6 bytes."""
+    search: str = "float32"
+    """How the nearest words were found, where they were: float32, or int8 with ``dpsan[fast]``."""
+    words_per_second_float32: float | None = None
+    """Without ``dpsan[fast]``, where it was used; the same words."""
+    ratio_float32: float | None = None
     startup_seconds: float = 0.0
     """Of a process without input, with a warm cache."""
     first_line_seconds: float = 0.0
@@ -95,6 +101,7 @@ def _measure(task: Task, folder: Path) -> Measured:
     count = task.words or _suitable(task, spec, folder)
     text = _head(task.text, folder, count)
     found: list[tuple[float, float, float]] = []
+    slow: list[float] = []
     peak, bare = 0, None
     for _ in range(task.runs):
         # A new sampler in every run: rows that a first run has computed are part of the work.
@@ -108,6 +115,8 @@ def _measure(task: Task, folder: Path) -> Measured:
             bare = _Bare(sanitizer.space.vectors)
         del sanitizer
         found.append((words / plain, words / audited, bare.points_per_second(words)))
+        if FlatIndex.by_integers:
+            slow.append(words / _without(spec, task.cache, text, folder))
     speeds = np.array(found)
     plain_speed, audit_speed, bare_speed = np.median(speeds, axis=0).tolist()
     ratio, ratio_audit = np.median(speeds[:, :2] / speeds[:, 2:], axis=0).tolist()
@@ -121,7 +130,19 @@ def _measure(task: Task, folder: Path) -> Measured:
         ratio,
         ratio_audit,
         peak / 1e6,
+        "int8" if slow else "float32",
+        float(np.median(slow)) if slow else None,
+        float(np.median(slow / speeds[-len(slow) :, 2])) if slow else None,
     )
+
+
+def _without(spec: RunSpec, cache: Path, text: Path, folder: Path) -> float:
+    """Seconds of a run without ``dpsan[fast]``."""
+    FlatIndex.integers = False
+    try:
+        return _run(_warm(spec, cache), text, folder, audit=False)[1]
+    finally:
+        FlatIndex.integers = True
 
 
 def _epsilon(task: Task) -> float:
@@ -212,7 +233,10 @@ class _Bare:
         return self._searched(count)
 
     def _searched(self, count: int) -> float:
+        import faiss  # heavy import
+
         points = random_points(self._some, count)
+        faiss.cvar.distance_compute_blas_threshold = 20  # FAISS's own; a run may have changed it
         started = time.perf_counter()
         self._index.search(points, 1)
         return count / (time.perf_counter() - started)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.limbs import cumulative, first_above, number_below
+from dpsan.mechanisms.sampling.threads import side_by_side
 from dpsan.privacy.certificate import PROBABILITY_ERROR, Certificate
 from dpsan.privacy.integer_weights import IntegerWeights, RowWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
@@ -100,6 +101,10 @@ class NearestIn:
         return nearest(self.words, points, streams)
 
 
+_NOISY: Final = 1024
+"""Words whose noise a thread draws at a time."""
+
+
 class PointSampler(Sampler):
     """Stock sampler of point mechanisms: point, noise, projection.
 
@@ -128,7 +133,14 @@ class PointSampler(Sampler):
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
         points = self.space.points(ids)
-        points += self.noise(streams, self.space.d)
+
+        def add(part: tuple[int, Streams]) -> None:
+            begin, some = part
+            points[begin : begin + len(some)] += self.noise(some, self.space.d)
+
+        parts = streams.chunks(_NOISY)
+        begins = np.cumsum([0, *map(len, parts)])[:-1].tolist()
+        side_by_side(add, list(zip(begins, parts, strict=True)))
         return self.project(self.space, points, streams)
 
 

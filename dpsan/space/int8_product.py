@@ -1,0 +1,188 @@
+"""Products of small integers: the kernel of ONNX Runtime, tried before it is believed.
+
+Knows arrays of bytes and one kernel.  Must not know vectors, bounds or searches.
+
+Processors without VNNI add two products of bytes in 16 bits, where large ones do not fit and are
+cut off without a word.  So a kernel is first given the largest numbers there are.  If it fails it
+is given 7 bits on one side, which fit; if it fails then, or is slower, it is not used.
+
+Since 1.29 ONNX Runtime sends telemetry over the network, from its import on.  dpsan talks to
+nobody: such a version is not imported.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TELEMETRY: Final = (1, 29)
+"""The first version that has it on Linux and macOS."""
+_SIGNED: Final = 127
+"""The largest number on the signed side; its least is -127."""
+_LEVELS: Final = (127, 63)
+"""The largest number on the other side: of 8 bits, of 7."""
+_PROFIT: Final = 0.8
+"""Share of the time of float32 that the product may take."""
+_SHAPES: Final = ((1, 1), (3, 17), (8, 64), (64, 40), (129, 260))
+"""Points and rows of what is tried: kernels differ for few and many."""
+_TRIED: Final = ((512, 2048), 3)
+"""Points and rows whose products are timed, and how often."""
+
+_UINT8, _INT8, _INT32 = 2, 3, 6  # numbers of ONNX
+_INPUTS: Final = {"points": _UINT8, "rows": _INT8, "zero": _UINT8}
+
+
+def _field(number: int, value: bytes | str | int) -> bytes:
+    """A field of a protocol buffer: a number below 128, or as much as that."""
+    if isinstance(value, int):
+        return bytes([number << 3, value])
+    data = value.encode() if isinstance(value, str) else value
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def _model() -> bytes:
+    """A graph of one node, as ONNX writes it: points (less zero) times rows."""
+
+    def declared(name: str, kind: int) -> bytes:
+        return _field(1, name) + _field(2, _field(1, _field(1, kind)))
+
+    node = b"".join(_field(1, name) for name in _INPUTS) + _field(2, "values")
+    graph = _field(1, node + _field(4, "MatMulInteger")) + _field(2, "product")
+    graph += b"".join(_field(11, declared(*each)) for each in _INPUTS.items())
+    graph += _field(12, declared("values", _INT32))
+    return _field(1, 8) + _field(7, graph) + _field(8, _field(1, "") + _field(2, 13))
+
+
+def _version() -> str:
+    """Of ONNX Runtime, without an import of it."""
+    from importlib.metadata import version  # slow to import
+
+    return version("onnxruntime")
+
+
+def _silent(named: str) -> bool:
+    """Whether a version of ONNX Runtime has no telemetry; one that cannot be read may have it."""
+    try:
+        return tuple(map(int, named.split(".")[:2])) < _TELEMETRY
+    except ValueError:
+        return False
+
+
+@cache
+def _session() -> Any:
+    """The kernel, without threads of its own."""
+    if not _silent(_version()):
+        raise ImportError("a version with telemetry")
+    import onnxruntime  # heavy import
+
+    onnxruntime.set_default_logger_severity(4)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
+
+
+class Product:
+    """Products of some points with many rows, exact.
+
+    Args:
+        points: whole numbers of at most ``level`` by size, shape (m, d).
+        level: 127 or 63.
+        rows: how many at a time.
+    """
+
+    def __init__(self, points: NDArray[np.float64], level: int, rows: int) -> None:
+        points = (points + (level + 1)).astype(np.uint8)
+        zero = np.array(level + 1, dtype=np.uint8)
+        self._values = np.empty((len(points), rows), dtype=np.int32)
+        self._held: dict[str, NDArray[Any]] = {}
+        self._session = _session()
+        self._binding = self._session.io_binding()
+        self._bind(points=points, zero=zero)
+        self._binding.bind_output("values", "cpu", 0, np.int32, *_place(self._values))
+
+    def _bind(self, **arrays: NDArray[Any]) -> None:
+        for name, each in arrays.items():
+            self._binding.bind_input(name, "cpu", 0, each.dtype, *_place(each))
+            self._held[name] = each  # as long as the kernel has its address
+
+    def __call__(self, rows: NDArray[np.int8]) -> NDArray[np.int32]:
+        """The products (m, n) with rows (d, n), C order; the next call overwrites them."""
+        self._bind(rows=rows)
+        self._session.run_with_iobinding(self._binding)
+        return self._values
+
+
+def _place(array: NDArray[Any]) -> tuple[tuple[int, ...], int]:
+    return array.shape, array.ctypes.data
+
+
+@cache
+def levels() -> int:
+    """The largest number that the kernel multiplies rightly: 127, 63, or 0: no kernel."""
+    try:
+        _session()
+    except Exception:  # noqa: BLE001 - an extra that is missing or broken is not used
+        return 0
+    return next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)
+
+
+def kernel() -> str:
+    """What multiplies, and how many bits; empty if there is no kernel."""
+    if not (level := levels()):
+        return ""
+    import onnxruntime  # heavy import
+
+    return f"onnxruntime {onnxruntime.__version__}, {level.bit_length() + 1} bits"
+
+
+Case = tuple[int, NDArray[np.float64], NDArray[np.int8]]
+
+
+def _cases(level: int) -> Iterator[Case]:
+    """Points and rows where every product, or every other one, is as large as it can be."""
+    for m, n in _SHAPES:
+        for d in (1, 2, 7, 64, 100, 301):
+            for signs in (np.ones(d), -np.ones(d), (-1.0) ** np.arange(d)):
+                rows = np.outer(signs, np.full(n, _SIGNED)).astype(np.int8)
+                yield level, np.full((m, d), float(level)), rows
+                yield level, np.outer(np.full(m, level), signs), rows
+                yield level, np.full((m, d), -float(level)), rows
+
+
+def fits(case: Case) -> bool:
+    """Whether the kernel gives the products that float64 gives."""
+    level, points, rows = case
+    values = Product(points, level, rows.shape[1])(rows)
+    # All points are the same, and all rows.
+    return bool((values == points[0] @ rows[:, 0].astype(np.float64)).all())
+
+
+@cache
+def wins(d: int) -> bool:
+    """Whether the product in d dimensions is faster than FAISS on one thread, by a short trial."""
+    import faiss  # heavy import
+
+    (m, n), runs = _TRIED
+    points = (np.arange(m * d).reshape(m, d) * 37 % 127 - 63).astype(np.float64)
+    rows = np.ascontiguousarray(np.resize(np.arange(-127, 128, dtype=np.int8), (d, n)))
+    many, vectors = points.astype(np.float32), np.ascontiguousarray(rows.T, dtype=np.float32)
+    product = Product(points, _LEVELS[-1], n)
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    shares = []
+    try:
+        for _ in range(runs):
+            started = time.perf_counter()
+            product(rows).max(axis=1)
+            between = time.perf_counter()
+            faiss.knn(many, vectors, 4)
+            shares.append((between - started) / (time.perf_counter() - between))
+    finally:
+        faiss.omp_set_num_threads(threads)
+    return sorted(shares)[runs // 2] < _PROFIT

@@ -1,0 +1,227 @@
+"""The search by small integers: the answers are those of the float32 search, and of float64."""
+
+import sys
+
+import faiss
+import numpy as np
+import pytest
+from support import need_extra
+
+from dpsan.space import exact_search, int8_product, int8_search
+from dpsan.space.exact_search import FlatIndex
+from dpsan.space.int8_search import SmallIntegers
+
+
+class Exact:
+    """What the kernel has to compute, by numpy."""
+
+    def __init__(self, points, level, rows):
+        assert np.abs(points).max() <= level
+        self.points = points.astype(np.int32)
+
+    def __call__(self, rows):
+        assert rows.min() >= -127
+        return self.points @ rows.astype(np.int32)
+
+
+class Saturating(Exact):
+    """A processor without VNNI: two products are added in 16 bits."""
+
+    def __init__(self, points, level, rows):
+        self.points = (points + level + 1).astype(np.int32)
+        self.zero = level + 1
+
+    def __call__(self, rows):
+        rows = rows.astype(np.int32)
+        out = -self.zero * np.broadcast_to(rows.sum(axis=0), (len(self.points), rows.shape[1]))
+        for at in range(0, len(rows), 2):
+            out = out + (self.points[:, at : at + 2] @ rows[at : at + 2]).clip(-(2**15), 2**15 - 1)
+        return out
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """Nothing is remembered of kernels of other tests."""
+    known = (int8_product._session, int8_product.levels, int8_product.wins)
+    for each in known:
+        each.cache_clear()
+    yield
+    for each in known:
+        each.cache_clear()
+
+
+@pytest.fixture(params=["numpy", "onnxruntime"])
+def at_once(request, monkeypatch):
+    """Searches go by integers from the first, whether or not that is faster."""
+    if request.param == "numpy":
+        monkeypatch.setattr(int8_search, "Product", Exact)
+        monkeypatch.setattr(int8_search, "levels", lambda: 127)
+    else:
+        need_extra("fast")
+        assert int8_product.levels() in (63, 127)
+    monkeypatch.setattr(int8_search, "wins", lambda _: True)
+    monkeypatch.setattr(exact_search, "_WORTH", 0.0)
+    monkeypatch.setattr(exact_search, "_POINTS_WORTH", 0)
+
+
+def made(n=2600, m=300, d=9, spread=0.3, noise=1.0):
+    """Vectors, half of them twice, of different lengths; points near them."""
+    generator = np.random.default_rng(n + d)
+    vectors = generator.normal(size=(n, d)) * np.exp(spread * generator.normal(size=(n, 1)))
+    vectors[n // 2 : n // 2 + 500] = vectors[:500]
+    points = vectors[generator.integers(0, n, m)] + noise * generator.normal(size=(m, d))
+    return vectors.astype(np.float32), points
+
+
+def plain(vectors):
+    index = FlatIndex(vectors)
+    index.integers = False
+    return index
+
+
+@pytest.mark.parametrize("noise", [0.0, 3.0, 1e6])
+@pytest.mark.parametrize(("n", "d"), [(2049, 3), (5000, 20)])
+def test_the_same_rows_and_distances(at_once, n, d, noise):
+    vectors, points = made(n, 300, d, noise=noise)
+    index, other = FlatIndex(vectors), plain(vectors)
+    for k in (1, 2, 4):
+        for size in (64, 300):
+            found, distances = index.search(points[:size], k)
+            expected = other.search(points[:size], k)
+            assert (found == expected[0]).all()
+            assert (distances == expected[1]).all()
+    assert (index.nearest(points) == other.nearest(points)).all()
+    whole = [index._all(point, 4)[0].tolist() for point in points[:40]]
+    assert index.search(points[:64], 4)[0][:40].tolist() == whole
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("level", [63, 127])
+def test_few_rows_are_left_and_the_nearest_among_them(monkeypatch, k, level):
+    """Twin of the next test."""
+    vectors, points = made(d=40)
+    left = missed(monkeypatch, vectors, points, k, level)
+    assert left == 0
+
+
+def test_without_the_bound_rows_are_missed(monkeypatch):
+    vectors, points = made(d=40, noise=30)
+    monkeypatch.setattr(SmallIntegers, "_error", lambda self, *_: np.zeros_like(self._norms))
+    assert missed(monkeypatch, vectors, points, 1, 63) > 0
+
+
+def missed(monkeypatch, vectors, points, k, level):
+    monkeypatch.setattr(int8_search, "Product", Exact)
+    found = SmallIntegers(vectors, level).candidates(points, k)
+    assert found.lost.mean() < 0.2
+    assert len(found.rows) < 60 * len(points)
+    assert (np.diff(found.points * len(vectors) + found.rows) > 0).all()  # ascending, none twice
+    pairs = set(zip(found.points.tolist(), found.rows.tolist(), strict=True))
+    nearest = plain(vectors).search(points, k)[0]
+    wanted = [(at, row) for at in np.flatnonzero(~found.lost) for row in nearest[at].tolist()]
+    return sum(pair not in pairs for pair in wanted)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
+@pytest.mark.parametrize("far", [1.0, 1e-9, 1e15])
+def test_where_it_ends(at_once, scale, far):
+    """Vectors and points of sizes for which nothing is promised: the other search."""
+    vectors, points = made(2100, 70, 6)
+    with np.errstate(over="ignore", invalid="ignore"):
+        vectors = (vectors * np.float64(scale)).astype(np.float32)
+        assert SmallIntegers.of(vectors) is None
+        points *= scale * far
+        index, other = FlatIndex(vectors), plain(vectors)
+        assert (index.nearest(points) == other.nearest(points)).all()
+
+
+@pytest.mark.parametrize("far", [0.0, 1e-12, 1e6, 1e15, 1e200])
+def test_points_of_all_sizes(at_once, far):
+    vectors, points = made(2100, 140, 6)
+    points[::2] *= far
+    with np.errstate(over="ignore", invalid="ignore"):
+        index, other = FlatIndex(vectors), plain(vectors)
+        if far < 1e100:
+            assert (index.search(points, 2)[0] == other.search(points, 2)[0]).all()
+        assert (index.nearest(points) == other.nearest(points)).all()
+
+
+def test_vectors_that_are_all_alike(at_once):
+    vectors, points = made(2100, 70, 6)
+    vectors[:] = vectors[0]
+    assert (FlatIndex(vectors).nearest(points) == 0).all()
+
+
+def test_vectors_too_unlike_each_other_are_searched_as_before(at_once):
+    vectors, points = made(5000, 300, 20, spread=2.0, noise=0.01)
+    index = FlatIndex(vectors)
+    assert (index.nearest(points) == plain(vectors).nearest(points)).all()
+    assert index._small is None
+
+
+def test_only_where_it_is_worth_its_cost(at_once, monkeypatch):
+    vectors, points = made(2100, 300, 6)
+    index = FlatIndex(vectors)
+    for some, k in ((points[:63], 1), (points, 5)):
+        index.search(some, k)
+        assert index._small is None
+    monkeypatch.setattr(exact_search, "_POINTS_WORTH", 500)
+    index.nearest(points)
+    assert index._small is None
+    index.nearest(points)
+    assert index._small is not None
+    monkeypatch.setattr(int8_search, "wins", lambda _: False)  # a slow kernel
+    assert SmallIntegers.of(vectors) is None
+
+
+def test_a_kernel_that_saturates_gets_seven_bits(monkeypatch):
+    monkeypatch.setattr(int8_product, "_session", lambda: None)
+    monkeypatch.setattr(int8_product, "Product", Exact)
+    assert int8_product.levels() == 127
+    int8_product.levels.cache_clear()
+    monkeypatch.setattr(int8_product, "Product", Saturating)
+    assert int8_product.levels() == 63
+    int8_product.levels.cache_clear()
+    monkeypatch.setattr(int8_product, "fits", lambda _: False)
+    assert int8_product.levels() == 0
+    assert SmallIntegers.of(made()[0]) is None
+
+
+def test_without_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert int8_product.levels() == 0
+    assert SmallIntegers.of(made()[0]) is None
+
+
+@pytest.mark.parametrize("named", ["1.29.0", "1.32.0", "2.0", "unknown"])
+def test_a_version_with_telemetry_is_not_imported(monkeypatch, named):
+    monkeypatch.setattr(int8_product, "_version", lambda: named)
+    monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
+    assert int8_product.levels() == 0
+    assert "onnxruntime" not in sys.modules
+    assert int8_product._silent("1.28.0")  # the twin
+
+
+def test_the_kernel_multiplies_whole_numbers():
+    need_extra("fast")
+    generator = np.random.default_rng(1)
+    level = int8_product.levels()
+    points = generator.integers(-level, level + 1, (70, 33)).astype(np.float64)
+    product = int8_product.Product(points, level, 50)
+    for _ in range(3):
+        rows = generator.integers(-127, 128, (33, 50)).astype(np.int8)
+        assert (product(rows) == points @ rows.astype(np.float64)).all()
+
+
+def test_threads_share_the_points(at_once):
+    vectors, points = made(2600, 1500, 9)
+    before = faiss.omp_get_max_threads()
+    index, expected = FlatIndex(vectors), plain(vectors).search(points, 2)
+    try:
+        for threads in (1, 3):
+            faiss.omp_set_num_threads(threads)
+            found = index.search(points, 2)
+            assert (found[0] == expected[0]).all()
+            assert (found[1] == expected[1]).all()
+    finally:
+        faiss.omp_set_num_threads(before)
