@@ -336,7 +336,8 @@ MUTANTS: Final = [
             'message = f"{found} numbers, expected {d}: {line!r}"',
         ),
         "the audit holds the input words": (
-            "run/audit/writer.py", "outputs = _json(table.outputs)", "outputs = _json(table.originals)",
+            "run/audit/writer.py", "self._fragments.outputs(table)]",
+            "np.array(as_json(table.originals), dtype=object)]",
         ),
     }.items()
 ]  # fmt: skip

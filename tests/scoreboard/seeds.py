@@ -241,9 +241,10 @@ MUTANTS: Final = [
             "state.update(b'%d' % len(self.blocks)); parts.append(state.digest(8 * width * words))",
         ),
         "draws depend on the draws before": (
-            "mechanisms/sampling/samplers.py", "points += self.noise(streams, self.space.d)",
-            "self.n = getattr(self, 'n', 0) + 1; points += self.noise(streams, self.space.d)"
-            " * (1 + self.n % 3)",
+            "mechanisms/sampling/samplers.py",
+            "points[begin : begin + len(some)] += self.noise(some, self.space.d)",
+            "self.n = getattr(self, 'n', 0) + 1;"
+            " points[begin : begin + len(some)] += self.noise(some, self.space.d) * (1 + self.n % 3)",
         ),
         "a long record is one block": (
             "privacy/randomness.py", "blocks += [(record, block, BLOCK) for block in range(full)]",
