@@ -220,7 +220,7 @@ class Request:
             if formats <= {"jsonl", "json"}:
                 for each in self.field:
                     parse_field(each)
-        elif "text" not in formats:
+        elif formats <= {"jsonl", "json", "csv", "tsv", "parquet"}:
             # Of which columns there are nothing is said: no file was read.
             raise UsageError(f"{min(formats)} needs --field", "a column's name, path or number")
         if self.copies > 1 and "json" in formats:
