@@ -73,8 +73,8 @@ def index(
         typer.Option(
             "--verbose",
             "-v",
-            help="With --epsilon: the mean cosine of word and output, and a bound on any law's, "
-            "which takes minutes. With --list: those that are cached.",
+            help="With --epsilon: the mean cosine of word and output, and what no mechanism can "
+            "exceed, which takes minutes. With --list: those that are cached.",
         ),
     ] = False,
     quiet: options.Quiet = False,

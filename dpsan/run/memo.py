@@ -85,7 +85,7 @@ class Memo:
         directory: Path | str,
         sanitizer: Sanitizer,
         *,
-        note: Callable[[str], None] = lambda _: None,
+        note: Callable[[str], None] | None = None,
         scratch: bool = False,
     ) -> None:
         if sanitizer.seeded:
@@ -122,7 +122,7 @@ class Memo:
 
     # --- the entries -------------------------------------------------------------------------
 
-    def _check(self, note: Callable[[str], None]) -> None:
+    def _check(self, note: Callable[[str], None] | None) -> None:
         """Read all entries, and tell of those that are damaged or gone.  Raises OutputError."""
         with self._base.reading():
             missing = self._missing()
@@ -131,7 +131,7 @@ class Memo:
                 missing = self._missing()  # another run may have counted them meanwhile
                 if missing:
                     self._put_in_order(missing)
-        if missing:
+        if missing and note is not None:
             note(
                 f"{self._directory}: damaged or lost entries: {number(missing)} (a message that "
                 "was among them is drawn again when it comes, and costs twice)"

@@ -52,8 +52,8 @@ def marker() -> Sanitizer:
 class Lettered(Sanitizer):
     """Writes W for each masked word: nothing that a container has to escape."""
 
-    def sanitize(self, texts, key, records=None, *, audit=False):
-        done = super().sanitize(texts, key, records, audit=audit)
+    def sanitize(self, texts, key, records=None, *, audit=False, spans=None):
+        done = super().sanitize(texts, key, records, audit=audit, spans=spans)
         return replace(done, lines=[str(line).replace("<unk>", "W") for line in done.lines])
 
 

@@ -67,7 +67,7 @@ def test_the_loss_of_the_integers_is_what_is_printed(kind, epsilon, far, words):
     allowed = np.array([[guarantee.epsilon(each) for each in row] for row in apart])
     if guarantee.epsilon_metric is not None:
         assert (losses <= allowed + 1e-12).all()
-    if certificate.epsilon_metric is not None and certificate.method != "exact law matrix":
+    if certificate.epsilon_metric is not None and certificate.method != "exact distribution matrix":
         bound = certificate.epsilon_metric * apart + certificate.slack
         assert (losses <= bound + 1e-12).all()
         assert certificate.epsilon_metric <= epsilon * (1 + 1e-12)

@@ -80,6 +80,7 @@ READS = {
     ("bench", "embeddings"): ["-E"],
     ("bench", "synthetic_words"): ["--synthetic", "9,2", "--synthetic-words"],
     ("bench", "text"): ["--text"],
+    ("bench", "compare"): ["--compare"],
     ("index", "files"): [],
     ("train", "texts"): ["-o", "own.npz"],
     ("train", "synonyms"): ["in.txt", "-o", "own.npz", "--synonyms"],
