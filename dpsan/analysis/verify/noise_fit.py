@@ -172,7 +172,7 @@ def projection_check(
 def _with_noise(sampler: PointSampler, ids: Ids, chosen: Floats, streams: Streams) -> Ids:
     """What comes out with chosen noise, of the sampler itself: a copy could know less."""
     kept = sampler.noise
-    sampler.noise = lambda streams, d: chosen.copy()
+    sampler.noise = lambda some, d: chosen[some.records]  # a record each, drawn in parts
     try:
         return sampler.sample(ids, streams)
     finally:
