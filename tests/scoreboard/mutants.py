@@ -22,6 +22,8 @@ from typing import Final
 from scoreboard.base import PROGRAM_VARIABLE, ROOT, Mutant, Row, Size
 
 _SECONDS: Final = {Size.MUTANT: 300, Size.QUICK: 3600, Size.FULL: 12 * 3600}
+_AT_ONCE: Final = 3
+"""Mutants: on two cores, for they wait for kills, pauses and workers that hang."""
 _SCRIPT: Final = ROOT / "tests" / "reliability.py"
 
 
@@ -117,7 +119,7 @@ def verdicts(mutants: list[Mutant], rows: list[str]) -> Iterator[Verdict]:
             problem = "SURVIVED" if mutant else "RED WITHOUT A MUTANT"
         return Verdict(row, name, caught, problem, time.perf_counter() - started), red
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
         controls = dict(
             zip(rows, pool.map(lambda row: one(row, None, frozenset()), rows), strict=True)
         )
