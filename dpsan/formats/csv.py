@@ -10,7 +10,8 @@ A quote inside a cell that does not begin with one is an ordinary character; any
 closing quote and the next delimiter is an error, because programs disagree about it.  Empty lines
 pass.  The standard library's reader hands out values, from which the bytes cannot be had back, so
 rows are cut here: the cells that are not chosen, and their quotes, stay as they are.  A chosen cell
-is quoted again if it was or if it has to be.
+is quoted if it has to be, or if its column's header is, or without a header if all other cells of
+its row are: never because its old text was, whose words that would tell of.
 """
 
 from __future__ import annotations
@@ -185,6 +186,7 @@ class CsvFormat(Format):
         self, source: Source, options: ReadOptions, encoding: str
     ) -> Iterator[Record | None]:
         columns: list[int] | None = None
+        quoted: set[int] = set()
         width = 0
         delimiter = self._delimiter(options)
         for row in _Rows(source, delimiter, options):
@@ -201,6 +203,7 @@ class CsvFormat(Format):
                 width = len(row.cells)
                 columns = self._columns(source, row, options)
                 if options.header:
+                    quoted = {at for at in columns if row.cells[at][:1] == b'"'}
                     raw = delimiter.join(row.cells) + row.ending
                     yield Record(row.line, [], _Same(raw), part="header", owes=row.owes)
                     continue
@@ -211,7 +214,10 @@ class CsvFormat(Format):
                     raise
                 options.aside(delimiter.join(row.cells) + (row.ending or b"\n"), problem)
                 continue
-            render = _Render(row, columns, [] if invalid else texts, delimiter, encoding)
+            if not options.header:
+                others = [cell[:1] for at, cell in enumerate(row.cells) if at not in columns]
+                quoted = set(columns) if set(others) == {b'"'} else set()
+            render = _Render(row, columns, quoted, [] if invalid else texts, delimiter, encoding)
             size = sum(map(len, row.cells))
             yield Record(row.line, texts, render, invalid, owes=row.owes, size=size)
 
@@ -309,34 +315,50 @@ class _Same:
 
 
 class _Render:
-    """A row with other texts in the chosen cells."""
+    """A row with other texts in the chosen cells.
 
-    __slots__ = ("columns", "delimiter", "encoding", "row", "texts")
+    How a cell was written is no matter of its new text: quotes would tell of a comma in a word.
+
+    Args:
+        quoted: the columns of which every cell is quoted.
+        texts: what is in the chosen cells; none if they hold invalid sequences.
+    """
+
+    __slots__ = ("columns", "delimiter", "encoding", "quoted", "row", "texts")
 
     def __init__(
-        self, row: _Row, columns: list[int], texts: list[Text], delimiter: bytes, encoding: str
+        self,
+        row: _Row,
+        columns: list[int],
+        quoted: set[int],
+        texts: list[Text],
+        delimiter: bytes,
+        encoding: str,
     ) -> None:
-        self.row, self.columns, self.texts = row, columns, texts
+        self.row, self.columns, self.quoted, self.texts = row, columns, quoted, texts
         self.delimiter, self.encoding = delimiter, encoding
 
     def __call__(self, texts: list[Text]) -> bytes:
-        # The same text keeps its bytes: a quoted empty cell, needless quotes.
-        if texts == self.texts:
-            return self.delimiter.join(self.row.cells) + self.row.ending
         cells = self.row.cells.copy()
         for at, column in enumerate(self.columns):
-            if not self.texts or texts[at] != self.texts[at]:
-                cells[column] = self._cell(texts[at], quoted=cells[column][:1] == b'"')
+            text = texts[at]
+            # White space keeps its bytes: an empty cell in quotes is not a missing one.
+            if isinstance(text, LongText) or text.strip() or [text] != self.texts[at : at + 1]:
+                cells[column] = self._cell(text, cells[column][:1] == b'"', column in self.quoted)
         return b"".join((self.delimiter.join(cells), self.row.ending))
 
-    def _cell(self, text: Text, *, quoted: bool) -> bytes:
+    def _cell(self, text: Text, was_quoted: bool, quoted: bool) -> bytes:
+        special = (self.delimiter, b'"', b"\n", b"\r")
+        if isinstance(text, LongText) and was_quoted:
+            whole = text.ended(b'"')
+            if quoted or len(whole) == 2 or any(whole.find(each, 1, -1) > 0 for each in special):
+                return whole
+            return whole[1:-1]
         if isinstance(text, LongText):
-            body = text.ended(b'"' if quoted else b"")
-            if quoted:
-                return body
+            body = text.ended(b"")
         else:
             body = text.encode(self.encoding, errors="replace")
         # Empty, it would be a line without a row in a table of one column.
-        if quoted or not body or any(each in body for each in (self.delimiter, b'"', b"\n", b"\r")):
+        if quoted or not body or any(each in body for each in special):
             return b'"' + body.replace(b'"', b'""') + b'"'
         return body

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import ClassVar, Final
+from typing import Final
 
 from dpsan.formats.text import long_text
-from dpsan.text.long_text import LONG, LongText
+from dpsan.text.long_text import LONG, LongText, Style
 
 _WHOLE_ESCAPES: Final = re.compile(
     r"(?:[^\\]++|\\(?=.{11})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|[^u]))*+"
@@ -29,19 +28,14 @@ def parsed(text: str) -> str:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class JsonStyle:
-    """How a JSON string writes what need not be escaped."""
+class _JsonStyle:
+    """Escapes stand only where one is needed, however the string was written that was read.
 
-    ascii: bool
-    slashes: bool
-    """Whether slashes are escaped."""
-    opening: ClassVar[bytes] = b'"'
+    They would tell which words were in it: of a string that comes out equal, and of one that is
+    written in ASCII where it could be.
+    """
 
-    @classmethod
-    def of(cls, raw: bytes) -> JsonStyle:
-        """That of a string, from quote to quote."""
-        return cls(raw.isascii(), rb"\/" in raw)
+    opening = b'"'
 
     def read(self, pieces: Iterator[str]) -> Iterator[str]:
         """The value of what stands between the quotes."""
@@ -56,16 +50,18 @@ class JsonStyle:
 
     def write(self, text: str) -> bytes:
         """The text between its quotes."""
-        write: Callable[[str], str] = encode_basestring_ascii if self.ascii else encode_basestring
         try:
-            out = write(text).encode()
+            out = encode_basestring(text).encode()
         except UnicodeEncodeError:  # a lone surrogate exists in JSON as an escape only
             out = encode_basestring_ascii(text).encode()
-        return (out.replace(b"/", rb"\/") if self.slashes else out)[1:-1]
+        return out[1:-1]
+
+
+JSON_STYLE: Final[Style] = _JsonStyle()
 
 
 def long_string(raw: bytes, start: int, end: int) -> LongText | None:
     """The value of a long string, from quote to quote."""
     if end - start <= LONG:
         return None
-    return long_text(raw, "utf-8", start + 1, end - 1, JsonStyle.of(raw[start:end]))
+    return long_text(raw, "utf-8", start + 1, end - 1, JSON_STYLE)

@@ -21,7 +21,7 @@ from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import Field, parse_field
 from dpsan.formats.json_scan import KindError, MalformedError, Node, Scan, is_blank
-from dpsan.formats.json_strings import JsonStyle, long_string, parsed
+from dpsan.formats.json_strings import JSON_STYLE, long_string, parsed
 from dpsan.formats.near_names import near_path
 from dpsan.formats.text import byte_order_mark, decode, long_text, text_encoding, text_records
 from dpsan.text.long_text import LongText, Text
@@ -230,14 +230,12 @@ class _Render:
         out, at = [], 0
         for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
             out.append(self.raw[at:start])
-            # The same text keeps its escapes, unless its bytes were not UTF-8.
-            same = new == old and (isinstance(old, LongText) or _clean(self.raw[start:end]))
-            if same:
-                out.append(self.raw[start:end])
-            elif isinstance(new, LongText):
+            if isinstance(new, LongText):
                 out.append(new.ended(b'"'))
+            elif new == old and not new.strip() and _clean(self.raw[start:end]):
+                out.append(self.raw[start:end])
             else:
-                out.append(b'"' + JsonStyle.of(self.raw[start:end]).write(str(new)) + b'"')
+                out.append(b'"' + JSON_STYLE.write(new) + b'"')
             at = end
         out += (self.raw[at:], self.ending)
         return b"".join(out)

@@ -41,10 +41,17 @@ def laid_out(values, layout, ascii_only, alone):
     around=st.sampled_from([("", ""), ("\ufeff", "\n"), (" \n", "\r\n\r\n")]),
 )
 def test_only_the_chosen_strings_change(values, layout, ascii_only, alone, around):
-    """All bytes of a text that stays are there, and nothing but the texts is another value."""
-    text = laid_out(values, layout, ascii_only, alone)
-    data = (around[0] + text + around[1]).encode("utf-8", "replace")
-    assert run(data, "text?") == data
+    """All bytes around the texts stay, and nothing but the texts is another value."""
+    texts = [each["text"] or "" for each in values]
+    marked = [{**each, "text": f"<{at}>"} if texts[at] else each for at, each in enumerate(values)]
+    text = again = laid_out(marked, layout, ascii_only, alone)
+    for at, said in enumerate(texts):
+        old = json.dumps(said, ensure_ascii=ascii_only)
+        text = text.replace(f'"<{at}>"', old)
+        new = json.dumps(said, ensure_ascii=False) if said.strip() else old
+        again = again.replace(f'"<{at}>"', new)
+    data = (around[0] + text + around[1]).encode()
+    assert run(data, "text?") == (around[0] + again + around[1]).encode()
     out = run(data, "text?", sanitizer=MARKER).decode()
     assert out.startswith(around[0])
     assert out.endswith(around[1])

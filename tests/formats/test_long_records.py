@@ -85,9 +85,9 @@ def test_a_json_string_in_pieces_has_the_same_value(text, stretch, ascii_):
     raw = json.dumps(text, ensure_ascii=ascii_).encode("utf-8", "replace")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_text, "_STRETCH", stretch)
-        view = LongText(raw, 1, len(raw) - 1, json_strings.JsonStyle.of(raw))
+        view = LongText(raw, 1, len(raw) - 1, json_strings.JSON_STYLE)
         assert str(view) == json.loads(raw)
-        assert view == LongText(raw, 1, len(raw) - 1, json_strings.JsonStyle.of(raw))
+        assert view == LongText(raw, 1, len(raw) - 1, json_strings.JSON_STYLE)
         assert (view == LongText(raw)) == (raw == b"")
 
 
@@ -102,7 +102,10 @@ def test_long_texts_stay_in_their_records(monkeypatch):
     through(MASK, b'{"text":"some \\"words\\" and more"}\n', "jsonl", **KINDS["jsonl"])
     through(MASK, b"some words and more\n", "text")
     assert [type(each) for each in made] == [LongText] * 3
-    assert [type(each._style) for each in made[:2]] == [csv._Quoted, json_strings.JsonStyle]
+    assert [type(each._style) for each in made[:2]] == [
+        type(csv._QUOTES),
+        type(json_strings.JSON_STYLE),
+    ]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
