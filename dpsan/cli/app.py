@@ -72,8 +72,8 @@ def _root(
 
 # The sentences of the library that checks numbers, and shorter ones.
 _NUMBERS: Final = (
-    (r"Input should be a valid number\b.*", "not a number"),
-    (r"Input should be a valid integer\b.*", "not a whole number"),
+    (r"Input should be a valid number\b.*|\S+ is not a valid float\b.*", "not a number"),
+    (r"Input should be a valid integer\b.*|\S+ is not a valid integer\b.*", "not a whole number"),
     (r"Input should be greater than or equal to", "must be >="),
     (r"Input should be less than or equal to", "must be <="),
 )

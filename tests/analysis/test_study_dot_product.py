@@ -105,7 +105,7 @@ def test_figure_4_is_the_length():
     """The density of a Gamma(d) number: it sums to 1, and its points are of the draws."""
     result = study("dot-product", parameters={"d": "5"}, draws=2000)
     curve, points = result.panels[-1].series
-    assert np.trapezoid(curve.y, curve.x) == pytest.approx(1, abs=5e-3)
+    assert integrate.trapezoid(curve.y, curve.x) == pytest.approx(1, abs=5e-3)
     assert curve.x[int(np.argmax(curve.y))] == pytest.approx(4, abs=0.2)
     width = points.x[1] - points.x[0]
     assert sum(points.y) * width == pytest.approx(1, abs=5e-3)
