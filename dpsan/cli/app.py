@@ -74,6 +74,7 @@ def _root(
 _NUMBERS: Final = (
     (r"Input should be a valid number\b.*|\S+ is not a valid float\b.*", "not a number"),
     (r"Input should be a valid integer\b.*|\S+ is not a valid integer\b.*", "not a whole number"),
+    (r"\S+ is not in the range x([<>]=?)", r"must be \1 "),
     (r"Input should be greater than or equal to", "must be >="),
     (r"Input should be less than or equal to", "must be <="),
 )
