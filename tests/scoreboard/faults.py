@@ -60,14 +60,17 @@ def faults(size: Size, folder: Path) -> Row:
 def _every_call(row: Row, it: Known, code: int, size: Size) -> None:
     sticky = code == errno.ENOSPC  # a full disk stays full
     tried = set()
-    for number, call in enumerate(it.trace, start=1):
-        kind = call.name, re.sub("[0-9a-f]{16}", "", call.path)
-        if size is Size.MUTANT and (kind in tried or (it.job.mode != "O" and "b." in call.path)):
+    for number, known_call in enumerate(it.trace, start=1):
+        kind = known_call.name, re.sub("[0-9a-f]{16}", "", known_call.path)
+        if size is Size.MUTANT and (
+            kind in tried or (it.job.mode != "O" and "b." in known_call.path)
+        ):
             continue
         work, done = disturbed(
             it, lambda work, n=number: Trap(work, n, fails(code), sticky=sticky).install
         )
-        if not sprung(work):
+        call = sprung(work)
+        if call is None:
             shutil.rmtree(work.parent)
             continue
         tried.add(kind)
@@ -75,8 +78,9 @@ def _every_call(row: Row, it: Known, code: int, size: Size) -> None:
         complete = judge(row, it, work, done)
         row.count("unclear message or traceback", not done.clear)
         # Whoever makes a folder that is there already may ignore the error; and whoever looks
-        # which files are read before they are.
+        # which files are read before they are; and a name that cannot be a link is given anew.
         look = call.name == "mkdir" or (call.name == "open" and call.path.endswith("/two.txt"))
+        look |= call.name == "link" and code == errno.EACCES
         silent = done.status == 0 and not (look and complete)
         row.count("silent: a call failed and the status is 0", silent)
         row.count("another status than 1 or 2", done.status not in (0, 1, 2))

@@ -69,15 +69,19 @@ class Trap:
             if not f"{path}/".startswith(self._inside) and name != "sync":
                 return real(*arguments, **more)
             self._count += 1
+            new = ""
+            if name in ("rename", "replace", "link"):
+                new = _path(arguments[1], more.get("dst_dir_fd"), arguments[1:2])
+            noted = json.dumps([name, path, new]).encode() + b"\n"
             if self._out is not None:
-                new = ""
-                if name in ("rename", "replace", "link"):
-                    new = _path(arguments[1], more.get("dst_dir_fd"), arguments[1:2])
-                _WRITE(self._out, json.dumps([name, path, new]).encode() + b"\n")
+                _WRITE(self._out, noted)
             now = self._count == self.number or (self.sticky and self._sprung == name)
             if now and self.act is not None:
+                if not self._sprung:
+                    mark = _OPEN(_mark(self.below), os.O_WRONLY | os.O_CREAT, 0o600)
+                    _WRITE(mark, noted)
+                    os.close(mark)
                 self._sprung = name
-                os.close(_OPEN(_mark(self.below), os.O_WRONLY | os.O_CREAT, 0o600))
                 try:
                     if self.after:
                         return real(*arguments, **more)
@@ -92,9 +96,13 @@ def _mark(below: Path) -> Path:
     return below.parent / "sprung"
 
 
-def sprung(below: Path) -> bool:
-    """Whether something happened; how many calls a run makes depends on the time it takes."""
-    return _mark(below).exists()
+def sprung(below: Path) -> Call | None:
+    """The first call to which something happened: which is the n-th depends on the time it takes.
+
+    None if a run made fewer.
+    """
+    mark = _mark(below)
+    return calls(mark)[0] if mark.exists() else None
 
 
 def _path(where: Any, directory: int | None, given: tuple[Any, ...]) -> str:
