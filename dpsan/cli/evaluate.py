@@ -240,10 +240,9 @@ def evaluate(
     )
     check(question, scores=not no_scores)
     if html is not None:
-        from dpsan.formats.atomic_files import AtomicFile, write_whole
+        from dpsan.formats.atomic_files import check_writable, write_whole
 
-        # Created and removed again, to see whether it can be written.
-        AtomicFile(html, force=force).discard()
+        check_writable(html, force=force)
     vocabulary, space = open_space(embeddings, vocab_size, open_cache(quiet))
     if setting is not None:
         setting.check(vocabulary.digest)
