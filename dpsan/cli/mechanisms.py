@@ -116,12 +116,7 @@ def _without_numbers(name: str) -> dict[str, Any]:
         "family": kind.family,
         "epsilon": None,
         "epsilon_unit": kind.epsilon_unit,
-        "delta": None,
-        "claimed": None,
-        "true": None,
-        "noise_scale": None,
-        "mean_cosine": None,
-        "why": None,
+        **dict.fromkeys(("delta", "claimed", "true", "noise_scale", "mean_cosine", "why")),
         "source": kind.source,
         "parameters": {row["name"]: row["value"] for row in parameter_rows(name)},
     }
