@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name, unknown_name
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate.target import Draft
 
@@ -85,8 +85,7 @@ def drafts(
     rest = {name: value for name, value in values.items() if name not in mine}
     out, used = [], set[str]()
     for name in dict.fromkeys(names):
-        if name not in MECHANISMS:
-            raise unknown_name("mechanism", name, MECHANISMS)
+        check_name("mechanism", name, MECHANISMS)
         kind = MECHANISMS[name]
         chosen = {key: value for key, value in rest.items() if key in kind.parameters()}
         for key, value in chosen.items():
