@@ -10,7 +10,7 @@ import difflib
 import math
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -147,6 +147,12 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     if near:
         return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
     return UsageError(f"unknown {kind} '{name}'", f"known: {', '.join(names)}")
+
+
+def check_name(kind: str, name: str, known: Collection[str]) -> None:
+    """Raises UsageError for a name that is not in a registry."""
+    if name not in known:
+        raise unknown_name(kind, name, known)
 
 
 def printable(text: str) -> str:

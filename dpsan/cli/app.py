@@ -22,7 +22,7 @@ _EPILOG: Final = (
     "positions, correlation between words, repeated runs (they add up), timing, and the words of "
     "a keep-list. See man dpsan."
 )
-_COMMANDS: Final = Commands(
+COMMANDS: Final = Commands(
     {
         "rewrite": "Sanitize text, line by line.",
         "index": "Build, list, check or clear cached indexes of embeddings.",
@@ -41,7 +41,7 @@ _COMMANDS: Final = Commands(
 
 class _Root(Group):
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "commands": _COMMANDS})
+        super().__init__(**{**settings, "commands": COMMANDS})
 
 
 app = typer.Typer(
@@ -95,9 +95,9 @@ _USAGE_ERROR: Final[type[Exception]] = next(
 def run() -> int:
     """Parse the command line and run one command; returns the exit status."""
     join_equals(os.environ)
-    check_variables(os.environ, _COMMANDS)
+    check_variables(os.environ, COMMANDS)
     path = os.environ.get("DPSAN_CONFIG")
-    defaults = configured(path, _COMMANDS) if path else {}
+    defaults = configured(path, COMMANDS) if path else {}
     try:
         result = app(standalone_mode=False, prog_name="dpsan", default_map=defaults)
     except _USAGE_ERROR as error:

@@ -15,7 +15,7 @@ from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.options import option
 from dpsan.cli.output import print_json, print_table
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name
 
 if TYPE_CHECKING:
     from dpsan.analysis.bench import Benchmark
@@ -130,8 +130,7 @@ def bench(
 
     stored = None if compare is None else read_stored(compare)
     for name in mechanism or ():
-        if name not in MECHANISMS:
-            raise unknown_name("mechanism", name, MECHANISMS)
+        check_name("mechanism", name, MECHANISMS)
         if stored and name not in stored.mechanisms:
             raise UsageError(f"{name} is not in the stored run", ", ".join(stored.mechanisms))
     if stored and not mechanism:

@@ -13,7 +13,7 @@ from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.options import choice, option
 from dpsan.cli.output import print_json
-from dpsan.errors import UsageError, printable, unknown_name
+from dpsan.errors import UsageError, check_name, printable
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate.target import Calibration
@@ -104,8 +104,7 @@ def calibrate(
 
     for name, value in given.items():
         Target(name).check(value)
-    if mechanism not in MECHANISMS:
-        raise unknown_name("mechanism", mechanism, MECHANISMS)
+    check_name("mechanism", mechanism, MECHANISMS)
     free = None if public is None else public_words(public)
     if free is not None:
         check_public(MECHANISMS[mechanism])

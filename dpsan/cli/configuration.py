@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name, unknown_name
 from dpsan.errors import reason as os_reason
 
 _OURS: Final = ("DPSAN_CACHE_DIR", "DPSAN_CONFIG")
@@ -32,8 +32,7 @@ def check_variables(names: Iterable[str], commands: Mapping[str, Any]) -> None:
         options = (option for command in commands.values() for option in command.params)
         known = {str(option.envvar) for option in options if option.envvar} | {*_OURS}
         for name in ours:
-            if name not in known:
-                raise unknown_name("environment variable", name, sorted(known))
+            check_name("environment variable", name, sorted(known))
 
 
 def configured(path: str, commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

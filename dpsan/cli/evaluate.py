@@ -13,7 +13,7 @@ from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.options import choice, flag, option
 from dpsan.cli.output import print_json, print_sections, say
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name
 
 _ATTACK, _UTILITY = "Attacks", "Utility"
 
@@ -207,10 +207,8 @@ def evaluate(
     if setting is not None:
         setting.check_public(free)
     tokenizer = tokenizer or "unicode"
-    if tokenizer not in TOKENIZERS:
-        raise unknown_name("tokenizer", tokenizer, TOKENIZERS)
-    if mechanism not in MECHANISMS:
-        raise unknown_name("mechanism", mechanism, MECHANISMS)
+    check_name("tokenizer", tokenizer, TOKENIZERS)
+    check_name("mechanism", mechanism, MECHANISMS)
     if free is not None:
         check_public(MECHANISMS[mechanism])
     built = None if epsilon is None else MECHANISMS[mechanism].build(epsilon, dict(values))
@@ -240,10 +238,9 @@ def evaluate(
     )
     check(question, scores=not no_scores)
     if html is not None:
-        from dpsan.formats.atomic_files import AtomicFile, write_whole
+        from dpsan.formats.atomic_files import check_writable, write_whole
 
-        # Created and removed again, to see whether it can be written.
-        AtomicFile(html, force=force).discard()
+        check_writable(html, force=force)
     vocabulary, space = open_space(embeddings, vocab_size, open_cache(quiet))
     if setting is not None:
         setting.check(vocabulary.digest)

@@ -10,6 +10,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
+from dpsan.cli.options import flag, option
 from dpsan.cli.output import cosine_and_bound, print_fields, print_json, print_table, say
 from dpsan.errors import UsageError, failure, printable
 from dpsan.text.numerals import number
@@ -28,52 +29,43 @@ def index(
         typer.Argument(metavar="[EMBEDDINGS]...", help="Default: the bundled vocabulary."),
     ] = None,
     vocab_size: options.VocabSize = None,
-    list_: Annotated[bool, typer.Option("--list", help="List what is cached.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Verify every cached byte.")] = False,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove everything cached.")] = False,
+    list_: Annotated[bool, flag("--list", "List what is cached.")] = False,
+    check: Annotated[bool, flag("--check", "Verify every cached byte.")] = False,
+    clear: Annotated[bool, flag("--clear", "Remove everything cached.")] = False,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="X",
-            help="Also make what the default mechanism needs at this epsilon.",
-            show_default=False,
-        ),
+        option("--epsilon, -e X", "Also make what the default mechanism needs at this epsilon."),
     ] = None,
     optimize: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--optimize",
-            help="With --epsilon: take minutes for a better distribution, which later runs use.",
+            "With --epsilon: take minutes for a better distribution, which later runs use.",
         ),
     ] = False,
     unsafe_pickle: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--unsafe-pickle",
-            help="Read a gensim .kv or .model file, which can run any code it contains, and "
+            "Read a gensim .kv or .model file, which can run any code it contains, and "
             "store the vectors in the safe cache for later runs.",
         ),
     ] = False,
     export: Annotated[
         Path | None,
-        typer.Option(
-            "--export",
-            metavar="FILE",
-            help="Write the index for other programs as well: FILE, which faiss.read_index opens, "
+        option(
+            "--export FILE",
+            "Write the index for other programs as well: FILE, which faiss.read_index opens, "
             "and its words beside it, one a line, with the ending .words.txt.",
-            show_default=False,
         ),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="With --epsilon: the mean cosine of word and output, and what no mechanism can "
+        flag(
+            "--verbose, -v",
+            "With --epsilon: the mean cosine of word and output, and what no mechanism can "
             "exceed, which takes minutes. With --list: those that are cached.",
         ),
     ] = False,

@@ -11,7 +11,7 @@ from dpsan.cli.cache import open_cache
 from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.output import cosine_and_bound, print_json, print_prose, print_table
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def mechanisms(
             raise UsageError("--epsilon, --param and --embeddings need a NAME")
         _list(as_json)
         return
-    if name not in MECHANISMS:
-        raise unknown_name("mechanism", name, MECHANISMS)
+    check_name("mechanism", name, MECHANISMS)
     from dpsan.mechanisms.description import numbers
 
     found = None
@@ -116,12 +115,7 @@ def _without_numbers(name: str) -> dict[str, Any]:
         "family": kind.family,
         "epsilon": None,
         "epsilon_unit": kind.epsilon_unit,
-        "delta": None,
-        "claimed": None,
-        "true": None,
-        "noise_scale": None,
-        "mean_cosine": None,
-        "why": None,
+        **dict.fromkeys(("delta", "claimed", "true", "noise_scale", "mean_cosine", "why")),
         "source": kind.source,
         "parameters": {row["name"]: row["value"] for row in parameter_rows(name)},
     }

@@ -58,8 +58,12 @@ def option(
 
 
 def choice(names: str, text: str, panel: str | None = None, **more: Any) -> Any:
-    """An option with one of a few values, ``--case a|b|c``, which the shell completes."""
-    return option(names, text, panel, complete=choices(*names.split()[-1].split("|")), **more)
+    """An option with one of a few values, ``--case a|b|c``, which the shell completes.
+
+    A value in capitals, ``FILE``, stands for others.
+    """
+    values = [each for each in names.split()[-1].split("|") if not each.isupper()]
+    return option(names, text, panel, complete=choices(*values), **more)
 
 
 def flag(names: str, text: str, panel: str | None = None) -> Any:
@@ -120,61 +124,53 @@ VocabSize = Annotated[
 ]
 Unknown = Annotated[
     str,
-    typer.Option(
-        metavar="sample|mask|keep",
-        help="Words that the vocabulary lacks: drawn inside the guarantee, written as <unk>, "
+    choice(
+        "--unknown sample|mask|keep",
+        "Words that the vocabulary lacks: drawn inside the guarantee, written as <unk>, "
         "or passed unchanged (NOT PRIVATE).",
-        envvar="DPSAN_UNKNOWN",
-        autocompletion=choices(*UNKNOWN),
-        rich_help_panel=PRIVACY,
+        PRIVACY,
+        env="DPSAN_UNKNOWN",
     ),
 ]
 Keep = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
+    option(
+        "--keep FILE",
+        "Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
         "word was none of them (infinite loss).",
-        envvar="DPSAN_KEEP",
-        rich_help_panel=PRIVACY,
-        show_default=False,
+        PRIVACY,
+        env="DPSAN_KEEP",
     ),
 ]
 Public = Annotated[
     str | None,
-    typer.Option(
-        "--public",
-        metavar="FILE|function|common",
-        help="Words that need no protection, one a line; or dpsan's own list of function words, or "
+    choice(
+        "--public FILE|function|common",
+        "Words that need no protection, one a line; or dpsan's own list of function words, or "
         "of common everyday words. They mostly stay, at times come out as others, so that the "
         "guarantee holds for all other words. For optimal-response and knn-response.",
-        envvar="DPSAN_PUBLIC",
-        autocompletion=choices("function", "common"),
-        rich_help_panel=PRIVACY,
-        show_default=False,
+        PRIVACY,
+        env="DPSAN_PUBLIC",
     ),
 ]
 Case = Annotated[
     str,
-    typer.Option(
-        metavar="natural|vocabulary|input",
-        help="Letter case of the output: each word's usual spelling with capitals where sentences "
+    choice(
+        "--case natural|vocabulary|input",
+        "Letter case of the output: each word's usual spelling with capitals where sentences "
         "begin, the vocabulary's, or the input's capitals put back (which leaks them).",
-        envvar="DPSAN_CASE",
-        autocompletion=choices(*CASES),
-        rich_help_panel=PRIVACY,
+        PRIVACY,
+        env="DPSAN_CASE",
     ),
 ]
 Consistent = Annotated[
     str | None,
-    typer.Option(
-        metavar="record|file|run",
-        help="One draw for each distinct word of a record, a file or the run: equal words come "
+    choice(
+        "--consistent record|file|run",
+        "One draw for each distinct word of a record, a file or the run: equal words come "
         "out equal, which is not protected, and the loss counts distinct words.",
-        envvar="DPSAN_CONSISTENT",
-        autocompletion=choices(*CONSISTENT),
-        rich_help_panel=PRIVACY,
-        show_default=False,
+        PRIVACY,
+        env="DPSAN_CONSISTENT",
     ),
 ]
 Numbers = Annotated[

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Timer
@@ -84,29 +85,29 @@ def _size(path: Path) -> int | None:
 @contextmanager
 def count_progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
     """A bar over a known number of steps with time left, on stderr if it is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
-
-    columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with _bar(columns) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, advance=done)
+    with _steps(what, total, "MofNCompleteColumn", quiet) as update:
+        yield update and (lambda done: update(advance=done))
 
 
 @contextmanager
 def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     """A bar over the share done (0 ... 1) with time left, on stderr if it is a terminal."""
+    with _steps(what, 1.0, "TaskProgressColumn", quiet) as update:
+        yield update and (lambda share: update(completed=share))
+
+
+@contextmanager
+def _steps(
+    what: str, total: float, middle: str, quiet: bool
+) -> Iterator[Callable[..., None] | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
+    from rich import progress
 
-    columns = (what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with _bar(columns) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+    columns = (progress.BarColumn(), getattr(progress, middle)(), progress.TimeRemainingColumn())
+    with _bar((what, *columns)) as bar:
+        yield partial(bar.update, bar.add_task(what, total=total))
 
 
 @contextmanager

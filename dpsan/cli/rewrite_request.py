@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpsan.cli import options
 from dpsan.cli.rewrite_files import STDIN, Files
+from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,58 +22,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Request:
-    """The options of the command, under the names of its parameters."""
-
-    files: list[Path] | None
-    epsilon: float | None
-    epsilon_ldp: float | None
-    mechanism: str
-    param: list[str] | None
-    embeddings: Path | None
-    vocab_size: int | None
-    unknown: str
-    keep: Path | None
-    public: str | None
-    case: str
-    consistent: str | None
-    numbers: str
-    tokenizer: str
-    allow_unproved: bool
-    recursive: bool
-    format_: str
-    field: list[str] | None
-    spans: Path | None
-    no_header: bool
-    delimiter: str | None
-    strip: bool
-    null_data: bool
-    text: bool
-    encoding: str
-    invalid: str
-    max_record: str
-    bad_records: Path | None
-    output: Path | None
-    output_dir: Path | None
-    in_place: bool
-    backup: str | None
-    audit: Path | None
-    audit_originals: bool
-    force: bool
-    resume: bool
-    dry_run: bool
-    budget: float | None
-    memo: Path | None
-    ledger: Path | None
-    copies: int
-    jobs: int | None
-    engine: str
-    address: str | None
-    seed: str | None
-    line_buffered: bool
-    progress: str
-    quiet: bool
-    verbose: bool
+class Request(RewriteOptions):
+    """The options of the command, and what they stand for."""
 
     @cached_property
     def places(self) -> Files:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -22,7 +20,6 @@ from dpsan.errors import UsageError
 if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
     from dpsan.embeddings.base import Embeddings
-    from dpsan.formats.atomic_files import AtomicFile
     from dpsan.space.metric_space import MetricSpace
 
 
@@ -111,31 +108,34 @@ def study(
 
     epsilons = numbers(epsilon or (), "--epsilon")
     drafts(mechanism or (), values, entry.parameters, {})  # checked before the slow part
-    with _picture(plot, force=force) as picture:
-        vocabulary, space = _open(entry.vocabulary, embeddings, vocab_size, quiet=quiet)
-        known = vocabulary.key_to_index if vocabulary else {}
-        chosen, own = drafts(mechanism or (), values, entry.parameters, known)
-        with share_progress(name, quiet) as progress:
-            result = make(
-                name,
-                space,
-                mechanisms=chosen,
-                epsilons=epsilons,
-                words=words,
-                draws=draws,
-                seed=seed,
-                parameters=own,
-                embeddings=vocabulary,
-                progress=progress,
-            )
-        if picture is not None and plot is not None:
-            from dpsan.analysis.figures.panels import draw
-            from dpsan.analysis.figures.picture import kind_of
+    if plot is not None:
+        from dpsan.analysis.figures.picture import kind_of
+        from dpsan.formats.atomic_files import check_writable, write_whole
 
-            title = f"{result.name}: {entry.summary}"
-            caption = _caption(result, vocabulary)
-            picture.write(draw(result.panels, title=title, caption=caption, kind=kind_of(plot)))
-            picture.commit()
+        kind = kind_of(plot)
+        check_writable(plot, force=force)
+    vocabulary, space = _open(entry.vocabulary, embeddings, vocab_size, quiet=quiet)
+    known = vocabulary.key_to_index if vocabulary else {}
+    chosen, own = drafts(mechanism or (), values, entry.parameters, known)
+    with share_progress(name, quiet) as progress:
+        result = make(
+            name,
+            space,
+            mechanisms=chosen,
+            epsilons=epsilons,
+            words=words,
+            draws=draws,
+            seed=seed,
+            parameters=own,
+            embeddings=vocabulary,
+            progress=progress,
+        )
+    if plot is not None:
+        from dpsan.analysis.figures.panels import draw
+
+        title, caption = f"{result.name}: {entry.summary}", _caption(result, vocabulary)
+        picture = draw(result.panels, title=title, caption=caption, kind=kind)
+        write_whole(plot, picture, force=force)
     if as_json:
         print_json(result, vocabulary, seed, _command(context))
     elif as_csv:
@@ -155,23 +155,6 @@ def _open(
     from dpsan.space.library import open_space
 
     return open_space(path, vocab_size, open_cache(quiet))
-
-
-@contextmanager
-def _picture(path: Path | None, *, force: bool) -> Iterator[AtomicFile | None]:
-    """The file of the picture, begun before the work so that its errors come first."""
-    if path is None:
-        yield None
-        return
-    from dpsan.analysis.figures.picture import kind_of
-    from dpsan.formats.atomic_files import AtomicFile
-
-    kind_of(path)
-    sink = AtomicFile(path, force=force)
-    try:
-        yield sink
-    finally:
-        sink.discard()
 
 
 def _caption(result: Result, vocabulary: Embeddings | None) -> str:

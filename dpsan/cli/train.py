@@ -92,21 +92,17 @@ def train(
     from dpsan.embeddings.training.recipe import Recipe
     from dpsan.embeddings.training.recipe import train as trained_on
     from dpsan.embeddings.training.skipgram import Training
-    from dpsan.formats.atomic_files import AtomicFile
+    from dpsan.formats.atomic_files import check_writable, write_whole
 
     training = Training(dimensions=dimensions, epochs=epochs, seed=seed, threads=jobs)
     recipe = Recipe(texts, words, least, synonyms or [], antonyms or [], training)
     started = time.perf_counter()
     for path in similarity or []:
         read_judged(path)  # better now than after minutes
-    sink = AtomicFile(output, force=force)
-    try:
-        with TemporaryDirectory(prefix="dpsan-train-") as folder:
-            found = trained_on(recipe, Path(folder), partial(share_progress, quiet=quiet))
-        sink.write(packed(found))
-        sink.commit()
-    finally:
-        sink.discard()
+    check_writable(output, force=force)
+    with TemporaryDirectory(prefix="dpsan-train-") as folder:
+        found = trained_on(recipe, Path(folder), partial(share_progress, quiet=quiet))
+    write_whole(output, packed(found), force=force)
     report = report_on(found, similarity or [])
     report |= {"file": str(output), "seconds": time.perf_counter() - started}
     if as_json:

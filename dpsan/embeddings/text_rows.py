@@ -161,7 +161,7 @@ def _parse(
         vectors.append(numbers)
     else:
         joined = b" ".join(vectors)
-        if (plain := _plain_numbers(joined)) is not None:
+        if (plain := plain_numbers(joined)) is not None:
             return words, plain.reshape(-1, d)
         if b"_" not in joined:
             try:
@@ -179,7 +179,7 @@ def _parse(
     return words, table
 
 
-def _plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
+def plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
     """Numbers with single spaces between them, several times as fast as ``float()`` reads them.
 
     None where JSON might read something otherwise: that is for the slow way to judge.

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from dpsan.errors import InputError, file_reason
+from dpsan.errors import InputError
+from dpsan.text.out_of_vocabulary import read_utf8
 from dpsan.text.tokens import lookup_keys
 
 
@@ -66,13 +67,7 @@ class WordLists:
 
 def _entries(path: Path, what: str) -> Iterator[tuple[int, str, str]]:
     """Line number, word and number of each line."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(path, file_reason(error)) from None
-    except UnicodeDecodeError:
-        raise InputError(path, "not UTF-8") from None
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(read_utf8(path, "utf-8-sig").split("\n"), 1):
         if line.strip():
             word, tab, value = line.rstrip("\r").rpartition("\t")
             if not tab or not word.strip():

@@ -32,13 +32,13 @@ def discard_unfinished() -> None:
 
 
 class Packer(Protocol):
-    """A compressor."""
+    """A compressor, as those of zlib and zstandard are."""
 
-    def pack(self, data: bytes) -> bytes:
+    def compress(self, data: bytes, /) -> bytes:
         """The packed bytes that are ready."""
         ...
 
-    def finish(self) -> bytes:
+    def flush(self) -> bytes:
         """The rest of them."""
         ...
 
@@ -75,12 +75,12 @@ class Sink:
         """
         if data:
             self.begun = True
-            self._send(self._packer.pack(data) if self._packer else data)
+            self._send(self._packer.compress(data) if self._packer else data)
 
     def finish(self) -> None:
         """Write what the compressor holds.  Raises as :meth:`write`."""
         if self._packer:
-            self._send(self._packer.finish())
+            self._send(self._packer.flush())
 
     def _send(self, data: bytes) -> None:
         view = memoryview(data)
@@ -194,6 +194,11 @@ class AtomicFile(Sink):
         with suppress(OSError):
             self._temporary.unlink(missing_ok=True)
             _UNFINISHED.discard(self._temporary)
+
+
+def check_writable(path: Path, *, force: bool) -> None:
+    """Create a file and remove it again, before the long work.  Raises as :func:`write_whole`."""
+    AtomicFile(path, force=force).discard()
 
 
 def write_whole(path: Path, data: bytes, *, force: bool) -> None:

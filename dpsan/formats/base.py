@@ -100,6 +100,19 @@ class Record:
         return list(map(str, self.texts))
 
 
+class Unchanged:
+    """Renders bytes that stay as they are."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+    def __call__(self, texts: list[Text]) -> bytes:
+        """These bytes."""
+        return self.raw
+
+
 class Format(ABC):
     """A container format."""
 

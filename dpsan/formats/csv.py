@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.near_names import did_you_mean
 from dpsan.formats.text import (
     byte_order_mark,
@@ -194,10 +194,10 @@ class CsvFormat(Format):
                 yield None
                 continue
             if isinstance(row, bytes):
-                yield Record(1, [], _Same(row), part="mark")
+                yield Record(1, [], Unchanged(row), part="mark")
                 continue
             if row.cells == [b""]:
-                yield Record(row.line, [], _Same(row.ending), owes=row.owes)
+                yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)
                 continue
             if columns is None:
                 width = len(row.cells)
@@ -205,7 +205,7 @@ class CsvFormat(Format):
                 if options.header:
                     quoted = {at for at in columns if row.cells[at][:1] == b'"'}
                     raw = delimiter.join(row.cells) + row.ending
-                    yield Record(row.line, [], _Same(raw), part="header", owes=row.owes)
+                    yield Record(row.line, [], Unchanged(raw), part="header", owes=row.owes)
                     continue
             try:
                 texts, invalid = self._texts(source, row, columns, width, options, encoding)
@@ -300,18 +300,6 @@ class TsvFormat(CsvFormat):
 
     name: ClassVar[str] = "tsv"
     delimiter: ClassVar[bytes] = b"\t"
-
-
-class _Same:
-    """Bytes that stay as they are."""
-
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-
-    def __call__(self, texts: list[Text]) -> bytes:
-        return self.raw
 
 
 class _Render:

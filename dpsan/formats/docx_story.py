@@ -49,7 +49,7 @@ class DamagedXmlError(Exception):
         self.line = line
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """The text of one ``w:t``."""
 
     tag: int
@@ -62,7 +62,7 @@ class _Piece(NamedTuple):
 class Segment:
     """Text without anything between its words, over one or more runs."""
 
-    def __init__(self, pieces: list[_Piece]) -> None:
+    def __init__(self, pieces: list[Piece]) -> None:
         self.pieces = pieces
         self.text = "".join(each.text for each in pieces)
 
@@ -182,7 +182,7 @@ class _Reader:
         self._removing = 0
         self._texts: list[list[Segment]] = []
         """Of each paragraph that is open; one may hold others."""
-        self._run: list[list[_Piece]] = []
+        self._run: list[list[Piece]] = []
         """The pieces so far of a segment, of each open paragraph."""
 
     def refuse(self, *_: object) -> None:
@@ -231,7 +231,7 @@ class _Reader:
         elif local == "t" and opened < closed:
             text = unescape(self.data[opened:closed].decode())
             if self._run:
-                self._run[-1].append(_Piece(start, opened, closed, text))
+                self._run[-1].append(Piece(start, opened, closed, text))
             else:
                 self.refuse()
         elif local == "instrText":

@@ -17,10 +17,9 @@ from functools import partial
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import LEFT_OUT, Format, ReadOptions, Record, Source
+from dpsan.formats.base import LEFT_OUT, Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.html import noted, page_texts
 from dpsan.formats.html_text import HtmlText
-from dpsan.formats.jsonl import Unchanged
 from dpsan.formats.mail_parts import Entity, Header, MalformedMailError, segments
 from dpsan.formats.mail_text import (
     CharsetError,

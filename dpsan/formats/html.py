@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import PASSED, Format, ReadOptions, Record, Source
+from dpsan.formats.base import PASSED, Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.html_scan import MarkupError, scan
 from dpsan.formats.html_text import HtmlText
 from dpsan.formats.source import read_whole
@@ -114,14 +114,14 @@ class HtmlFormat(Format):
             encoding = _supported(declared)
         options = replace(options, encoding=encoding)
         if mark:
-            yield Record(1, [], _Written(mark), part="mark")
+            yield Record(1, [], Unchanged(mark), part="mark")
             data = data[len(mark) :]
         passing: dict[str, int] = {}
         # All of it first: of a page that is refused, nothing is written.
         texts = list(page_texts(source, data, options, passing))
         for before, line, text, invalid in texts:
             if text is None:
-                yield Record(line, [], _Written(before), part="frame", noted=noted(passing))
+                yield Record(line, [], Unchanged(before), part="frame", noted=noted(passing))
             else:
                 written = _Written(before, text, encoding)
                 yield Record(line, [text.text], written, invalid, size=len(before))
@@ -153,12 +153,10 @@ class _Written:
 
     __slots__ = ("before", "encoding", "text")
 
-    def __init__(self, before: bytes, text: HtmlText | None = None, encoding: str = "") -> None:
+    def __init__(self, before: bytes, text: HtmlText, encoding: str) -> None:
         self.before, self.text, self.encoding = before, text, encoding
 
     def __call__(self, texts: list[Text]) -> bytes:
         """The bytes of both."""
-        if self.text is None:
-            return self.before
         written = self.text.write(str(texts[0]))
         return self.before + written.encode(self.encoding, errors="xmlcharrefreplace")

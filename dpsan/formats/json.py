@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
     MalformedError,
@@ -26,7 +26,7 @@ from dpsan.formats.json_scan import (
     opening_of,
     value_end,
 )
-from dpsan.formats.jsonl import Taken, Unchanged, fields_of, hold_back, record_of
+from dpsan.formats.jsonl import Taken, fields_of, hold_back, record_of
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import byte_order_mark
 

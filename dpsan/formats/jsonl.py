@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.fields import Field, parse_field
 from dpsan.formats.json_scan import KindError, MalformedError, Node, Scan, is_blank
 from dpsan.formats.json_strings import JSON_STYLE, long_string, parsed
@@ -201,19 +201,6 @@ def hold_back(
             near_path(fields[first].steps, raw) or "add ? to the name if it may be absent",
         )
     yield from held
-
-
-class Unchanged:
-    """Bytes that stay as they are."""
-
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-
-    def __call__(self, texts: list[Text]) -> bytes:
-        """These bytes."""
-        return self.raw
 
 
 class _Render:

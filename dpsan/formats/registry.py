@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from dpsan.errors import unknown_name
+from dpsan.errors import check_name
 from dpsan.formats.base import Format
 from dpsan.formats.documents import DOCUMENTS, DocumentFormat
 
@@ -45,8 +45,7 @@ def format_name(name: str, path: str) -> str:
         UsageError: unknown name.
     """
     if name != "auto":
-        if name not in FORMATS:
-            raise unknown_name("format", name, ["auto", *FORMATS])
+        check_name("format", name, ["auto", *FORMATS])
         return name
     suffix = _suffix(path)
     return next((each for each, home in FORMATS.items() if suffix in home.suffixes), "text")

@@ -20,13 +20,13 @@ import codecs
 import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import orjson
 
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.formats.text import raw_records
 from dpsan.text.long_text import LongText, Text
@@ -158,8 +158,7 @@ class SpanFile:
         try:
             descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            missing = isinstance(error, FileNotFoundError)
-            self._fail("no such file" if missing else str(os_reason(error)), "")
+            self._fail(file_reason(error), "")
         try:
             source = decompressed(FileSource(str(self._path), descriptor))
             items = (item[:2] for item in raw_records(source, b"\n", _MOST) if item is not None)
@@ -188,7 +187,7 @@ class SpanFile:
                 yield self._value(None, number, one)
             return
         yield self._value(at, 1, value)
-        for number, (line, raw) in enumerate(_chained(second, lines), start=2):
+        for number, (line, raw) in enumerate(chain((second,), lines), start=2):
             try:
                 value = orjson.loads(raw)
             except orjson.JSONDecodeError:
@@ -233,7 +232,7 @@ class SpanFile:
         columns: list[int | None] = [0, 1, 2, 3]
         self._numbered = True  # also if no line follows its header
         if cells[0].isdigit():
-            lines = _chained((at, first), lines)
+            lines = chain(((at, first),), lines)
         else:
             names = [each.lower() for each in cells]
             kinds = tuple(each.encode() for each in _KINDS)
@@ -256,13 +255,6 @@ class SpanFile:
                 self._fail(f"record {numbers[0]}: not a span", _OFFSETS, line)
             span = Span(numbers[1], numbers[2], kind.decode(errors="replace"))
             yield _Row(line, numbers[0], [span])
-
-
-def _chained(
-    first: tuple[int, bytes], rest: Iterator[tuple[int, bytes]]
-) -> Iterator[tuple[int, bytes]]:
-    yield first
-    yield from rest
 
 
 def _is_span(value: Any) -> bool:

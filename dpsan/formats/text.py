@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.documents import binary, refuse_document, refuse_json
 from dpsan.text.long_text import LONG, PLAIN, LongText, Style, Text
 
@@ -197,7 +197,7 @@ class TextFormat(Format):
             line, raw, ending = item
             if line == 1 and encoding == "utf-8" and (mark := byte_order_mark(source, raw)):
                 raw = raw[len(mark) :]
-                yield Record(1, [], _Mark(mark), part="mark")
+                yield Record(1, [], Unchanged(mark), part="mark")
                 if not raw and not ending:
                     continue
             if line == 1 and not options.force_text:
@@ -223,7 +223,7 @@ class TextFormat(Format):
         mark, out_encoding = _byte_order(data, encoding)
         ending = separator.encode(out_encoding)
         if mark:
-            yield Record(1, [], _Mark(mark), part="mark")
+            yield Record(1, [], Unchanged(mark), part="mark")
             decoder.decode(mark)
             data = data[len(mark) :] or source.read()
         text, line = "", 0
@@ -266,18 +266,6 @@ def _byte_order(first: bytes, encoding: str) -> tuple[bytes, str]:
         return (little if first.startswith(little) else b""), encoding + "-le"
     mark = "\ufeff".encode(encoding)
     return (mark if first.startswith(mark) else b""), encoding
-
-
-class _Mark:
-    """A byte order mark."""
-
-    __slots__ = ("mark",)
-
-    def __init__(self, mark: bytes) -> None:
-        self.mark = mark
-
-    def __call__(self, texts: list[Text]) -> bytes:
-        return self.mark
 
 
 class _Render:

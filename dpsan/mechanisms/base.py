@@ -77,11 +77,6 @@ class Mechanism(ABC):
         return cls.family == "table"
 
     @classmethod
-    def moves_points(cls) -> bool:
-        """Whether noise is added to the word's vector as a whole."""
-        return cls.family == "point"
-
-    @classmethod
     def is_heavy(cls) -> bool:
         """Whether its LDP epsilon is found by a search among all pairs of words."""
         return cls.is_table() and not cls.is_ldp()

@@ -29,15 +29,14 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.privacy.certificate import Certificate, matrix_certificate
+from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.laplace_norm import LaplaceNorm
 from dpsan.privacy.noise import independent_laplace
@@ -151,50 +150,35 @@ class RanTextPaper(Mechanism):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """The exact loss for small vocabularies, else a bound; both are finite."""
-        found = self.certificate(space)
+        found, sampler = self.certificate(space), self.prepare(space)
         why = "the candidates are words near the true word, and the proof takes them as given; "
         if found is None:
-            sampler = self.prepare(space)
             largest = float(sampler.scales.max())
             loss = space.diameter / largest if largest > 0 else 0.0
             loss += self.epsilon / 2 + math.log(space.n)
             why += f"the loss is a bound, up to {_AUDITED} words it is exact"
         else:
             loss = found.epsilon_ldp
+            name = f"excluded-1-{self!r}"
+            held = space.table(name, lambda: {"mass": np.array([sampler.excluded()[0]])})
             why += (
-                f"with one radius for both, {float(self._table(space)['excluded'][0]):.3g} of the "
+                f"with one radius for both, {float(held['mass'][0]):.3g} of the "
                 "outputs of one word are impossible for another; the radius is not released"
             )
         return self.promise(epsilon_ldp=loss, claimed=Claim(self.epsilon), why=why)
-
-    def _table(self, space: MetricSpace) -> dict[str, NDArray[Any]]:
-        def build() -> dict[str, NDArray[Any]]:
-            sampler = self.prepare(space)
-            pmf = sampler.probabilities(np.arange(space.n + 1))
-            found = matrix_certificate(np.asarray(pmf), Claim(self.epsilon))
-            return {
-                "values": np.array([found.epsilon_ldp, found.delta, found.infinite_loss_mass]),
-                "pair": np.array(found.pair),
-                "excluded": np.array([sampler.excluded()[0]]),
-            }
-
-        return space.table(f"certificate-{self!r}", build)
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Exact audit of all pairs of a small vocabulary, to about 1e-5."""
         if space.n > _AUDITED:
             return None
-        table = self._table(space)
-        loss, delta, mass = table["values"].tolist()
-        first, second = table["pair"].tolist()
-        return Certificate(
-            method="exact distribution matrix, quadrature over the radius",
-            epsilon_ldp=loss,
-            delta=delta,
-            infinite_loss_mass=mass,
-            pair=(first, second),
-            seconds=0.0,
-        )
+
+        def build() -> Certificate:
+            pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
+            # What rounding adds is nothing beside the quadrature's error.
+            return replace(matrix_certificate(np.asarray(pmf), Claim(self.epsilon)), slack=0.0)
+
+        method = "exact distribution matrix, quadrature over the radius"
+        return kept_certificate(space, repr(self), method, build)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
         """The published sampler."""

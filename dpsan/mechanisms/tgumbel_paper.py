@@ -40,7 +40,13 @@ from numpy.typing import NDArray
 from dpsan.errors import Hint, UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
+from dpsan.privacy.certificate import (
+    MATRIX_WORDS,
+    Certificate,
+    input_distances,
+    kept_certificate,
+    matrix_certificate,
+)
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
 from dpsan.space.arrays import Floats
@@ -48,10 +54,6 @@ from dpsan.space.metric_space import MetricSpace
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""
-_FIGURES: Final = (
-    "epsilon_ldp", "epsilon_metric", "delta", "slack", "infinite_loss_mass", "seconds"
-)  # fmt: skip
-"""Of a certificate: kept in the cache."""
 
 
 def least_epsilon(n: int, smallest: float) -> float:
@@ -298,20 +300,15 @@ class TGumbelPaper(Mechanism):
             return None
         claim = Claim(self.epsilon, metric="euclidean")
 
-        def build() -> dict[str, NDArray[Any]]:
+        def build() -> Certificate:
             pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
             distances = input_distances(space)
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
             error = TruncatedGumbelSampler.probability_error
-            found = matrix_certificate(np.asarray(pmf), claim, distances, error=error)
-            values = np.array([getattr(found, name) for name in _FIGURES])
-            return {"values": values, "pair": np.array(found.pair)}
+            return matrix_certificate(np.asarray(pmf), claim, distances, error=error)
 
-        held = space.table(f"certificate-2-{self!r}", build)
-        figures: dict[str, Any] = dict(zip(_FIGURES, held["values"].tolist(), strict=True))
-        first, second = held["pair"].tolist()
         method = "exact distribution matrix by quadrature"
-        return Certificate(method=method, pair=(first, second), metric="euclidean", **figures)
+        return kept_certificate(space, repr(self), method, build)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """The published sampler."""

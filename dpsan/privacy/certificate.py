@@ -13,7 +13,6 @@ inequality: it is ``S(w, w') + ln Z(w') - ln Z(w)``, so O(n²) values are enough
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -38,6 +37,7 @@ _LOGARITHMS: Final = 2.0**-40
 """Bound on the rounding of two logarithms above -745, to an ulp each, and of their difference."""
 _TOP: Final = 62 * math.log(2)
 """Logarithm of the largest integer weight."""
+_KEPT: Final = ("epsilon_ldp", "epsilon_metric", "delta", "slack", "infinite_loss_mass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,6 @@ class Certificate:
     """Largest probability of an output that excludes some other input altogether."""
     pair: tuple[int, int]
     """Inputs with the largest loss, of the first against the second."""
-    seconds: float
     metric: str | None = None
     slack: float = 0.0
     """Width of the rounding bound, nats; included in ``epsilon_ldp``."""
@@ -86,7 +85,6 @@ def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
     found = mechanism.certificate(space)
     if found is not None or space.n > MATRIX_WORDS:
         return found
-    started = time.perf_counter()
     sampler = mechanism.prepare(space)
     pmf = sampler.probabilities(np.arange(space.n + 1))
     if pmf is None:
@@ -96,7 +94,7 @@ def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
     if claim is not None and claim.metric == "euclidean":
         distances = input_distances(space)
     error = sampler.probability_error
-    return matrix_certificate(pmf, claim, distances, error=error, started=started)
+    return matrix_certificate(pmf, claim, distances, error=error)
 
 
 def input_distances(space: MetricSpace) -> Floats:
@@ -145,7 +143,6 @@ def exp_certificate(
     Returns:
         None where 2·n²·d is beyond a few minutes.
     """
-    started = time.perf_counter()
     if 2.0 * space.n**2 * (space.d + 32) > _WORK:
         return None
     pmf = weights, distances, score, unknown, (error, distance_error), block
@@ -157,7 +154,6 @@ def exp_certificate(
         epsilon_ldp=ldp,
         epsilon_metric=per_unit,
         pair=(first, second),
-        seconds=time.perf_counter() - started,
         metric=metric,
         slack=slack,
     )
@@ -236,7 +232,6 @@ def set_certificate(
         total: sum of the weights, the same for every word.
         pair: two words with different sets, None if all sets are equal.
     """
-    started = time.perf_counter()
     worst, worst_pair = log_ratio(inside * outputs, total), (0, unknown)
     if (other := log_ratio(total, outside * outputs)) > worst:
         worst, worst_pair = other, (unknown, 0)
@@ -246,7 +241,6 @@ def set_certificate(
         method="exact certificate, two integer weights",
         epsilon_ldp=worst,
         pair=worst_pair,
-        seconds=time.perf_counter() - started,
     )
 
 
@@ -257,12 +251,10 @@ def rank_certificate(weights: NDArray[np.uint64], pair: tuple[int, int]) -> Cert
         weights: shape (n,), non-increasing.
         pair: (w, w') with w the farthest word from w'.
     """
-    started = time.perf_counter()
     return Certificate(
         method="exact certificate, integer weights by rank",
         epsilon_ldp=log_ratio(int(weights[0]), int(weights[-1])),
         pair=pair,
-        seconds=time.perf_counter() - started,
     )
 
 
@@ -280,7 +272,6 @@ def support_certificate(mass: float, pair: tuple[int, int], delta: float) -> Cer
         delta=delta,
         infinite_loss_mass=mass,
         pair=pair,
-        seconds=0.0,
     )
 
 
@@ -295,6 +286,29 @@ def log_ratio(a: int, b: int) -> float:
         return value if Decimal(value) >= exact else math.nextafter(value, math.inf)
 
 
+def kept_certificate(
+    space: MetricSpace, key: str, method: str, build: Callable[[], Certificate]
+) -> Certificate:
+    """A certificate that takes long: built once, then kept with the space.
+
+    Args:
+        key: names the distribution, for the cache.
+        method: what the certificate calls itself.
+    """
+
+    def table() -> dict[str, NDArray[Any]]:
+        found = build()
+        values = np.array([getattr(found, name) for name in _KEPT], dtype=np.float64)
+        return {"values": values, "pair": np.array(found.pair)}
+
+    held = space.table(f"certificate-3-{key}", table)
+    values = (None if math.isnan(each) else each for each in held["values"].tolist())
+    figures: dict[str, Any] = dict(zip(_KEPT, values, strict=True))
+    metric = None if figures["epsilon_metric"] is None else "euclidean"
+    first, second = held["pair"].tolist()
+    return Certificate(method=method, pair=(first, second), metric=metric, **figures)
+
+
 # Any distribution, as a matrix.
 
 
@@ -304,7 +318,6 @@ def matrix_certificate(
     distances: Floats | None = None,
     *,
     error: float = PROBABILITY_ERROR,
-    started: float | None = None,
 ) -> Certificate:
     """Certificate of a distribution matrix, rounded outward: docs/proofs.md 0.7.
 
@@ -313,7 +326,6 @@ def matrix_certificate(
         distances: shape (inputs, inputs), for the metric; good to 2^-40 of their value.
         error: bound on the relative error of each probability; those that are 0 are 0.
     """
-    started = time.perf_counter() if started is None else started
     losses = pairwise_losses(pmf)
     i, j = np.unravel_index(int(np.argmax(losses)), losses.shape)
     rounded = 2 * error * (1 + error) + _LOGARITHMS
@@ -342,7 +354,6 @@ def matrix_certificate(
         delta=min(delta, 1.0),
         infinite_loss_mass=mass,
         pair=(int(i), int(j)),
-        seconds=time.perf_counter() - started,
         metric=None if per_unit is None or claim is None else claim.metric,
         slack=2 * rounded,
     )

@@ -9,8 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 
 MASK: Final = "<unk>"
 
@@ -32,12 +31,19 @@ def read_word_list(path: Path) -> list[str]:
     Raises:
         InputError: missing, or not UTF-8.
     """
+    lines = (line.strip() for line in read_utf8(path).split("\n"))
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def read_utf8(path: Path, encoding: str = "utf-8") -> str:
+    """The text of a file.
+
+    Raises:
+        InputError: missing, or not UTF-8.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding=encoding)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
+        raise InputError(path, file_reason(error)) from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None
-    lines = (line.strip() for line in text.split("\n"))
-    return [line for line in lines if line and not line.startswith("#")]

@@ -14,6 +14,7 @@ from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordCl
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes import emissions as emissions_module
 from dpsan.outcomes.emissions import Emissions
 from dpsan.space.metric_space import MetricSpace
 
@@ -81,8 +82,8 @@ def test_candidates_over_blocks_are_those_of_the_whole_matrix(monkeypatch):
     space = MetricSpace(make_embeddings(300, 4))
     mechanism = MECHANISMS["exponential"].build(1.5, {})
     prior = np.log(np.arange(300, 0, -1) / 45150)
+    monkeypatch.setattr(emissions_module, "_CELLS", 7 * 300)
     emissions = Emissions(mechanism, space)
-    emissions._block = 7
     (found,) = emissions.candidates(np.arange(0, 300, 3), [prior], 9)
     law = mechanism.prepare(space).probabilities(np.arange(300))
     whole = (np.log(law) + prior[:, None])[:, ::3].T

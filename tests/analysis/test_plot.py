@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import need_extra
 
-from dpsan.analysis.figures.panels import _styles, draw
+from dpsan.analysis.figures.panels import draw, styles_of
 from dpsan.analysis.figures.picture import kind_of
 from dpsan.analysis.study.base import Panel, Series
 from dpsan.errors import ExtraMissingError, UsageError
@@ -66,7 +66,7 @@ def test_user_settings_change_nothing():
 
 
 def test_a_series_of_a_line_has_its_colour():
-    styles = _styles((PANEL, AREA))
+    styles = styles_of((PANEL, AREA))
     colours = {label: style["color"] for label, style in styles.items()}
     assert colours["one"] == colours["one, drawn"] == colours["one, bound"]
     assert len({colours[name] for name in ("one", "two", "part a", "part b", "claimed")}) == 5
@@ -75,7 +75,7 @@ def test_a_series_of_a_line_has_its_colour():
 def test_many_labels_differ():
     """Colour, marker and dashes together: also without colours, and for more than seven."""
     panel = Panel("", "", "", tuple(Series(f"m{i}", (0.0, 1.0), (0.0, 1.0)) for i in range(20)))
-    looks = [(s["color"], s["marker"], str(s["linestyle"])) for s in _styles((panel,)).values()]
+    looks = [(s["color"], s["marker"], str(s["linestyle"])) for s in styles_of((panel,)).values()]
     assert len(set(looks)) == 20
     assert len({look[1:] for look in looks}) == 20
 

@@ -102,6 +102,6 @@ def test_record(embeddings, space):
     assert set(record["versions"]) == {"dpsan", "numpy", "faiss"}
     assert as_csv(result).splitlines()[0] == ",".join(result.columns)
     assert as_csv(result).splitlines()[3] == "gap_1_101,0,,,,,"
-    twice = Result("x", "", (), (), {"seed": 1}, {})
+    twice = Result("x", "", (), {}, {"seed": 1})
     with pytest.raises(ValueError, match="seed"):
         as_dict(twice, None, "", "")

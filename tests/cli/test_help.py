@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dpsan.cli.app import _COMMANDS
+from dpsan.cli.app import COMMANDS
 
 
 def test_summaries_are_what_the_commands_say(dpsan):
@@ -19,7 +19,7 @@ def test_summaries_are_what_the_commands_say(dpsan):
         assert own.split("\n\n")[1].strip() == summary
 
 
-@pytest.mark.parametrize("name", _COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_usage_and_values_are_written_in_one_way(dpsan, name):
     """Brackets stand once around what may be left out; values have names or are listed."""
     text = dpsan(name, "--help").stdout.decode()

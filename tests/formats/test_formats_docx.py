@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from identity import identity, lettered, through
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.docx_story import Segment, _Piece
+from dpsan.formats.docx_story import Piece, Segment
 
 IDENTITY, LETTERED = identity(), lettered()
 
@@ -126,7 +126,7 @@ def test_words_over_runs():
     for between, words in (("tab", ["W", "W"]), ("br", ["W", "W"]), ("softHyphen", ["W", ""])):
         text = paragraph("Ma", "ria").replace("</w:r><w:r>", f"<w:{between}/>")
         assert re.findall("<w:t>([^<]*)</w:t>", body_of(run(document(text))[0])) == words
-    one = Segment([_Piece(0, 0, 0, "a "), _Piece(0, 0, 0, "b")])
+    one = Segment([Piece(0, 0, 0, "a "), Piece(0, 0, 0, "b")])
     assert one.laid_out("longer word") == ["longer ", "word"]
     assert one.laid_out("not as many") == ["not as many", ""]
 

@@ -89,7 +89,7 @@ def test_sampled_are_the_weights_of_the_law():
     ids = np.arange(60)
     law = sampler.probabilities(ids)
     for cluster in range(sampler.clusters.n):
-        weights, words = sampler._within(ids, np.full(60, cluster))
+        weights, words = sampler.within(ids, np.full(60, cluster))
         real = weights > 0
         total = weights.sum(axis=1, keepdims=True).astype(float)
         part = np.take_along_axis(law, words, axis=1) * real

@@ -9,6 +9,7 @@ import pytest
 from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.sampling.word_weights import resolve
 from dpsan.mechanisms.tldp import TLDP, coordinate_budgets, principal_components
 from dpsan.privacy.grid import TOTAL, certified_loss, grid_pmf, grid_table, mixed_loss
 from dpsan.space.metric_space import MetricSpace
@@ -123,7 +124,7 @@ def test_levels_follow_the_integers(small, weights):
     ids = np.full(m, word)
     released = sampler.perturb(ids, np.ones_like(ids), streams(m))
     own = sampler.lattice.encode(ids[:1])[0]
-    share = sampler._weights[word]
+    share = resolve(weights, None, small.counts, small.n)[word]
     for i in range(2):
         table = sampler.tables(1)[i] / float(TOTAL)
         law = (1 - share) * table[own[i]] + share * table.mean(axis=0)

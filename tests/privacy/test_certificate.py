@@ -1,6 +1,5 @@
 """Exact certificates against brute force over every pair and output, ⊥ included."""
 
-import dataclasses
 import itertools
 import math
 from decimal import Decimal, localcontext
@@ -167,7 +166,6 @@ def test_every_table_mechanism_is_certified(space):
             continue
         found = certify(kind(300.0 if name == "tgumbel-paper" else 2.0), space)
         assert isinstance(found, Certificate), name
-        assert found.seconds >= 0
         if kind.status is Status.PROVED:
             assert math.isfinite(found.epsilon_ldp)
             assert found.delta == found.infinite_loss_mass == 0
@@ -186,7 +184,7 @@ def test_certificates_are_cached():
 
     space = MetricSpace(make_embeddings(), keep)
     first = certify(Exponential(1.0), space)
-    assert dataclasses.replace(certify(Exponential(1.0), space), seconds=first.seconds) == first
+    assert certify(Exponential(1.0), space) == first
     certify(Exponential(1.5), space)
     certify(TEM(1.5), space)
     certify(TEM(1.5, beta=0.01), space)
@@ -207,7 +205,6 @@ def test_exponential_golden_on_glove(glove):
     found = certify(Exponential(1.0), space)
     assert 0.79 <= found.epsilon_metric <= 0.85
     assert 15 < found.epsilon_ldp < 16 < space.diameter
-    assert found.seconds < 120  # 9 s of processor time; machines may be busy
 
 
 def near_ties(n=6):

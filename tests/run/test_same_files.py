@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 
@@ -103,12 +103,12 @@ MORE = {
 
 
 def path_parameters():
-    from dpsan.cli.app import _COMMANDS
+    from dpsan.cli.app import COMMANDS
 
-    for command in _COMMANDS:
+    for command in COMMANDS:
         function = getattr(import_module(f"dpsan.cli.{command}"), command)
-        for name, hint in get_type_hints(function).items():
-            if "Path" in str(hint):
+        for name, parameter in signature(function, eval_str=True).parameters.items():
+            if "Path" in str(parameter.annotation):
                 yield command, name
 
 

@@ -283,7 +283,7 @@ def test_what_cannot_be_right_is_refused(monkeypatch, tmp_path, files, more, mes
         (tmp_path / name).write_text("")
     given = {"force": True, "output": None, **more}
     with pytest.raises(UsageError, match=message):
-        rewrite([Path(name) for name in files], epsilon=8, spans=Path("s"), **given)
+        rewrite(files=[Path(name) for name in files], epsilon=8, spans=Path("s"), **given)
 
 
 def test_on_the_command_line(dpsan, tmp_path):

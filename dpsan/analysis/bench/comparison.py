@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 
 _SPEED: Final = "speed / bare FAISS"
 _QUANTITIES: Final[Mapping[str, tuple[str, str | None, bool]]] = {
@@ -73,8 +72,7 @@ def read_stored(path: Path) -> Stored:
         with path.open("rb") as file:
             data = file.read(_MOST)
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        raise InputError(path, "no such file" if missing else os_reason(error)) from None
+        raise InputError(path, file_reason(error)) from None
     try:
         return _ratios(orjson.loads(data))
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings import load
 from dpsan.embeddings.frequencies import word_frequencies
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 from dpsan.privacy import randomness
 from dpsan.text.tokens import TOKENIZERS
 
@@ -105,8 +104,7 @@ def repeated_text(path: Path, source: Path, count: int) -> None:
     try:
         lines = source.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(source, str(reason)) from None
+        raise InputError(source, file_reason(error)) from None
     split = TOKENIZERS["unicode"].split
     sizes = [len(split(line)) // 2 for line in lines]
     if not sum(sizes):

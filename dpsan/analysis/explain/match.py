@@ -13,7 +13,7 @@ from typing import Any, Final
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.public_words import PublicWords
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import MECHANISMS, check_public
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
@@ -64,8 +64,7 @@ def candidates(
     """
     out: dict[str, Candidate] = {}
     for name in names:
-        if name not in MECHANISMS:
-            raise unknown_name("mechanism", name, MECHANISMS)
+        check_name("mechanism", name, MECHANISMS)
         if public:
             check_public(MECHANISMS[name])
         own = MECHANISMS[name].parameters()
@@ -74,8 +73,7 @@ def candidates(
     for key in values:
         if not known:
             raise UsageError(f"{', '.join(out)}: no parameter besides epsilon")
-        if key not in known:
-            raise unknown_name(f"parameter of {', '.join(out)}:", key, known)
+        check_name(f"parameter of {', '.join(out)}:", key, known)
     return list(out.values())
 
 

@@ -81,7 +81,7 @@ def _figure(panels: Sequence[Panel], title: str, caption: str, kind: str) -> byt
     height = lines * (_HEIGHT + (0.1 * most if most > _FEW else 0)) + 0.35 + foot
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     axes = figure.subplots(lines, columns, squeeze=False).ravel()
-    styles = _styles(panels)
+    styles = styles_of(panels)
     for panel, place in zip(panels, axes, strict=False):
         _draw_panel(place, panel, styles, legend=not shared)
     for place in axes[len(panels) :]:
@@ -105,7 +105,7 @@ def _labels(panel: Panel) -> tuple[str, ...]:
     return tuple(each.label for each in panel.series)
 
 
-def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
+def styles_of(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
     """Colour, marker and dashes of every label, the same in all panels."""
     series = [each for panel in panels for each in panel.series]
     lines = list(dict.fromkeys(each.label for each in series if each.style in ("line", "area")))

@@ -13,7 +13,7 @@ from typing import Any, Final
 from dpsan.analysis.explain.result import Explanation
 from dpsan.analysis.figures.picture import kind_of, render, settings
 from dpsan.errors import UsageError, printable
-from dpsan.formats.atomic_files import AtomicFile, write_whole
+from dpsan.formats.atomic_files import check_writable, write_whole
 
 MOST_WORDS: Final = 20
 """Rows of one picture; more can be read nowhere."""
@@ -35,8 +35,7 @@ def check(path: Path, words: int, *, force: bool) -> None:
     kind_of(path)
     if words > MOST_WORDS:
         raise UsageError(f"--plot takes at most {MOST_WORDS} words (got {words})")
-    # Created and removed again, to see whether it can be written.
-    AtomicFile(path, force=force).discard()
+    check_writable(path, force=force)
 
 
 def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bool) -> None:

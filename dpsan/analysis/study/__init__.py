@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name
 
 if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
@@ -157,8 +157,7 @@ STUDIES: Final[dict[str, Study]] = {
 
 def find(name: str) -> Study:
     """The entry of a study.  Raises UsageError for an unknown name."""
-    if name not in STUDIES:
-        raise unknown_name("study", name, STUDIES)
+    check_name("study", name, STUDIES)
     return STUDIES[name]
 
 
@@ -183,8 +182,7 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
         if getattr(asked, option) not in (None, (), []):
             raise UsageError(f"study {name} takes no {option}")
     for each in asked.parameters:
-        if each not in entry.parameters:
-            raise unknown_name(f"parameter of study {name}:", each, entry.parameters)
+        check_name(f"parameter of study {name}:", each, entry.parameters)
     if space is not None:
         space = space_for(space, *(each.kind.name for each in asked.mechanisms))
     result: Result = importlib.import_module(entry.module).run(space, asked)

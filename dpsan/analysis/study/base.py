@@ -72,15 +72,21 @@ class Result:
     name: str
     source: str
     """Which table or figure of which paper it is."""
-    columns: tuple[str, ...]
-    rows: tuple[Mapping[str, Any], ...]
-    """Figures by column: the table, the CSV and the list ``rows`` of the JSON."""
-    summary: Mapping[str, Any]
-    """Single figures, at the top level of the JSON."""
+    rows: Sequence[Mapping[str, Any]]
+    """Figures by column, at least one row: the table, the CSV, and ``rows`` of the JSON."""
     parameters: Mapping[str, Any]
     """All that is needed to repeat it: mechanisms, parameters, draws, seed."""
-    panels: tuple[Panel, ...] = ()
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    """Single figures, at the top level of the JSON."""
+    panels: Sequence[Panel] = ()
     caption: str = ""
     """One or two sentences: what is shown, on which vocabulary, with which parameters."""
-    notes: tuple[str, ...] = field(default=())
+    notes: Sequence[str] = ()
     """What a reader must know: bounds, what was left out and why."""
+    order: tuple[str, ...] = ()
+    """Of the columns; default that of the first row."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return self.order or tuple(self.rows[0])

@@ -95,9 +95,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="deniability",
         source=SOURCE,
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
-        summary={},
+        rows=rows,
         parameters={
             "mechanisms": [label(draft) for draft in drafts],
             "epsilons": list(asked.epsilons) or "a grid for each mechanism",
@@ -109,7 +107,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         caption=f"N_w: probability that a word stays; S_w: distinct outputs in {count:,} draws; "
         f"means over random words of {space.n:,} ({space.d} dimensions), bands: 95 % limits of "
         "the mean. Known distributions: N_w exact for each word, S_w its expectation.",
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

@@ -130,8 +130,8 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="dot-product",
         source="[Curse] Figure 4, Theorems 7, 8, Corollary 10",
-        columns=("d", "quantity", "closed_form", "monte_carlo", "low", "high", "bound"),
-        rows=tuple(rows),
+        order=("d", "quantity", "closed_form", "monte_carlo", "low", "high", "bound"),
+        rows=rows,
         summary={
             "dimensions": list(dims),
             "angular_variance": {str(d): row["monte_carlo"] for d, row in closed.items()},

@@ -133,9 +133,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="frontier",
         source=SOURCE,
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
-        summary={},
+        rows=rows,
         parameters={
             "mechanisms": names,
             "epsilons": list(wanted),
@@ -150,7 +148,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         f"optimal one-word adversary with uniform prior; {space.n:,} words, {space.d} "
         "dimensions"
         + ("." if all(known) else f"; bands and rows with draws: {count:,} draws, 95 % limits."),
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

@@ -132,8 +132,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="equal",
         source=SOURCE,
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
+        rows=rows,
         summary={"distance": distance, "divergence": what},
         parameters={
             "mechanisms": [label(draft) for draft in drafts],
@@ -149,7 +148,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         f"distance {distance:.4g}, and at an equal certified LDP epsilon; {len(first)} pairs of "
         f"{space.n:,} words, exact distributions. certified: LDP epsilon, nats, over all pairs of "
         "inputs.",
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import about, label
-from dpsan.analysis.study.request import candidates as candidates_of
+from dpsan.analysis.study.request import whole
 from dpsan.analysis.study.sample import at_least
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -57,7 +57,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """
     if space is None or space.n < 3:
         raise UsageError("study linkage needs a vocabulary of at least 3 words")
-    held = candidates_of(asked.parameters.get("candidates"), CANDIDATES)
+    held = whole(asked.parameters, "candidates", CANDIDATES, 2, 10_000)
     texts = at_least(asked.draws, 1, min(TEXTS, held), "--draws")
     if texts > held:
         raise UsageError(f"--draws must be at most the number of candidates, {held:,}")
@@ -94,8 +94,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="linkage",
         source=SOURCE,
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
+        rows=rows,
         summary={"epsilon_not_linked": {str(words): most for words, most in safe.items()}},
         parameters={
             "mechanisms": [label(draft) for draft in drafts],
@@ -109,7 +108,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         caption=f"A reader holds {held:,} equally likely candidates, texts of words drawn by their "
         "public frequencies, and takes the one under which the sanitized text is likeliest, word "
         f"for word. Share of {texts:,} texts whose original is found, with 95 % limits.",
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

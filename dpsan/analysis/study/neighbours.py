@@ -116,8 +116,8 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="neighbours",
         source=SOURCE,
-        columns=("quantity", "words", "mean", "standard_error", "p5", "p50", "p95"),
-        rows=tuple(rows),
+        order=("quantity", "words", "mean", "standard_error", "p5", "p50", "p95"),
+        rows=rows,
         summary={**summary, "words": len(ids)},
         parameters={"words": len(ids), "seed": asked.seed},
         panels=(
@@ -132,7 +132,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         ),
         caption=f"Half the distance to the nearest word, and (d_y² - d_x²)/(2·d_xy) for its "
         f"neighbours x, y of the ranks named: {which} {space.n:,} words, {space.d} dimensions.",
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

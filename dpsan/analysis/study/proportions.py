@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result
 from dpsan.analysis.study.choice import about, label, sweeps
+from dpsan.analysis.study.request import whole
 from dpsan.analysis.study.sample import (
     at_least,
     line,
@@ -64,7 +65,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     if space is None or space.n < 3:
         raise UsageError("study proportions needs a vocabulary of at least 3 words")
     if "d" in asked.parameters:
-        space = _flattened(space, asked.parameters["d"])
+        space = _flattened(space, whole(asked.parameters, "d", space.d, 1, space.d))
     count = at_least(asked.draws, 1, DRAWS, "--draws")
     key = randomness.seeded_key(f"dpsan study proportions {asked.seed}")
     ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
@@ -97,8 +98,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="proportions",
         source=_FLAT if "d" in asked.parameters else SOURCE,
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
+        rows=rows,
         summary=_summary(rows),
         parameters={
             "mechanisms": [label(draft) for draft in drafts],
@@ -108,21 +108,17 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             "draws": count,
             "seed": asked.seed,
         },
-        panels=tuple(panels),
+        panels=panels,
         caption="Share of outputs that are the original word, one of its 100 nearest neighbours, "
         f"or a more distant word; {space.n:,} words, {space.d} dimensions. Known "
         f"distributions: exact, means over {over}. Others: {count:,} draws for each epsilon, 95 % "
         "Clopper-Pearson.",
-        notes=tuple(notes),
+        notes=notes,
     )
 
 
-def _flattened(space: MetricSpace, given: object) -> MetricSpace:
-    """The words at their first principal components.  Raises UsageError."""
-    text = str(given)
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= space.d:
-        raise UsageError(f"d must be a whole number from 1 to {space.d} (got {text})")
-    d = int(text)
+def _flattened(space: MetricSpace, d: int) -> MetricSpace:
+    """The words at their first principal components."""
     if d == space.d:
         return space
     # An orthogonal projection, but for rounding.

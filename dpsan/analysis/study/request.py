@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name, unknown_name
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate.target import Draft
 
@@ -37,13 +38,15 @@ def positive(text: object, what: str) -> float:
     return value
 
 
-def candidates(text: object, default: int) -> int:
-    """A whole number from 2 to 10,000; the default for None.  Raises UsageError."""
-    if text is None:
-        return default
-    if not str(text).isascii() or not str(text).isdigit() or not 2 <= int(str(text)) <= 10_000:
-        raise UsageError(f"candidates must be a whole number from 2 to 10,000 (got {text})")
-    return int(str(text))
+def whole(
+    values: Mapping[str, Any], name: str, default: int, least: int = 1, most: int | None = None
+) -> int:
+    """A parameter that is a whole number, ``most`` at most.  Raises UsageError."""
+    text = str(values.get(name, default))
+    if not _is_whole(text) or not least <= int(text) <= (int(text) if most is None else most):
+        domain = f">= {least}" if most is None else f"from {least} to {most:,}"
+        raise UsageError(f"{name} must be a whole number {domain} (got {text})")
+    return int(text)
 
 
 def dimensions(text: object, default: Sequence[int]) -> tuple[int, ...]:
@@ -52,10 +55,14 @@ def dimensions(text: object, default: Sequence[int]) -> tuple[int, ...]:
         return tuple(default)
     out = []
     for part in str(text).split(","):
-        if not part.strip().isascii() or not part.strip().isdigit() or not 2 <= int(part) <= 10**5:
+        if not _is_whole(part.strip()) or not 2 <= int(part) <= 10**5:
             raise UsageError(f"d must be whole numbers >= 2, separated by commas (got {text})")
         out.append(int(part))
     return tuple(sorted(set(out)))
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def drafts(
@@ -78,8 +85,7 @@ def drafts(
     rest = {name: value for name, value in values.items() if name not in mine}
     out, used = [], set[str]()
     for name in dict.fromkeys(names):
-        if name not in MECHANISMS:
-            raise unknown_name("mechanism", name, MECHANISMS)
+        check_name("mechanism", name, MECHANISMS)
         kind = MECHANISMS[name]
         chosen = {key: value for key, value in rest.items() if key in kind.parameters()}
         for key, value in chosen.items():

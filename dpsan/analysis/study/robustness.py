@@ -21,10 +21,10 @@ import numpy as np
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import label, parameters
-from dpsan.analysis.study.request import positive
+from dpsan.analysis.study.request import positive, whole
 from dpsan.analysis.study.sample import share_of_draws, spread
 from dpsan.analysis.study.search import Numbers, Words, genetic, greedy, random_rewrite
-from dpsan.analysis.study.texts import Texts, labelled, rewrite, whole
+from dpsan.analysis.study.texts import Texts, labelled, rewrite
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
@@ -108,9 +108,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="robustness",
         source=SOURCE,
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
-        summary={},
+        rows=rows,
         parameters={
             "mechanisms": [label(draft) for draft in chosen],
             "epsilons": list(asked.epsilons or EPSILONS),

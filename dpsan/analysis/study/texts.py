@@ -6,10 +6,10 @@ result and no message holds any of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from dpsan.analysis.evaluate.accuracy import Labelled, read_labels, split
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.study.base import Asked
+from dpsan.analysis.study.request import whole
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.csv import one_delimiter
@@ -52,14 +53,6 @@ class Texts:
             out.append("".join(line))
             at += count
         return out
-
-
-def whole(values: Mapping[str, Any], name: str, default: int, least: int = 1) -> int:
-    """A parameter that is a whole number.  Raises UsageError."""
-    text = str(values.get(name, default))
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise UsageError(f"{name} must be a whole number >= {least} (got {text})")
-    return int(text)
 
 
 def labelled(asked: Asked) -> tuple[Texts, Texts]:

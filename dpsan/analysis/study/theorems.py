@@ -145,7 +145,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="theorems",
         source=_SOURCE,
-        columns=columns,
+        order=columns,
         rows=tuple(
             {"d": None, "range": None, "n": None, **row} for part in parts for row in part.rows
         ),

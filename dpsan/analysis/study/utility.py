@@ -20,7 +20,7 @@ import numpy as np
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.similarity import rouge
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
-from dpsan.analysis.study.choice import label, parameters
+from dpsan.analysis.study.choice import about, label
 from dpsan.analysis.study.texts import Texts, labelled, rewrite
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -88,10 +88,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             figures = _figures(mechanism, space, asked, (train, test), key, progress)
             rows.append(
                 {
-                    "mechanism": label(draft),
-                    "parameters": parameters(mechanism, space),
-                    "epsilon": epsilon,
-                    "epsilon_unit": mechanism.epsilon_unit,
+                    **about(draft, mechanism, space),
                     **_guarantee(mechanism, guarantee, most),
                     **figures,
                 }
@@ -118,8 +115,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="utility",
         source=SOURCE,
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
+        rows=rows,
         summary=summary,
         parameters={
             "mechanisms": [label(draft) for draft in chosen],
@@ -134,7 +130,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         f"({len(test.ids):,} words); accuracy of TF-IDF and logistic regression trained on "
         f"{len(train.texts):,} texts. Epsilon in each mechanism's own unit; {space.n:,} words in "
         f"{space.d} dimensions.",
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

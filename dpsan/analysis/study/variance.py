@@ -113,8 +113,8 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     return Result(
         name="variance",
         source="[TrLap] Theorem 4, [TLDP] Table V",
-        columns=("mechanism", "status", "d", "epsilon_ldp", "delta", "epsilon", "std"),
-        rows=tuple(rows),
+        order=("mechanism", "status", "d", "epsilon_ldp", "delta", "epsilon", "std"),
+        rows=rows,
         summary={"delta": delta},
         parameters={
             "mechanisms": [
@@ -126,7 +126,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             "delta": delta,
             "clip": own.get("clip"),
         },
-        panels=tuple(panels),
+        panels=panels,
         caption=f"Standard deviation of the noise per coordinate at the same LDP epsilon, with "
         f"delta {delta:g} where a mechanism needs one; {where}.",
         notes=tuple(notes),

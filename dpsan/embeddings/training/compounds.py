@@ -13,10 +13,11 @@ from dpsan.text.tokens import folded, subwords
 class LookupSpelling(dict[str, str]):
     """The spelling under which each token is looked up at last; a text repeats few tokens often."""
 
-    _MOST = 1 << 20
+    MOST = 1 << 20
+    """Tokens that are remembered."""
 
     def __missing__(self, token: str) -> str:
-        if len(self) >= self._MOST:
+        if len(self) >= self.MOST:
             self.clear()
         self[token] = spelling = folded(token)
         return spelling

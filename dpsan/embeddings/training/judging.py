@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.training.recipe import Trained
-from dpsan.errors import InputError, file_reason
+from dpsan.errors import InputError
+from dpsan.text.out_of_vocabulary import read_utf8
 from dpsan.text.tokens import folded
 
 _CHUNK: Final = 1_000
@@ -44,14 +45,8 @@ def read_judged(path: Path) -> Judged:
     Raises:
         InputError: it cannot be read, or a line is something else; names file and line only.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(path, file_reason(error).lower()) from None
-    except UnicodeDecodeError:
-        raise InputError(path, "not UTF-8") from None
     pairs = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_utf8(path).splitlines(), 1):
         try:
             first, second, score = line.split()
             pairs.append((folded(first), folded(second), float(score)))

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.errors import InputError, file_reason
+from dpsan.errors import InputError
+from dpsan.text.out_of_vocabulary import read_utf8
 from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
@@ -102,13 +103,7 @@ def read_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(path, file_reason(error).lower()) from None
-    except UnicodeDecodeError:
-        raise InputError(path, "not UTF-8") from None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(read_utf8(path).splitlines(), 1):
         words = [folded(_LANGUAGE.sub("", word)) for word in line.split()]
         if words and len(words) != 2:
             raise InputError(path, "needs two words", line=number)

@@ -117,7 +117,7 @@ class ClusterResponseSampler(Sampler):
         found = np.exp(-self.half * np.clip(share, 0.0, 1.0)) * self.top
         return np.maximum(found.astype(np.uint64), np.uint64(self.least))
 
-    def _within(self, ids: Ids, clusters: Ids) -> tuple[Integers, Ids]:
+    def within(self, ids: Ids, clusters: Ids) -> tuple[Integers, Ids]:
         """Weights of the members of one cluster for each word, (m, size); 0 where it is short."""
         lattice = self.space.lattice
         if self._right is None:
@@ -143,7 +143,7 @@ class ClusterResponseSampler(Sampler):
         words = np.empty((len(ids), size), dtype=np.int64)
         for at in range(0, len(ids), _BLOCK):
             part = slice(at, at + _BLOCK)
-            weights, words[part] = self._within(ids[part], clusters[part])
+            weights, words[part] = self.within(ids[part], clusters[part])
             np.cumsum(weights, axis=1, out=sums[part])
         drawn = streams.integers("member", sums[:, -1] if size else 1)
         place = (sums <= drawn[:, None]).sum(axis=1)

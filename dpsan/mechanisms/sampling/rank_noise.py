@@ -10,7 +10,6 @@ input.  W_k <= e^epsilon·W_{k+1} and H_k <= e^epsilon·H_{k+1} hold for the int
 
 from __future__ import annotations
 
-import time
 from decimal import Context, Decimal
 from functools import cached_property
 from typing import Final
@@ -99,7 +98,6 @@ class RankNoise:
 
     def certificate(self, order: Ids) -> Certificate:
         """The exact loss of words at these places, shape (n,), and of ⊥ in the middle."""
-        started = time.perf_counter()
         whole, step = self.losses
         return Certificate(
             method="exact certificate, integer weights by place",
@@ -107,7 +105,6 @@ class RankNoise:
             epsilon_metric=step,
             metric="rank",
             pair=(int(order[0]), int(order[-1])),
-            seconds=time.perf_counter() - started,
         )
 
 
