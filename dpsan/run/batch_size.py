@@ -13,8 +13,8 @@ _FIRST_CHARACTERS: Final = 1 << 12
 """Size of the first batch: its output is there soon after the start, however slow the mechanism."""
 _BATCH_CHARACTERS: Final = 1 << 18
 """Largest size of a batch of which somebody waits for the output."""
-_FAST: Final = 2_000_000
-"""Characters a second from which nothing is gained by larger batches."""
+_FAST: Final = 1_500_000
+"""Characters a second from which larger batches are no gain: they leave the processor's caches."""
 
 
 class Pace:
@@ -51,8 +51,10 @@ class Pace:
         """Learn from a batch of ``size`` characters."""
         room = int(min(self.aim / max(seconds, 1e-3), self.growth))
         if full and room >= 2:
-            most = _BATCH_CHARACTERS if size > _FAST * seconds else self.most
-            self.limit = max(self.limit, min(room * self.limit, most))
+            if size > _FAST * seconds:
+                self.limit = min(room * self.limit, _BATCH_CHARACTERS)
+            else:
+                self.limit = max(self.limit, min(room * self.limit, self.most))
         elif seconds > 2 * self.aim and self._adaptive:
             self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
 
@@ -65,7 +67,7 @@ class FilePace(Pace):
 
     records = 4
     most = 1 << 23
-    growth = 64
+    growth = 16
     aim = 6.0  # a progress bar moves after each
     # What else the machine does must not make batches small: that would be more work for it.
     clocks = (time.monotonic, time.process_time)

@@ -215,9 +215,11 @@ class _Flow:
                         paid, ending = self._payable(batch, results)
                 if self.books:
                     self.books.enter(batch, answers, results, self.totals)
-            lines = [record.line for record in batch for _ in record.texts]
             sizes = [len(record.texts) for record in batch]
             self.totals.add(results, sizes)
+            lines: list[int] = []
+            if self.audit:
+                lines = [record.line for record in batch for _ in record.texts]
             for copy, done in enumerate(results, start=1):
                 if self.audit and done.records is not None:
                     self.audit.words(self.file, lines, done.records, copy, done.remembered)
@@ -246,8 +248,9 @@ class _Flow:
         at = held = 0
         for record in batch:
             end = at + len(record.texts)
-            for done in results if record.part == "record" else results[:1]:
-                if not self._wanted(record, begun=sink.begun or bool(out)):
+            told = record.part == "record"
+            for done in results if told else results[:1]:
+                if not told and not self._wanted(record, begun=sink.begun or bool(out)):
                     continue
                 piece = record.render(done.lines[at:end])
                 if piece and sink.owed:
@@ -257,8 +260,9 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            self.noted.update(record.noted)
-            if record.part == "record":
+            if record.noted:
+                self.noted.update(record.noted)
+            if told:
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
                 self.bare += record.bare
@@ -291,7 +295,9 @@ def _batches(
         for record in records:
             if record is not None:
                 batch.append(record)
-                size += record.size + sum(map(len, record.texts))
+                size += record.size
+                for text in record.texts:
+                    size += len(text)
             full = size >= pace.limit or len(batch) >= most
             urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:
