@@ -23,7 +23,7 @@ from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
-from dpsan.run.batch_size import FilePace, Pace
+from dpsan.run.batch_size import FilePace, Pace, few_searches
 from dpsan.run.paths import Original, open_input, refuse_unusual
 from dpsan.run.payment import affordable
 from dpsan.run.spans import with_spans
@@ -130,21 +130,22 @@ def rewrite_stream(
     )
     if budget and unit is Unit.FILE:
         budget.paid = Distinct()  # under another key, words are drawn again
-    try:
-        # Several processes need many batches, and an audit lists copies batch by batch: its order
-        # must not depend on the time taken.
-        at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
-        pace = FilePace() if at_rest else Pace(plan.copies == 1)
-        for batch, urgent in _batches(records, plan, pace):
-            if batch:
-                flow.submit(batch)
-            flow.finish(everything=urgent)
-            if not batch:
-                workers.idle()
-    except InputError:
+    with few_searches():
+        try:
+            # Several processes need many batches, and an audit lists copies batch by batch: its
+            # order must not depend on the time taken.
+            at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
+            pace = FilePace() if at_rest else Pace(plan.copies == 1)
+            for batch, urgent in _batches(records, plan, pace):
+                if batch:
+                    flow.submit(batch)
+                flow.finish(everything=urgent)
+                if not batch:
+                    workers.idle()
+        except InputError:
+            flow.finish(everything=True)
+            raise
         flow.finish(everything=True)
-        raise
-    flow.finish(everything=True)
     return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare, flow.noted)
 
 
@@ -217,11 +218,9 @@ class _Flow:
                     self.books.enter(batch, answers, results, self.totals)
             sizes = [len(record.texts) for record in batch]
             self.totals.add(results, sizes)
-            lines: list[int] = []
-            if self.audit:
-                lines = [record.line for record in batch for _ in record.texts]
-            for copy, done in enumerate(results, start=1):
+            for copy, done in enumerate(results if self.audit else [], start=1):
                 if self.audit and done.records is not None:
+                    lines = [record.line for record in batch for _ in record.texts]
                     self.audit.words(self.file, lines, done.records, copy, done.remembered)
             self._write(batch, results)
             if self.progress:

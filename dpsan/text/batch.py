@@ -106,7 +106,7 @@ def joined(texts: Sequence[Chunk], gaps_with_marks: str = "") -> Batch:
     Args:
         gaps_with_marks: all gaps, if there are marks in some.
     """
-    seam = MARK * (gaps_with_marks.count(MARK) + 1)
+    seam = f" {MARK * (gaps_with_marks.count(MARK) + 1)} "  # more marks than there are together
     gaps = [""]
     more = []
     for text, chunk in enumerate(texts):
