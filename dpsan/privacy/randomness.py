@@ -86,11 +86,10 @@ class Streams:
         prefix.update(struct.pack("<QQ", len(name), width) + name)
         parts = []
         place = struct.Struct("<QQ").pack
-        copied, each = prefix.copy, 8 * width
         for record, block, words in self.blocks:
-            state = copied()
+            state = prefix.copy()
             state.update(place(record, block))
-            parts.append(state.digest(each * words))
+            parts.append(state.digest(8 * width * words))
         data = np.frombuffer(b"".join(parts), dtype="<u8")
         return data.reshape(-1, width)[self.skip :].astype(np.uint64, copy=False)
 

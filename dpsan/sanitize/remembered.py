@@ -122,7 +122,8 @@ def _spread(
     gaps[:, there] = np.array([table.gaps, table.read])[:, np.repeat(kept, table.sizes + 1)]
     return AuditTable(
         sizes,
-        *gaps,
+        gaps[0],
+        gaps[1],
         table.actions[rows],
         list(compress(table.originals, rows)),
         list(compress(table.outputs, rows)),

@@ -39,8 +39,6 @@ class LetterCase(StrEnum):
 _LINE_BREAK: Final = re.compile("[\n\v\f\r\x85\u2028\u2029]")
 # Behind a full stop a closing quote ends the sentence; behind ? and ! ("is she?" asked ...) it need
 # not.  Texts split in advance have white space before the quote too.
-_END: Final = re.compile(r"""[.…!?]["'”’»›)\]}]*\s""")
-"""Part of all that ends a sentence, also where gaps stand side by side."""
 _END: Final = re.compile(r"""[.…]["'”’»›)\]}]*\s | [!?]\s(?!\s*(?:''|["”’»›])\s)""", re.VERBOSE)
 _CONTINUES: Final = ",;:"
 _MARKS: Final = frozenset(".!?…")
