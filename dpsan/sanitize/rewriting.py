@@ -291,7 +291,7 @@ class Rewriter:
                 one.first,
             )
         return Sanitized(
-            batch.lines(outputs),
+            [*batch.lines(outputs)],
             one.drawn,
             _counts(actions),
             table,
