@@ -90,7 +90,7 @@ class Record:
     """A structured record that has none of the chosen fields; it is written unchanged."""
     spans: Spans | None = None
     """What of its one text is sanitized; None: all of all."""
-    noted: Mapping[str, int] = field(default_factory=dict)
+    noted: Mapping[str, int] | None = None
     """What its container lets pass or leaves out, to be told: :data:`PASSED` or :data:`LEFT_OUT`,
     a colon, the kind (link, script, header ...), and how many."""
 

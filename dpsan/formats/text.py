@@ -190,25 +190,29 @@ class TextFormat(Format):
     @staticmethod
     def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         separator = b"\0" if options.null_data else b"\n"
+        ended, unended = _Render(separator, encoding), _Render(b"", encoding)
         for item in text_records(source, separator, options):
             if item is None:
                 yield None
                 continue
             line, raw, ending = item
-            if line == 1 and encoding == "utf-8" and (mark := byte_order_mark(source, raw)):
-                raw = raw[len(mark) :]
-                yield Record(1, [], Unchanged(mark), part="mark")
-                if not raw and not ending:
-                    continue
-            if line == 1 and not options.force_text:
-                refuse_json(source, raw)
-            text: Text | None = long_text(raw, encoding)
+            if line == 1:
+                if encoding == "utf-8" and (mark := byte_order_mark(source, raw)):
+                    raw = raw[len(mark) :]
+                    yield Record(1, [], Unchanged(mark), part="mark")
+                    if not raw and not ending:
+                        continue
+                if not options.force_text:
+                    refuse_json(source, raw)
+            text: Text | None = long_text(raw, encoding) if len(raw) > LONG else None
             invalid = 0
             if text is None:
                 text, invalid = decode(source, line, raw, options)
             del item, raw  # a long line is not kept here while it is rewritten
-            owes = b"" if ending else separator
-            yield Record(line, [text], _Render(ending, encoding), invalid, owes=owes)
+            if ending:
+                yield Record(line, [text], ended, invalid)
+            else:
+                yield Record(line, [text], unended, invalid, owes=separator)
 
     @staticmethod
     def _wide(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:

@@ -16,6 +16,7 @@ import secrets
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -112,13 +113,24 @@ class Streams:
         # largest accepted value is 2^64 - 1 - (2^64 mod bound); (2^64 mod b) = (-b mod 2^64) mod b.
         excess = (np.uint64(0) - bound) % bound
         largest = np.uint64(_TWO_64 - 1) - excess
-        out = self.bits(label)[:, 0]
+        out = self.bits(label)[:, 0].copy()
         rejected = out > largest
+        owner: NDArray[np.int64] | None = None
         attempt = 0
         while rejected.any():
             attempt += 1
-            again = self.bits(f"{label}/{attempt}")[:, 0]
-            out = np.where(rejected, again, out)
+            if owner is None:
+                sizes = [words for _, _, words in self.blocks]
+                owner = np.repeat(np.arange(len(sizes)), sizes)[self.skip :]
+            # Bits of other blocks are not needed.
+            some = np.zeros(len(self.blocks), dtype=np.bool_)
+            some[owner[rejected]] = True
+            part = Streams(
+                self.key, tuple(compress(self.blocks, some)), self.skip if some[0] else 0
+            )
+            there = some[owner]
+            again = part.bits(f"{label}/{attempt}")[:, 0]
+            out[there] = np.where(rejected[there], again, out[there])
             rejected = out > largest
         return out % bound
 

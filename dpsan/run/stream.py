@@ -23,7 +23,7 @@ from dpsan.formats.compression import packer_for
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
-from dpsan.run.batch_size import FilePace, Pace
+from dpsan.run.batch_size import FilePace, Pace, few_searches
 from dpsan.run.paths import Original, open_input, refuse_unusual
 from dpsan.run.payment import affordable
 from dpsan.run.spans import with_spans
@@ -130,21 +130,22 @@ def rewrite_stream(
     )
     if budget and unit is Unit.FILE:
         budget.paid = Distinct()  # under another key, words are drawn again
-    try:
-        # Several processes need many batches, and an audit lists copies batch by batch: its order
-        # must not depend on the time taken.
-        at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
-        pace = FilePace() if at_rest else Pace(plan.copies == 1)
-        for batch, urgent in _batches(records, plan, pace):
-            if batch:
-                flow.submit(batch)
-            flow.finish(everything=urgent)
-            if not batch:
-                workers.idle()
-    except InputError:
+    with few_searches():
+        try:
+            # Several processes need many batches, and an audit lists copies batch by batch: its
+            # order must not depend on the time taken.
+            at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
+            pace = FilePace() if at_rest else Pace(plan.copies == 1)
+            for batch, urgent in _batches(records, plan, pace):
+                if batch:
+                    flow.submit(batch)
+                flow.finish(everything=urgent)
+                if not batch:
+                    workers.idle()
+        except InputError:
+            flow.finish(everything=True)
+            raise
         flow.finish(everything=True)
-        raise
-    flow.finish(everything=True)
     return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare, flow.noted)
 
 
@@ -215,11 +216,11 @@ class _Flow:
                         paid, ending = self._payable(batch, results)
                 if self.books:
                     self.books.enter(batch, answers, results, self.totals)
-            lines = [record.line for record in batch for _ in record.texts]
             sizes = [len(record.texts) for record in batch]
             self.totals.add(results, sizes)
-            for copy, done in enumerate(results, start=1):
+            for copy, done in enumerate(results if self.audit else [], start=1):
                 if self.audit and done.records is not None:
+                    lines = [record.line for record in batch for _ in record.texts]
                     self.audit.words(self.file, lines, done.records, copy, done.remembered)
             self._write(batch, results)
             if self.progress:
@@ -246,8 +247,9 @@ class _Flow:
         at = held = 0
         for record in batch:
             end = at + len(record.texts)
-            for done in results if record.part == "record" else results[:1]:
-                if not self._wanted(record, begun=sink.begun or bool(out)):
+            told = record.part == "record"
+            for done in results if told else results[:1]:
+                if not told and not self._wanted(record, begun=sink.begun or bool(out)):
                     continue
                 piece = record.render(done.lines[at:end])
                 if piece and sink.owed:
@@ -257,8 +259,9 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            self.noted.update(record.noted)
-            if record.part == "record":
+            if record.noted:
+                self.noted.update(record.noted)
+            if told:
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
                 self.bare += record.bare
@@ -291,7 +294,9 @@ def _batches(
         for record in records:
             if record is not None:
                 batch.append(record)
-                size += record.size + sum(map(len, record.texts))
+                size += record.size
+                for text in record.texts:
+                    size += len(text)
             full = size >= pace.limit or len(batch) >= most
             urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.text.batch import Batch
+
 Ids = NDArray[np.int64]
 
 
@@ -18,23 +20,11 @@ Ids = NDArray[np.int64]
 class DrawnTexts:
     """Texts whose words are drawn, and not yet written into their places."""
 
-    split: list[list[str]]
-    """The pieces of each text, with the gaps that will be written."""
-    gaps: list[str]
-    """The gaps of each text as one string."""
-    sizes: Ids
-    words: list[str]
-    codes: Ids
+    batch: Batch
     rows: Ids
     """The row number of each output, negative where nothing was drawn."""
     outputs: list[str]
     drawn: list[int]
-    invisible: int
-    gap_lengths: list[int]
-    """For an audit, of each gap that will be written."""
-    read: dict[int, list[str]] | None
-    """For an audit the gaps of the input, by the number of the text, where they are not those of
-    the output."""
     first: NDArray[np.bool_] | None
     """Where equal words have the same draw: whether the word is the first of its kind."""
     marks: NDArray[np.uint64] | None

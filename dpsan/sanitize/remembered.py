@@ -117,14 +117,13 @@ def _spread(
     sizes = np.zeros(texts, dtype=np.int64)
     sizes[places] = np.where(kept, table.sizes, 0)
     # A text without words has one gap, whose length says nothing here.
-    gaps = np.zeros(int(sizes.sum()) + texts, dtype=np.int64)
-    gaps[np.repeat(np.isin(np.arange(texts), places[kept]), sizes + 1)] = table.gaps[
-        np.repeat(kept, table.sizes + 1)
-    ]
+    gaps = np.zeros((2, int(sizes.sum()) + texts), dtype=np.int64)
+    there = np.repeat(np.isin(np.arange(texts), places[kept]), sizes + 1)
+    gaps[:, there] = np.array([table.gaps, table.read])[:, np.repeat(kept, table.sizes + 1)]
     return AuditTable(
         sizes,
-        gaps,
-        {int(places[text]): read for text, read in table.read.items() if kept[text]},
+        gaps[0],
+        gaps[1],
         table.actions[rows],
         list(compress(table.originals, rows)),
         list(compress(table.outputs, rows)),

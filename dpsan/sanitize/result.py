@@ -74,9 +74,8 @@ class AuditTable(Sequence[AuditRecord]):
     """Words in each text, shape (texts,)."""
     gaps: NDArray[np.int64]
     """Code points of each gap of the output texts, one more in each than words."""
-    read: dict[int, list[str]] = field(repr=False)
-    """The gaps of the input texts, by the number of the text, where they are not those of the
-    output."""
+    read: NDArray[np.int64]
+    """The same of the input texts."""
     actions: NDArray[np.int64]
     """Places in :data:`ACTIONS`, shape (words,), as all that follow."""
     originals: list[str]
@@ -97,11 +96,7 @@ class AuditTable(Sequence[AuditRecord]):
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """First character of each word in its input text."""
-        gaps = self.gaps.copy()
-        ends = np.cumsum(self.sizes + 1)
-        for text, read in self.read.items():
-            gaps[ends[text] - len(read) : ends[text]] = list(map(len, read))
-        return self._starts(gaps, np.fromiter(map(len, self.originals), dtype=np.int64))
+        return self._starts(self.read, np.fromiter(map(len, self.originals), dtype=np.int64))
 
     @cached_property
     def output_starts(self) -> NDArray[np.int64]:

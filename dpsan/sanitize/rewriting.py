@@ -19,12 +19,13 @@ from dpsan.sanitize.consistent import Held, OneDraw
 from dpsan.sanitize.drawn_texts import DrawnTexts, sums_of_runs
 from dpsan.sanitize.numbers import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
+from dpsan.text.batch import Batch
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.long_text import LONG, LongText, Text, stretches
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
-from dpsan.text.spans import Spans, clipped, gaps_inside, inside, widened
-from dpsan.text.tokens import TOKENIZERS, gaps_to_write
+from dpsan.text.spans import Spans, clipped
+from dpsan.text.tokens import TOKENIZERS
 
 Ids = NDArray[np.int64]
 
@@ -134,10 +135,13 @@ class Rewriter:
             long = [at for at in long if shared[numbers[at]] == 1]
         parts, at = [], 0
         for place in [*long, len(texts)]:
-            split = [self.lookup.split(str(text)) for text in texts[at:place]]
-            own = None if spans is None else spans[at:place]
-            one = self._drawn(split, key, numbers[at:place], audit=audit, spans=own)
-            parts.append(self._written(one))
+            some = list(map(str, texts[at:place]))
+            if spans is None:
+                batch = self.lookup.batch(some)
+            else:
+                batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:place])
+            one = self._drawn(batch, key, numbers[at:place])
+            parts.append(self._written(one, audit=audit))
             if place < len(texts):
                 whole_text = None if spans is None else spans[place]
                 parts.append(self._in_stretches(texts[place], key, numbers[place], whole_text))
@@ -160,11 +164,12 @@ class Rewriter:
         for pieces in stretches(text, self.lookup.split):
             end = at + sum(map(len, pieces))
             own = None if spans is None else [clipped(spans, at, end)]
-            one = self._drawn([pieces], key, [number], before=drawn, held=held, spans=own)
+            batch = self.lookup.of_split([pieces], own)
+            one = self._drawn(batch, key, [number], before=drawn, held=held)
             drawn, at = drawn + one.drawn[0], end
             if pending is not None:
-                write(pending, (one.split[0][0], one.outputs[0]) if one.outputs else None)
-                previous = pending.split[0][-3]
+                write(pending, (one.batch.gaps[0], one.outputs[0]) if one.outputs else None)
+                previous = pending.batch.gaps[-2]
             pending = one
         if pending is not None:
             write(pending, None)
@@ -173,29 +178,20 @@ class Rewriter:
 
     def _drawn(
         self,
-        split: list[list[str]],
+        batch: Batch,
         key: bytes,
         numbers: Sequence[int],
         *,
-        audit: bool = False,
         before: int = 0,
         held: Held | None = None,
-        spans: Sequence[Spans] | None = None,
     ) -> DrawnTexts:
-        """Draw the words of texts that are split.
+        """Draw the words of texts.
 
         Args:
             before: words of the first text that were drawn before.
             held: of the first text, where equal words have the same draw: what was drawn before.
-            spans: of each text: nothing else is drawn.
         """
-        found = None
-        within = None
-        if spans is not None:
-            found = list(map(widened, split, spans))
-            within = np.concatenate([np.empty(0, np.bool_), *map(inside, split, found)])
-        split, words, codes = self.lookup.coded(split, within)
-        sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
+        words, codes, sizes = batch.words, batch.codes, batch.sizes
         drawing = codes >= 0
         every = bool(drawing.all())
         drawn = sizes if every else sums_of_runs(drawing, sizes)
@@ -235,35 +231,11 @@ class Rewriter:
             for place, number in zip(at.tolist(), values, strict=True):
                 outputs[place] = number
             rows[at] = -1
-        gaps: list[str] = []
-        gap_lengths: list[int] = []
-        read: dict[int, list[str]] = {}
-        dropped = 0
-        for text, pieces in enumerate(split):
-            given = pieces[::2]
-            if found is None:
-                new_gaps, passed, unseen = gaps_to_write(given)
-            else:
-                new_gaps, passed, unseen = gaps_inside(pieces, found[text])
-            gaps.append(passed)
-            dropped += unseen
-            if new_gaps is not given:
-                pieces[::2] = new_gaps
-                read[text] = given
-            if audit:
-                gap_lengths += map(len, new_gaps)
         return DrawnTexts(
-            split,
-            gaps,
-            sizes,
-            words,
-            codes,
+            batch,
             rows,
             outputs,
             drawn.tolist(),
-            dropped,
-            gap_lengths,
-            read if audit else None,
             first,
             marks,
             *self._public_of(codes[drawing if first is None else first], marks),
@@ -282,6 +254,7 @@ class Rewriter:
         self,
         one: DrawnTexts,
         *,
+        audit: bool = False,
         previous: str | None = None,
         following: tuple[str, str] | None = None,
     ) -> Sanitized:
@@ -292,43 +265,38 @@ class Rewriter:
             previous: for a stretch, the gap before the last word of the one before it.
             following: for a stretch, the gap and the output behind it.
         """
-        split, outputs, codes = one.split, one.outputs, one.codes
+        batch, outputs = one.batch, one.outputs
         respelt: Ids | slice = slice(0)
         if self._natural is not None:
             respelt = self._natural.write(
-                split, one.gaps, outputs, one.rows, previous=previous, following=following
+                batch, outputs, one.rows, previous=previous, following=following
             )
         elif self._built.spec.case == LetterCase.INPUT:
             respelt = slice(None)
-        at = 0
-        for pieces, size in zip(split, one.sizes.tolist(), strict=True):
-            pieces[1::2] = outputs[at : at + size]
-            at += size
-        actions = self._actions(codes)
+        actions = self._actions(batch.codes)
         table = None
-        if one.read is not None:
+        if audit:
             usual = one.rows.copy()
             usual[respelt] = -1
             table = AuditTable(
-                one.sizes,
-                np.fromiter(one.gap_lengths, dtype=np.int64, count=len(one.gap_lengths)),
-                one.read,
+                batch.sizes,
+                *batch.gap_lengths(),
                 actions,
-                one.words,
+                batch.words,
                 outputs,
-                codes,
+                batch.codes,
                 one.rows,
                 self._lengths(outputs, usual),
                 usual,
                 one.first,
             )
         return Sanitized(
-            list(map("".join, split)),
+            [*batch.lines(outputs)],
             one.drawn,
             _counts(actions),
             table,
             one.public,
-            one.invisible,
+            batch.invisible,
             one.marks,
             one.public_marks,
         )
@@ -347,12 +315,11 @@ class Rewriter:
         """What rewriting a text counts: no word is drawn, and there is no line."""
         parts = []
         for pieces in stretches(text, self.lookup.split):
-            split, _, codes = self.lookup.coded([pieces])
-            drawing = codes[codes >= 0]
+            batch = self.lookup.of_split([pieces])
+            drawing = batch.codes[batch.codes >= 0]
             public, _ = self._public_of(drawing, None)
-            invisible = gaps_to_write(split[0][::2])[2]
-            counts = _counts(self._actions(codes))
-            parts.append(Sanitized([], [len(drawing)], counts, None, public, invisible))
+            counts = _counts(self._actions(batch.codes))
+            parts.append(Sanitized([], [len(drawing)], counts, None, public, batch.invisible))
         whole = together(parts)
         return replace(whole, drawn=[sum(whole.drawn)])
 

@@ -20,6 +20,8 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.text.batch import Batch
+
 T = TypeVar("T")
 
 
@@ -37,8 +39,6 @@ class LetterCase(StrEnum):
 _LINE_BREAK: Final = re.compile("[\n\v\f\r\x85\u2028\u2029]")
 # Behind a full stop a closing quote ends the sentence; behind ? and ! ("is she?" asked ...) it need
 # not.  Texts split in advance have white space before the quote too.
-_MAY_END: Final = re.compile(r"""[.…!?]["'”’»›)\]}]*\s""")
-"""Part of all that ends a sentence, also where gaps stand side by side."""
 _END: Final = re.compile(r"""[.…]["'”’»›)\]}]*\s | [!?]\s(?!\s*(?:''|["”’»›])\s)""", re.VERBOSE)
 _CONTINUES: Final = ",;:"
 _MARKS: Final = frozenset(".!?…")
@@ -138,8 +138,7 @@ class NaturalCase:
 
     def write(
         self,
-        split: Sequence[list[str]],
-        gaps: Sequence[str],
+        batch: Batch,
         outputs: list[str],
         rows: NDArray[np.int64],
         *,
@@ -152,8 +151,7 @@ class NaturalCase:
         stays small.  Words that were not drawn stay as they are.
 
         Args:
-            split: the alternating pieces of each text, with the gaps that will be written.
-            gaps: the gaps of each text as one string.
+            batch: the texts, with the gaps that will be written.
             outputs: what is written for each word of all texts, in its usual spelling.
             rows: the row number of each, negative where nothing was drawn, shape (words,).
             previous: of the only text, which continues another: the gap before that one's last
@@ -163,36 +161,35 @@ class NaturalCase:
         Returns:
             The places of the outputs that may have changed.
         """
-        sizes = np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2
-        starts = np.cumsum(sizes) - sizes
-        articles = self._agree(split, starts, outputs, rows, following)
-        begins: list[int] = []
-        for pieces, passed, start in zip(split, gaps, starts.tolist(), strict=True):
-            if _MAY_END.search(passed) or not passed.isprintable():  # a line break is not
-                begins += [start + at for at in self._within(pieces, previous)]
+        articles = self._agree(batch.gaps, outputs, rows, following)
+        begins = list(self._within(batch, previous))
         if previous is None:
+            sizes = batch.sizes
+            starts = np.cumsum(sizes) - sizes
             begins += starts[sizes > 1].tolist()
-            for text in np.flatnonzero(sizes == 1).tolist():
-                if following or not _MARKS.isdisjoint(split[text][2]):
-                    begins.append(int(starts[text]))
+            for start in starts[sizes == 1].tolist():
+                behind = batch.gaps[start + 1].split(batch.seam)[0]
+                if following or not _MARKS.isdisjoint(behind):
+                    begins.append(start)
         places = np.array(begins, dtype=np.int64)
         places = places[rows[places] >= 0]
         for at in places.tolist():
             outputs[at] = self._capitalised[outputs[at]]
         return np.concatenate([articles, places])
 
-    def _within(self, pieces: list[str], previous: str | None) -> Iterator[int]:
-        """The words of a text that begin a sentence, but for the first of a whole text."""
-        gaps = pieces[:-1:2]
-        for at in compress(range(len(gaps)), map(self._begins.__getitem__, gaps)):
-            before = gaps[at - 1] if at else previous
-            if before not in (None, "."):  # the last full stop of U.S. or p.m. ends no sentence
+    def _within(self, batch: Batch, previous: str | None) -> Iterator[int]:
+        """The words of texts that begin a sentence, but for the first of a whole text."""
+        gaps, seam = batch.gaps, batch.seam
+        odd = batch.odd[batch.odd < len(batch.words)].tolist()
+        for at in compress(odd, map(self._begins.__getitem__, [gaps[place] for place in odd])):
+            before = gaps[at - 1].split(seam)[-1] if at else previous
+            # The last full stop of U.S. or p.m. ends no sentence.
+            if before not in (None, ".") and seam not in gaps[at]:
                 yield at
 
     def _agree(
         self,
-        split: Sequence[list[str]],
-        starts: NDArray[np.int64],
+        gaps: Sequence[str],
         outputs: list[str],
         rows: NDArray[np.int64],
         following: tuple[str, str] | None,
@@ -204,14 +201,9 @@ class NaturalCase:
         """
         drawn = [np.flatnonzero(rows == row) for row in self._articles]
         places = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
-        texts = np.searchsorted(starts, places, side="right") - 1
-        for at, text, start in zip(
-            places.tolist(), texts.tolist(), starts[texts].tolist(), strict=True
-        ):
-            pieces = split[text]
-            within = 2 * (at - start) + 3  # of the word behind it
-            if within < len(pieces):
-                gap, word = pieces[within - 1], outputs[at + 1]
+        for at in places.tolist():
+            if at + 1 < len(outputs):
+                gap, word = gaps[at + 1], outputs[at + 1]
             else:
                 gap, word = following or ("", "")
             if gap == " ":

@@ -6,14 +6,14 @@ Knows tokenizers, row numbers and the keep-list.  Must not know vectors or mecha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain, compress
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.text.tokens import INVISIBLE, lookup_keys, subwords
+from dpsan.text.batch import BETWEEN, CHUNK, MARK, Batch, Chunk, Ids, at_spaces_joined, joined
+from dpsan.text.spans import Spans, gaps_inside, inside, widened
+from dpsan.text.tokens import INVISIBLE, at_spaces, gaps_to_write, lookup_keys, subwords
 from dpsan.text.whole_tokens import amount
 
 KEPT: Final = -1
@@ -27,6 +27,12 @@ OUTSIDE: Final = -4
 _COMPOUND: Final = -5
 """Not a word by itself: it stands for its pieces."""
 _CACHE_TOKENS: Final = 200_000
+_TEXTS: Final = 256
+"""Texts that are cut and looked up at once, before others take their place in the processor."""
+_PLAIN: Final = frozenset(",.;:!?")
+"""Most gaps are of these, which are written as they are."""
+_LONG: Final = 64
+"""Characters of the longest chunk that is remembered."""
 
 
 class Lookup:
@@ -50,66 +56,78 @@ class Lookup:
     ) -> None:
         self.split = split
         self._codes = _Codes(_Rules(rows, keep, unknown, number).resolve)
+        self._chunks = _Chunks(split, self._codes)
 
-    def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
+    def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], Ids]:
         """Split texts.
 
         Returns:
             The alternating pieces of each text, all words of all texts, and their codes.
         """
-        return self.coded(list(map(self.split, texts)))
+        split = [self._codes.opened(self.split(text)) for text in texts]
+        words = list(chain.from_iterable([pieces[1::2] for pieces in split]))
+        codes = np.fromiter(map(self._codes.__getitem__, words), np.int64, len(words))
+        return split, words, codes
 
-    def coded(
-        self, split: list[list[str]], inside: NDArray[np.bool_] | None = None
-    ) -> tuple[list[list[str]], list[str], NDArray[np.int64]]:
-        """The same of texts that are split already.
+    def batch(self, texts: Sequence[str]) -> Batch:
+        """Texts whose words are all looked up."""
+        if not texts or any(MARK in text for text in texts):
+            return self.of_split([self.split(text) for text in texts])
+        if self._chunks.full:
+            self._chunks = _Chunks(self.split, self._codes)
+        pieces: list[str] = []
+        codes = []
+        for at in range(0, len(texts), _TEXTS):
+            some = at_spaces(texts[at : at + _TEXTS], MARK)
+            if at:
+                some.insert(0, MARK)
+            codes.append(np.fromiter(map(self._chunks.__getitem__, some), np.int64, len(some)))
+            pieces += some
+        return at_spaces_joined(pieces, np.concatenate(codes), self._chunks.chunks)
+
+    def of_split(self, split: Sequence[list[str]], spans: Sequence[Spans] | None = None) -> Batch:
+        """Texts that are split already.
 
         Args:
             split: the alternating pieces of each.
-            inside: which of their words are looked up, (words,); default all.
+            spans: of each text: only words that these touch are looked up.
         """
-        words = _words(split)
-        if inside is None:
-            codes = self._coded(words)
+        if spans is None:
+            chunks = [self._codes.chunk(pieces) for pieces in split]
         else:
-            codes = np.full(len(words), OUTSIDE, dtype=np.int64)
-            places = np.flatnonzero(inside)
-            codes[places] = self._coded([words[place] for place in places.tolist()])
-        compounds = np.flatnonzero(codes == _COMPOUND)
-        if not len(compounds):
-            return split, words, codes
-        inner = [self._codes.pieces(words[place]) for place in compounds.tolist()]
-        ends = np.cumsum(np.fromiter(map(len, split), dtype=np.int64, count=len(split)) // 2)
-        texts = np.searchsorted(ends, compounds, side="right")
-        places = compounds - np.concatenate([[0], ends])[texts]
-        split = split.copy()
-        compound = zip(texts.tolist(), places.tolist(), inner, strict=True)
-        for text, group in groupby(compound, key=itemgetter(0)):
-            split[text] = _opened(split[text], group)
-        counts = np.ones_like(codes)
-        counts[compounds] = [len(pieces) // 2 for pieces in inner]
-        codes = np.repeat(codes, counts)
-        codes[codes == _COMPOUND] = self._coded(_words(inner))
-        return split, _words(split), codes
+            chunks = list(map(self._in_spans, split, spans))
+        return joined(chunks, "".join(chain.from_iterable(each.gaps for each in chunks)))
 
-    def _coded(self, words: list[str]) -> NDArray[np.int64]:
-        return np.fromiter(map(self._codes.__getitem__, words), dtype=np.int64, count=len(words))
+    def _in_spans(self, pieces: list[str], spans: Spans) -> Chunk:
+        stretches = widened(pieces, spans)
+        drawn = inside(pieces, stretches).tolist()
+        pieces = self._codes.opened(pieces, drawn)
+        drawn = inside(pieces, stretches).tolist()
+        gaps, _, invisible = gaps_inside(pieces, stretches)
+        words = pieces[1::2]
+        codes = [
+            self._codes[word] if each else OUTSIDE for word, each in zip(words, drawn, strict=True)
+        ]
+        return Chunk(gaps, words, codes, invisible, _more(pieces[::2], gaps))
 
 
-def _words(split: list[list[str]]) -> list[str]:
-    return list(chain.from_iterable([pieces[1::2] for pieces in split]))
+def _more(read: list[str], written: list[str]) -> list[int] | None:
+    """How much longer gaps were before; None: none was."""
+    if read == written:
+        return None
+    return [len(before) - len(after) for before, after in zip(read, written, strict=True)]
 
 
-def _opened(pieces: list[str], compounds: Iterable[tuple[int, int, list[str]]]) -> list[str]:
+def _opened(pieces: list[str], compounds: Iterable[tuple[int, list[str]]]) -> list[str]:
     """The pieces of a text with those of its compounds in their places.
 
     Args:
         pieces: of the text, gaps and words in turn.
-        compounds: of each the text, its place among the words of the text, and its pieces.
+        compounds: of each its place among the words of the text, and its pieces.
     """
     out: list[str] = []
     done = 0
-    for _, place, inner in compounds:
+    for place, inner in compounds:
         out += pieces[done : 2 * place + 1]
         out[-1] += inner[0]
         out += inner[1:]
@@ -134,7 +152,9 @@ class _Rules:
 
     def resolve(self, token: str) -> int | list[str]:
         """The code of a token, or the pieces it must be split into."""
-        row: int | None = None
+        row = self._rows.get(token)
+        if row is not None and not self._keep and self._number is None:
+            return row
         unseen = INVISIBLE.search(token)
         for key in lookup_keys(token):
             # What is invisible passes within a word only as the list has it.
@@ -185,7 +205,7 @@ class _Codes(dict[str, int]):
         found = self._resolve(token)
         if not isinstance(found, int):
             compounds = [
-                (0, place, self.pieces(piece))
+                (place, self.pieces(piece))
                 for place, piece in enumerate(found[1::2])
                 if self[piece] == _COMPOUND
             ]
@@ -200,3 +220,66 @@ class _Codes(dict[str, int]):
             self.clear()
             assert self[compound] == _COMPOUND  # noqa: S101 - what a token is never changes
         return self._pieces[compound]
+
+    def opened(self, pieces: list[str], chosen: Sequence[bool] | None = None) -> list[str]:
+        """The alternating pieces of a text, compounds in their pieces.
+
+        Args:
+            chosen: which of its words are opened; default all.
+        """
+        words = enumerate(pieces[1::2])
+        compounds = [
+            (place, self.pieces(word))
+            for place, word in (words if chosen is None else compress(words, chosen))
+            if self[word] == _COMPOUND
+        ]
+        return _opened(pieces, compounds) if compounds else pieces
+
+    def chunk(self, pieces: list[str]) -> Chunk:
+        """What is written of the pieces of a text, and the codes of its words."""
+        pieces = self.opened(pieces)
+        read, words = pieces[::2], pieces[1::2]
+        if len(words) == 1 and _PLAIN.issuperset(pieces[2]) and not pieces[0]:
+            return Chunk(read, words, [self[words[0]]])
+        gaps, _, invisible = gaps_to_write(read)
+        codes = list(map(self.__getitem__, words))
+        return Chunk(gaps, words, codes, invisible, _more(read, gaps))
+
+
+class _Chunks(dict[str, int]):
+    """The codes of what stood between spaces lately: one word, often with a gap at its end.
+
+    Args:
+        split: of the tokenizer.
+        codes: of words.
+    """
+
+    def __init__(self, split: Callable[[str], list[str]], codes: _Codes) -> None:
+        super().__init__()
+        self._split, self._codes = split, codes
+        self._kept = [Chunk([MARK], [], [])]
+        self[MARK] = BETWEEN
+
+    def __missing__(self, piece: str) -> int:
+        if len(piece) > _LONG or self.full:
+            return CHUNK
+        split = self._split(piece)
+        if split == ["", piece, ""] and (found := self._codes[piece]) != _COMPOUND:
+            self[piece] = found
+        else:
+            self[piece] = found = BETWEEN - len(self._kept)
+            self._kept.append(self._codes.chunk(split))
+        return found
+
+    @property
+    def full(self) -> bool:
+        """Whether no more is remembered."""
+        return len(self) >= _CACHE_TOKENS
+
+    def chunks(self, pieces: list[str], codes: Ids) -> list[Chunk]:
+        """What pieces with these codes are, none of which is a word."""
+        kept = self._kept
+        return [
+            self._codes.chunk(self._split(piece)) if code == CHUNK else kept[BETWEEN - code]
+            for piece, code in zip(pieces, codes.tolist(), strict=True)
+        ]

@@ -93,13 +93,14 @@ def whole_unicode(letter: str) -> str:
 
 
 # A superset, and quickly said of most lines: what such a token has, and a word has not.
-_SIGNS: Final = ("@", "$", "_", "://")
-_MAY: Final = (re.compile(r"[.(+](?:(?<=\.)[A-Za-z]|(?<=[(+])[0-9])"), re.compile("[0-9] [0-9]"))
+MAY: Final = r"(?<=[^:.(+0-9])|(?<=:)//|(?<=\.)[A-Za-z]|(?<=[(+])[0-9]|(?<=[0-9]) [0-9]"
+"""What such a token has behind one of its characters, or behind any that is not one of these."""
+_MAY: Final = re.compile(rf"[@$_:.(+0-9](?:{MAY})")
 
 
 def may_have_ascii(line: str) -> bool:
     """Whether a line of visible ASCII may have such a token that the rule of words would split."""
-    return any(map(line.__contains__, _SIGNS)) or any(each.search(line) for each in _MAY)
+    return _MAY.search(line) is not None
 
 
 _DIGITS: Final = r"\p{N}++"

@@ -43,17 +43,18 @@ BATCHES = st.lists(st.tuples(st.lists(WORDS, max_size=5), STRINGS, st.booleans()
 def table_of(batch, spellings, consistent):
     words = [word for texts, _, _ in batch for word in texts]
     gaps = [len(gap) for texts, last, _ in batch for gap in [*[each[0] for each in texts], last]]
+    # In the input there was no gap, or one that was invisible.
+    read = [
+        (0 if at % 2 else 3) if changed else len(gap)
+        for texts, last, changed in batch
+        for at, gap in enumerate([*[each[0] for each in texts], last])
+    ]
     outputs = [spellings[usual] if usual >= 0 else out for _, _, out, _, _, usual, _ in words]
     columns = [np.array([word[place] for word in words], dtype=np.int64) for place in (3, 4, 5)]
     return AuditTable(
         np.array([len(texts) for texts, _, _ in batch], dtype=np.int64),
         np.array(gaps, dtype=np.int64),
-        # In the input there was no gap, or one that was invisible.
-        {
-            text: ["" if at % 2 else "\u200b" * 3 for at in range(len(texts) + 1)]
-            for text, (texts, _, changed) in enumerate(batch)
-            if changed
-        },
+        np.array(read, dtype=np.int64),
         columns[0],
         [word[1] for word in words],
         outputs,

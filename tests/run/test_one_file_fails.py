@@ -9,19 +9,19 @@ PLANTED = """
 import sys
 from dpsan.formats.text import TextFormat
 from dpsan.text.lookup import Lookup
-real_read, real_coded = TextFormat.read, Lookup.coded
+real_read, real_batch = TextFormat.read, Lookup.batch
 
 def read(self, source, options):
     if source.name == "reads.txt":
         raise KeyError("Maria Gonzalez")
     return real_read(self, source, options)
 
-def coded(self, split, inside=None):
-    if any("Maria" in pieces for pieces in split):
+def batch(self, texts):
+    if "Maria" in texts:
         raise ValueError("Maria Gonzalez", {"not": "picklable"}, lambda: None)
-    return real_coded(self, split, inside)
+    return real_batch(self, texts)
 
-TextFormat.read, Lookup.coded = read, coded
+TextFormat.read, Lookup.batch = read, batch
 """
 MAIN = """
 if __name__ == "__main__":

@@ -324,8 +324,8 @@ MUTANTS: Final = [
             "run/stream.py", "out.append(piece)", "out.insert(max(0, len(out) - 1), piece)",
         ),
         "the words of a record change places": (
-            "sanitize/rewriting.py", "pieces[1::2] = outputs[at : at + size]",
-            "pieces[1::2] = outputs[at : at + size][::-1]",
+            "text/batch.py", "pieces[::2], pieces[1::2] = self.gaps, outputs",
+            "pieces[::2], pieces[1::2] = self.gaps, [*outputs[1::-1], *outputs[2:]]",
         ),
     }.items()
 ]  # fmt: skip

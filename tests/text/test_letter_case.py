@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsan.cli.options import CASES
+from dpsan.text.batch import Chunk, joined
 from dpsan.text.letter_case import (
     LetterCase,
     NaturalCase,
@@ -106,11 +107,12 @@ def natural(text, english=True):
     """A text whose words were all drawn, as they stand there; kept: what the vocabulary lacks."""
     pieces = TOKENIZERS["unicode"].split(text)
     outputs = pieces[1::2]
-    gaps, _ = write_gaps(pieces)
+    write_gaps(pieces)
+    batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
     rows = np.array([ROWS.get(word, -1) for word in outputs], dtype=np.int64)
-    NaturalCase(ROWS, english=english).write([pieces], [gaps], outputs, rows)
-    pieces[1::2] = outputs
-    return "".join(pieces)
+    NaturalCase(ROWS, english=english).write(batch, outputs, rows)
+    (line,) = batch.lines(outputs)
+    return line
 
 
 @pytest.mark.parametrize(
@@ -161,10 +163,11 @@ def test_another_word_changes_nothing_else_but_the_article_before(pairs, at, wor
 
     def written(words):
         pieces = ["", *[piece for pair in zip(words, gaps, strict=True) for piece in pair]]
-        passed, _ = write_gaps(pieces)
+        write_gaps(pieces)
         rows = np.array([ROWS.get(each, -1) for each in words], dtype=np.int64)
         outputs = list(words)
-        NaturalCase(ROWS, english=True).write([pieces], [passed], outputs, rows)
+        batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
+        NaturalCase(ROWS, english=True).write(batch, outputs, rows)
         return outputs
 
     words, gaps = map(list, zip(*pairs, strict=True))

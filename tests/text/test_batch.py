@@ -1,0 +1,48 @@
+"""A batch of texts in one row of words is what its texts are one by one."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsan.text.lookup import Lookup
+from dpsan.text.tokens import TOKENIZERS, write_gaps
+
+_WORDS = """the Maria don't state-of-the-art 5bn 3.5 $5 U.S. x@y.com http://a.b/c naïve “quoted” — …
+    ! ? Anna's Anna'S (see below) [1] -- 12 345 020 7946 0958 @me _x_ 日本 word, word?" no.The £5
+    can't cannot\u200b \u200b co\u00adop + 1 2 ( ) :// . a,b "a" """
+_OTHERS = ["", " ", "\t", "\r\n", "\x00", "\x1f", "\u00a0", "x" * 70]
+PIECES = st.sampled_from([*_WORDS.split(), *_OTHERS])
+TEXTS = st.lists(st.lists(st.tuples(PIECES, st.sampled_from(["", " ", "  "])), max_size=8))
+_KNOWN = "the maria no state of art 5 do n't can't a"
+ROWS = {word: row for row, word in enumerate(_KNOWN.split())}
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@given(texts=TEXTS)
+def test_a_batch_is_its_texts(name, texts):
+    texts = ["".join(word + gap for word, gap in text) for text in texts]
+    lookup = Lookup(TOKENIZERS[name].split, ROWS, ["Maria"], len(ROWS))
+    split, words, codes = lookup.texts(texts)
+    batch = lookup.batch(texts)
+    assert (batch.words, batch.codes.tolist()) == (words, codes.tolist())
+    read = [len(gap) for pieces in split for gap in pieces[::2]]
+    dropped = sum(write_gaps(pieces)[1] for pieces in split)
+    assert batch.invisible == dropped
+    assert batch.lines(words) == ["".join(pieces) for pieces in split]
+    assert batch.sizes.tolist() == [len(pieces) // 2 for pieces in split]
+    written, before = batch.gap_lengths()
+    assert written.tolist() == [len(gap) for pieces in split for gap in pieces[::2]]
+    with_words = [bool(len(pieces) // 2) for pieces in split for _ in pieces[::2]]
+    assert [one for one, there in zip(before.tolist(), with_words, strict=True) if there] == [
+        one for one, there in zip(read, with_words, strict=True) if there
+    ]  # the gap of a text without words says nothing
+    usual = {*range(len(batch.gaps))} - {*batch.odd.tolist()}
+    assert all(batch.gaps[place] == " " for place in usual)
+    assert all(one < other for one, other in pairwise(batch.odd.tolist()))
+
+
+def test_a_word_may_hold_what_stands_between_texts():
+    batch = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS)).batch(["the no", "", "art!"])
+    assert batch.lines(["a", f"b{batch.seam}c", "d"]) == [f"a b{batch.seam}c", "", "d!"]
