@@ -83,6 +83,19 @@ def test_one_broken_word_of_many_is_found_by_the_screen(monkeypatch, broken):
     assert checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"].held
 
 
+@pytest.mark.parametrize("makes_rows", [True, False])
+def test_the_screen_says_what_share_it_saw(monkeypatch, makes_rows):
+    """Where a row is computed for every word, some words are screened; else all of them."""
+    monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
+    monkeypatch.setattr(goodness_of_fit, "_CELLS_SCREENED", 500 * 2000)
+    given = {"embeddings": many_words(), "epsilon": 8.0}
+    sanitizer = Sanitizer("exponential", **given) if makes_rows else response(8.0, many_words())
+    fit = checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"]
+    seen = 500 if makes_rows else 2000
+    assert (fit.figures["words_screened"], fit.figures["words_of_the_vocabulary"]) == (seen, 2000)
+    assert fit.sentence.endswith(f"; {seen:,} of 2,000 words were screened")
+
+
 class BothWays(Wrapped):
     """Epsilon is 14 % larger for every second word and 14 % smaller for all others."""
 
