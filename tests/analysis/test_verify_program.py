@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from broken_programs import known_share
 from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 
@@ -137,6 +138,24 @@ def test_the_screen_sees_what_no_other_word_gives():
     at = found.words.tolist().index(1234)
     assert (found.outputs[at], found.again[at]) == (77, 2)
     assert len(found.words) <= 20
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+def test_known_words_that_share_are_violated(epsilon):
+    """Unknown words have random numbers of their own, and were all that was compared."""
+    sanitizer = response(epsilon, many_words())
+    known_share(sanitizer)
+    found = verify(sanitizer, words=12, draws=FEW)
+    assert found.verdict is Verdict.VIOLATED
+    assert [each.name for each in found.checks if not each.held] == ["independence"]
+
+
+def test_a_word_that_always_stays_is_not_compared():
+    """Two draws of it agree whatever random numbers they have, and the sentence says so."""
+    told = checks(verify(make("krr", 20.0), words=12, draws=FEW))["independence"]
+    assert told.held
+    assert "of unknown words alone" in told.sentence
+    assert told.figures["agreement_of_a_word"] > 0.999
 
 
 def test_files_and_copies_that_share_a_key_are_violated(monkeypatch):
