@@ -148,9 +148,10 @@ def _inputs(
         rows.append(cased)
     free = [keys[row] for row in sanitizer.public[:1]]  # one of them must be among the inputs
     for word in (*unknown_words(sanitizer), *sorted(sanitizer.spec.keep)[:2], *free):
-        inputs.append(word)
         row = sanitizer.input_of(word)
-        rows.append(space.n if row is None or row < 0 else row)
+        if row is not None:  # else it is no token, and no input
+            inputs.append(word)
+            rows.append(space.n if row < 0 else row)
     return inputs, np.array(rows, dtype=np.int64)
 
 
