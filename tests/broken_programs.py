@@ -179,6 +179,19 @@ def same_stream(every: int) -> Callable[..., Any]:
     return change
 
 
+def known_share(s: Sanitizer) -> None:
+    """The words of a line share random numbers; unknown words have their own."""
+    own = s.sampler
+
+    def change(out: Any, ids: Any, streams: Any) -> Any:
+        again = randomness.Streams(
+            streams.key, tuple((at, 0, 1) for at in streams.records.tolist())
+        )
+        return np.where(ids < s.space.n, own.sample(ids, again), out)
+
+    s._rewriter.sampler = Changed(own, change)
+
+
 def neighbour(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
     """The word after a certain word shows it."""
     moved = out.copy()
@@ -241,6 +254,8 @@ class Mutant(NamedTuple):
     """By what the noise is scaled; its density falls as exp(-r) or exp(-r²): 1 or 2."""
     fixed: Callable[[int], tuple[list[int], int]] | None = None
     """n -> inputs of which one is every (n + 1)-th draw, and the output which that one gives."""
+    skips: bool = False
+    """It never gives the word itself."""
 
 
 DELTA: Final = {"delta": 1e-6}
@@ -252,7 +267,7 @@ MUTANTS: Final = {
     "Gaussian noise × .9": Mutant("gaussian", scaled(0.9), {}, DELTA, noise=(0.9, 2)),
     "independent noise × .9": Mutant("clipped-laplace", scaled(0.9), noise=(0.9, 1)),
     "random numbers of 8 bits": Mutant("laplace", coarse),
-    "true word skipped": Mutant("laplace", skipped),
+    "true word skipped": Mutant("laplace", skipped, skips=True),
     "squared distances": Mutant("exponential", squared),
     "no ½": Mutant("exponential", other_epsilon(2.0)),
     "epsilon × 1.1": Mutant("exponential", other_epsilon(1.1)),
@@ -281,6 +296,7 @@ MUTANTS: Final = {
     "one seed for all words": Mutant("knn-response", before(same_stream(0))),
     "one seed for two lines": Mutant("knn-response", before(same_stream(2))),
     "one seed for all words, laplace": Mutant("laplace", before(same_stream(0))),
+    "one seed for the words of a line": Mutant("optimal-response", known_share),
     "stream reused across workers": Mutant(
         "knn-response", patch=("dpsan.privacy.randomness.derive_key", lambda key, *of: key)
     ),

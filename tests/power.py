@@ -32,7 +32,9 @@ from broken_programs import DELTA, MUTANTS, Mutant
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.guarantee import Status
+from dpsan.privacy.randomness import new_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 
 DRAWS: Final = 100_000
@@ -95,6 +97,9 @@ def on_paper(mutant: Mutant, sanitizer: Sanitizer, draws: int) -> tuple[float | 
         nats = draws * sanitizer.sampler.space.d * each
         return nats, _chance(nats, 2 * nats)
     stated = sanitizer.mechanism.prepare(sanitizer.space)
+    if mutant.skips:  # that none of so many draws is the word itself: as many nats as should be
+        nats = float(_unchanged(stated, n, draws))
+        return nats, _chance(nats, 0.0)
     if mutant.fixed is not None:
         inputs, output = mutant.fixed(n)
         law = stated.probabilities(np.array(inputs))
@@ -113,6 +118,15 @@ def on_paper(mutant: Mutant, sanitizer: Sanitizer, draws: int) -> tuple[float | 
     spread = (drawn * logs**2).sum(axis=1) - means**2
     nats = draws * share * float(means.mean())
     return nats, _chance(nats, draws * share * float(spread.mean()))
+
+
+def _unchanged(stated: Sampler, n: int, draws: int) -> int:
+    """How many of so many draws are the word itself, drawn by a sound sampler."""
+    ids, found = np.arange(draws) * 7919 % n, 0
+    for part in np.array_split(ids, max(1, draws // 8192)):
+        streams = streams_for(new_key(), range(len(part)), [1] * len(part))
+        found += int((stated.sample(part, streams) == part).sum())
+    return found
 
 
 def _chance(nats: float, variance: float) -> float:

@@ -183,6 +183,15 @@ Numbers = Annotated[
         env="DPSAN_NUMBERS",
     ),
 ]
+Tokenizer = Annotated[
+    str,
+    choice(
+        "--tokenizer unicode|ptb|whitespace",
+        "How lines become words; ptb splits contractions as GloVe was trained.",
+        RARE,
+        env="DPSAN_TOKENIZER",
+    ),
+]
 Unproved = Annotated[
     bool, flag("--allow-unproved", "Run a mechanism whose status is not PROVED.", PRIVACY)
 ]

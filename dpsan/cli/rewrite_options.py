@@ -45,15 +45,7 @@ class RewriteOptions:
     case: options.Case = "natural"
     consistent: options.Consistent = None
     numbers: options.Numbers = "word"
-    tokenizer: Annotated[
-        str,
-        choice(
-            "--tokenizer unicode|ptb|whitespace",
-            "How lines become words; ptb splits contractions as GloVe was trained.",
-            options.RARE,
-            env="DPSAN_TOKENIZER",
-        ),
-    ] = "unicode"
+    tokenizer: options.Tokenizer = "unicode"
     allow_unproved: options.Unproved = False
     recursive: Annotated[
         bool,

@@ -36,6 +36,7 @@ def verify(
     case: options.Case = "natural",
     consistent: options.Consistent = None,
     numbers: options.Numbers = "word",
+    tokenizer: options.Tokenizer = "unicode",
     spans: Annotated[
         bool, flag("--spans", "As with rewrite --spans FILE, whatever is in it.", options.PRIVACY)
     ] = False,
@@ -103,6 +104,7 @@ def verify(
         if consistent
         else None,
         numbers=options.one_of("--numbers", numbers, options.NUMBERS),
+        tokenizer=tokenizer,
     )
     store = open_cache(quiet)
     sanitizer = Sanitizer.from_spec(spec, store)

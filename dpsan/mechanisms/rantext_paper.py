@@ -63,6 +63,7 @@ class RanTextSampler(Sampler):
     """Radius, candidates, word; float64."""
 
     integrates = True
+    makes_rows = True
 
     def __init__(self, space: MetricSpace, epsilon: float) -> None:
         self.space, self.epsilon = space, epsilon

@@ -275,6 +275,16 @@ def test_a_kept_ending_is_exposed():
     assert exposures(make("krr", 1.0, keep=["'s"]), 0.99) == ()  # punctuation, which passes
 
 
+@pytest.mark.parametrize(("tokenizer", "status"), [("ptb", 1), ("unicode", 0), ("none", 2)])
+def test_the_command_verifies_the_tokenizer_that_is_used(dpsan, tmp_path, tokenizer, status):
+    """Issue 16: rewrite had three and verify judged one; which words are kept depends on it."""
+    (tmp_path / "v.txt").write_text("".join(f"w{i} {i} {i % 3}\n" for i in range(9)))
+    (tmp_path / "keep.txt").write_text("'s\n")
+    given = ("-e", "2", "-m", "krr", "-E", "v.txt", "--draws", "10000", "--keep", "keep.txt")
+    done = dpsan("verify", *given, "--tokenizer", tokenizer, cwd=tmp_path)
+    assert done.returncode == status, done.stderr
+
+
 def test_settings_without_effect_expose_nothing():
     # A compound of the list is never one token, so it is never written unchanged.
     assert exposures(make("krr", 1.0, keep=["two words"]), 0.99) == ()

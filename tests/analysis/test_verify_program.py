@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from broken_programs import known_share
 from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 
@@ -92,6 +93,19 @@ def test_one_broken_word_of_many_is_found_by_the_screen(monkeypatch, broken):
     assert checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"].held
 
 
+@pytest.mark.parametrize("makes_rows", [True, False])
+def test_the_screen_says_what_share_it_saw(monkeypatch, makes_rows):
+    """Where a row is computed for every word, some words are screened; else all of them."""
+    monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
+    monkeypatch.setattr(goodness_of_fit, "_CELLS_SCREENED", 500 * 2000)
+    given = {"embeddings": many_words(), "epsilon": 8.0}
+    sanitizer = Sanitizer("exponential", **given) if makes_rows else response(8.0, many_words())
+    fit = checks(verify(sanitizer, words=12, draws=FEW))["goodness of fit"]
+    seen = 500 if makes_rows else 2000
+    assert (fit.figures["words_screened"], fit.figures["words_of_the_vocabulary"]) == (seen, 2000)
+    assert fit.sentence.endswith(f"; {seen:,} of 2,000 words were screened")
+
+
 class BothWays(Wrapped):
     """Epsilon is 14 % larger for every second word and 14 % smaller for all others."""
 
@@ -133,6 +147,24 @@ def test_the_screen_sees_what_no_other_word_gives():
     at = found.words.tolist().index(1234)
     assert (found.outputs[at], found.again[at]) == (77, 2)
     assert len(found.words) <= 20
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+def test_known_words_that_share_are_violated(epsilon):
+    """Unknown words have random numbers of their own, and were all that was compared."""
+    sanitizer = response(epsilon, many_words())
+    known_share(sanitizer)
+    found = verify(sanitizer, words=12, draws=FEW)
+    assert found.verdict is Verdict.VIOLATED
+    assert [each.name for each in found.checks if not each.held] == ["independence"]
+
+
+def test_a_word_that_always_stays_is_not_compared():
+    """Two draws of it agree whatever random numbers they have, and the sentence says so."""
+    told = checks(verify(make("krr", 20.0), words=12, draws=FEW))["independence"]
+    assert told.held
+    assert "of unknown words alone" in told.sentence
+    assert told.figures["agreement_of_a_word"] > 0.999
 
 
 def test_files_and_copies_that_share_a_key_are_violated(monkeypatch):

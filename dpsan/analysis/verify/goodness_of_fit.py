@@ -8,8 +8,9 @@ goes unseen at epsilon 8.  Compared with a known distribution it does not.  Six 
 
 1. some inputs are drawn often, and their outputs counted in many cells;
 2. many inputs are drawn a few times, and counted in four cells each;
-3. those that look worst are drawn afresh, and so are words of all the vocabulary whose few draws
-   agree on something unlikely (:mod:`dpsan.analysis.verify.screen`);
+3. those that look worst are drawn afresh, and so are words of all the vocabulary (of a share of it
+   drawn by lot where a row of the distribution is computed for every word) whose few draws agree on
+   something unlikely (:mod:`dpsan.analysis.verify.screen`);
 4. over all of the many it is counted how often every output came;
 5. over all draws but those of the screen, the probabilities of the outputs are added up as bets
    (:mod:`dpsan.outcomes.bets`), and so are copies: what is wrong in one way everywhere, and too
@@ -59,6 +60,8 @@ _SCREENED: Final = 512
 """Of all words, how many have their probabilities computed because their few draws agree."""
 _ENTRIES: Final = 1 << 26
 """Probabilities computed for those, and at once a sixteenth of them."""
+_CELLS_SCREENED: Final = 1 << 28
+"""Words screened times all words, where the first draw of a word takes a row: 5 seconds."""
 _BATCH: Final = 8192
 """Draws at once."""
 _FEW: Final = (16, 8192)
@@ -131,9 +134,10 @@ def goodness_of_fit(
     odd = words[np.lexsort((-swept.surprise, swept.words))[:_SUSPECTS]].tolist()
     screened = 0
     if len(words) < n:
-        all_words = words_at_random(sanitizer, draws // DRAWS, derive_key(key, "all"))
-        screened = len(all_words)
-        odd += _unlikely(sanitizer, stated, all_words, derive_key(key, "screen"))
+        most = min(draws // DRAWS, _CELLS_SCREENED // n if stated.makes_rows else n)
+        some = words_at_random(sanitizer, most, derive_key(key, "all"))
+        screened = len(some)
+        odd += _unlikely(sanitizer, stated, some, derive_key(key, "screen"))
         progress(0.6)
     suspects = list(dict.fromkeys([*sign, *odd]))
     again = []
@@ -162,7 +166,7 @@ def goodness_of_fit(
     chance = probability(best[worst])
     if held:
         sentence = f"{made:,} draws of {compared:,} inputs have the distribution that is certified"
-        sentence += f"; {screened:,} words were screened" if screened else ""
+        sentence += f"; {screened:,} of {n:,} words were screened" if screened else ""
         return Check(name, True, sentence, figures)
     what = [
         lambda: name_of(sanitizer, int(rows[deep[int(np.argmin(families[0]))]])),

@@ -9,24 +9,29 @@ compared, whatever lies between them, and so are every two places of a line and 
 one stream.  A program that shares nothing is refuted with probability at most ERROR in a run:
 Chernoff's bound for the agreements of two lines, times the number of pairs.  One that shares is
 found with certainty: the number of words is such that full agreement is below that bound.
+
+The lines are of unknown words, and then of one word of the vocabulary over and over: a program may
+keep unknown words apart and no others.  Of some words the one is taken whose draws agree least; a
+line of it takes up to thousands of words where epsilon is large.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.analysis.verify.agreement import Found, Rows, closest
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.engine import between, rewritten, words_of
 from dpsan.analysis.verify.goodness_of_fit import Share, probability
-from dpsan.analysis.verify.inputs import unknown_strings
+from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
 from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.outcomes.tail_bounds import log_tail_of_share, share_at_most
+from dpsan.outcomes.tail_bounds import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
@@ -42,8 +47,11 @@ _COPIES: Final = 2
 _BLOCKS: Final = 3
 _KEYS: Final = 48
 """Under which lines are drawn to bound q where it is not known."""
-_FAMILIES: Final = 6
-"""Bounds of a run, at most: of lines and places in two shapes, of blocks, and on q."""
+_FAMILIES: Final = 12
+"""Bounds of a run, at most: of lines and places in two shapes, of blocks, and on q; of unknown
+words and of one word."""
+_CANDIDATES: Final = 16
+"""Words of which one is compared with itself."""
 _WORDS: Final = 40
 _LONGEST: Final = 200
 """Words of a line, at least and at most: they fit into one block."""
@@ -53,30 +61,22 @@ _RUNS: Final = {None: 2, Unit.RECORD: 2, Unit.FILE: 8, Unit.RUN: 16}
 """Where lines of a file or run share their draws there are fewer to compare in each."""
 
 
-@dataclass
-class _Rows:
-    """Lines of equal input: their outputs as numbers, and where each was written."""
+class _Strings(NamedTuple):
+    """What lines are made of."""
 
-    outputs: list[list[int]] = field(default_factory=list)
-    places: list[tuple[int, ...]] = field(default_factory=list)
-    """Run, file, copy, line or the number of a block."""
-    names: tuple[str, ...] = ("runs", "files", "copies of a line", "lines of a file")
-
-    def add(self, outputs: list[int], *place: int) -> None:
-        self.outputs.append(outputs)
-        self.places.append(place)
+    each: list[str]
+    q: float
+    """Probability that two draws of one agree, or a bound on it."""
+    width: int
+    """Words of a line: full agreement of two lines is far below the error."""
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The two that agree most."""
+class _UnreadableError(Exception):
+    """The lines that were written cannot be read."""
 
-    log_tail: float
-    """Bound on ln P, of all pairs together."""
-    agree: int
-    of: int
-    pairs: int
-    what: str
+
+class _RefutedError(Exception):
+    """What equal words or worker processes write; its text is the sentence."""
 
 
 def independence(
@@ -114,15 +114,107 @@ def independence(
         real = _agreement(sanitizer.sampler, n, derive_key(key, "real"), exact=False)
         q = max(q, real) if real < 0.5 else q
     figures: dict[str, float] = {"agreement_by_chance": q}
-    # Full agreement of two lines, or of two places, must be far below the error.
-    needed = 1.5 * math.log(_FAMILIES * _LONGEST**2 / ERROR)
-    width = max(_WORDS, math.ceil(needed / -math.log(q)) if q < 1 else _WIDEST + 1)
     # Where the words of a line are drawn together, q is known for lines of that length alone.
-    if width > (_WORDS if stated.whole_records else _WIDEST):
+    widest = _WORDS if stated.whole_records else _WIDEST
+    if _width(q) > widest:
         sentence = f"two draws of an unknown word agree with probability {q:.3f}: too often to see"
         if noise_tested:
             return Check(name, True, f"{sentence}; the noise of two words is independent", figures)
         return Check(name, None, sentence, figures)
+    made = [_Strings(strings, q, _width(q))]
+    alone = ""
+    if unit is None and fits:
+        word, q = _known(sanitizer, stated, gap, derive_key(key, "known"))
+        figures["agreement_of_a_word"] = q
+        if _width(q) <= widest:
+            made.append(_Strings([word] * many, q, _width(q)))
+        else:
+            alone = (
+                f"; of unknown words alone, for two draws of any of {_CANDIDATES} others agree "
+                f"with probability {q:.3f}: too often to see"
+            )
+    found: list[Found] = []
+    figures |= {"lines": 0, "words": made[0].width, "pairs": 0}
+    try:
+        for at, each in enumerate(made):
+            found += _compared(
+                sanitizer,
+                stated,
+                each,
+                gap,
+                derive_key(key, "strings", at),
+                workers,
+                figures,
+                _share_of(progress, at / len(made), 1 / len(made)),
+            )
+    except _UnreadableError:
+        return Check(name, None, "the lines that were written could not be read", figures)
+    except _RefutedError as error:
+        return Check(name, False, str(error), figures)
+    progress(1.0)
+    worst = min(found, key=lambda each: each.log_tail)
+    log = worst.log_tail + math.log(_FAMILIES)
+    figures |= {
+        "pairs": sum(each.pairs for each in found),
+        "log10_probability": max(-1e6, min(log, 0.0) / math.log(10)),
+    }
+    if log > math.log(ERROR):
+        shared = "" if workers is None else ", worker processes"
+        sentence = (
+            f"words, blocks, lines, files, copies{shared} and runs share no random numbers: "
+            f"{figures['pairs']:,.0f} pairs were compared{alone}"
+        )
+        return Check(name, True, sentence, figures)
+    sentence = (
+        f"two {worst.what} share random numbers: {worst.agree} of {worst.of} draws agree, where "
+        f"a share of {worst.q:.2g} does by chance: {probability(log)}"
+    )
+    return Check(name, False, sentence, figures)
+
+
+def _width(q: float) -> int:
+    """Words of a line such that full agreement of two, or of two places, is far below the error."""
+    needed = 1.5 * math.log(_FAMILIES * _LONGEST**2 / ERROR)
+    return max(_WORDS, math.ceil(needed / -math.log(q))) if q < 1 else _WIDEST + 1
+
+
+def _known(sanitizer: Sanitizer, stated: Sampler, gap: str, key: bytes) -> tuple[str, float]:
+    """The word of some whose draws agree least, and how often they do at most; 1 if there is none.
+
+    Public words are no protected input, and may be written as they are.
+    """
+    keys = sanitizer.embeddings.index_to_key
+    rows = words_at_random(sanitizer, _CANDIDATES, key)
+    rows = np.array([w for w in rows.tolist() if w not in sanitizer.public and gap not in keys[w]])
+    if not len(rows):
+        return "", 1.0
+    law = stated.probabilities(rows)
+    if law is None:
+        once, twice = (_drawn(stated, np.repeat(rows, 2), key, each) for each in ("one", "two"))
+        agree = (once == twice).reshape(-1, 2).mean(axis=1)
+    else:
+        agree = np.square(law).sum(axis=1)
+    row = int(rows[int(np.argmin(agree))])
+    return keys[row], _agreement(stated, row, derive_key(key, "pilot"), exact=True)
+
+
+def _compared(
+    sanitizer: Sanitizer,
+    stated: Sampler,
+    strings: _Strings,
+    gap: str,
+    key: bytes,
+    workers: Workers | None,
+    figures: dict[str, float],
+    progress: Share,
+) -> list[Found]:
+    """The lines, places and blocks that agree most, of lines of these strings.
+
+    Raises:
+        _UnreadableError: the lines that were written cannot be read.
+        _RefutedError: equal words of a unit have not the same draw, or workers write other words.
+    """
+    unit, width = sanitizer.spec.consistent, strings.width
     number: dict[str, int] = {}
 
     def read(line: str, many: int) -> list[int] | None:
@@ -131,71 +223,40 @@ def independence(
             return None
         return [number.setdefault(word.lower(), len(number)) for word in words]
 
-    found: list[_Found] = []
+    found: list[Found] = []
     # Where draws agree so often that long lines are needed, as many of them would take too long:
     # a few of them are compared, and the places of many short ones.
     tall = max(_LINES, math.ceil(width / (_RUNS[None] * _FILES * _COPIES)))
     shapes = [(width, tall)] if width <= _LONGEST else [(width, _LINES), (_WORDS, tall)]
-    lines_compared = 0
     for shape, (words, lines) in enumerate(shapes):
         part = derive_key(key, "shape", shape)
         # The first word has the capital of a sentence, the last is the second once more.
-        line = [strings[0], *strings[1 : words + 1], strings[1]]
+        line = [strings.each[0], *strings.each[1 : words + 1], strings.each[1]]
         texts = _Texts(gap.join(line), len(line), lines, read)
-        rows = _Rows()
-        same = _written(
-            sanitizer,
-            texts,
-            rows,
-            part,
-            unit,
-            _share_of(progress, 0.8 * shape / len(shapes), 0.8 / len(shapes)),
-        )
-        if same is None:
-            return Check(name, None, "the lines that were written could not be read", figures)
+        rows = Rows()
+        share = _share_of(progress, 0.8 * shape / len(shapes), 0.8 / len(shapes))
+        same = _written(sanitizer, texts, rows, part, unit, share)
         if workers is not None:
             before = len(rows.outputs)
             both = _by_workers(sanitizer, texts, rows, derive_key(part, "workers"), unit, workers)
             figures["lines_of_workers"] = len(rows.outputs) - before
             if not both:
-                sentence = "worker processes write other words than one process under the same key"
-                return Check(name, False, sentence, figures)
+                raise _RefutedError(
+                    "worker processes write other words than one process under the same key"
+                )
         if not same:
-            sentence = "equal words of a unit have not the same draw"
-            return Check(name, False, sentence, figures)
-        found.append(_closest(rows, q))
-        columns = _Rows(names=("places of a line",))
+            raise _RefutedError("equal words of a unit have not the same draw")
+        found.append(closest(rows, strings.q))
+        columns = Rows(names=("places of a line",))
         for place, column in enumerate(zip(*rows.outputs, strict=True)):
             columns.add(list(column), place)
-        found.append(_closest(columns, q))
-        lines_compared += len(rows.outputs)
+        found.append(closest(columns, strings.q))
+        figures["lines"] += len(rows.outputs)
     if not stated.whole_records:  # a longer line has another distribution there
         times = math.ceil(width / (BLOCK - 1))
-        blocks = _blocks(sanitizer, strings, gap, read, times, derive_key(key, "blocks"))
-        if blocks is None:
-            return Check(name, None, "the lines that were written could not be read", figures)
-        found.append(_closest(blocks, q))
-    progress(1.0)
-    worst = min(found, key=lambda each: each.log_tail)
-    log = worst.log_tail + math.log(_FAMILIES)
-    figures |= {
-        "lines": lines_compared,
-        "words": width,
-        "pairs": sum(each.pairs for each in found),
-        "log10_probability": max(-1e6, min(log, 0.0) / math.log(10)),
-    }
-    if log > math.log(ERROR):
-        shared = "" if workers is None else ", worker processes"
-        sentence = (
-            f"words, blocks, lines, files, copies{shared} and runs share no random numbers: "
-            f"{figures['pairs']:,.0f} pairs were compared"
-        )
-        return Check(name, True, sentence, figures)
-    sentence = (
-        f"two {worst.what} share random numbers: {worst.agree} of {worst.of} draws agree, where "
-        f"a share of {q:.2g} does by chance: {probability(log)}"
-    )
-    return Check(name, False, sentence, figures)
+        blocks = _blocks(sanitizer, strings.each, gap, read, times, derive_key(key, "blocks"))
+        found.append(closest(blocks, strings.q))
+    return found
 
 
 def _share_of(progress: Share, done: float, rest: float) -> Share:
@@ -209,19 +270,19 @@ def _blocks(
     read: Callable[[str, int], list[int] | None],
     times: int,
     key: bytes,
-) -> _Rows | None:
-    """The outputs of so many long lines by the blocks of their streams; None if unreadable."""
+) -> Rows:
+    """The outputs of so many long lines by the blocks of their streams."""
     long = strings[: _BLOCKS * BLOCK + 1]
     (written,) = rewritten(sanitizer, ["\n".join([gap.join(long)] * times).encode()], key)
     outputs: list[list[int]] = [[] for _ in range(_BLOCKS)]
     for line in written.decode().split("\n"):
         words = read(line, len(long))
         if words is None:
-            return None
+            raise _UnreadableError
         for block in range(_BLOCKS):  # the first word has the capital of a sentence
             first = block * BLOCK + 1
             outputs[block] += words[first : first + BLOCK - 1]
-    rows = _Rows(names=("blocks of a line",))
+    rows = Rows(names=("blocks of a line",))
     for block, each in enumerate(outputs):
         rows.add(each, block)
     return rows
@@ -238,28 +299,29 @@ class _Texts:
         return "".join(f"{self.line}\n" for _ in range(self.lines)).encode()
 
 
-def _agreement(sampler: Sampler, unknown: int, key: bytes, *, exact: bool) -> float:
-    """Probability that two independent draws of ⊥ agree, or an upper bound that errs rarely."""
-    law = sampler.probabilities(np.array([unknown])) if exact else None
+def _drawn(sampler: Sampler, ids: Ids, key: bytes, part: str | int) -> Ids:
+    """Draws of words in a record of their own, like the lines that are compared."""
+    return sampler.sample(ids, streams_for(derive_key(key, part), [0], [len(ids)]))
+
+
+def _agreement(sampler: Sampler, row: int, key: bytes, *, exact: bool) -> float:
+    """Probability that two draws of an input agree, or an upper bound that errs rarely."""
+    law = sampler.probabilities(np.array([row])) if exact else None
     if law is not None:
         return min(1.0, float(np.square(law).sum()) * (1 + 1e-6))
-    draws = _WORDS + 2  # in a record of their own, like the lines that are compared
-    ids = np.full(draws, unknown)
-    drawn = [
-        sampler.sample(ids, streams_for(derive_key(key, each), [0], [draws]))
-        for each in range(_KEYS)
-    ]
+    ids = np.full(_WORDS + 2, row)
+    drawn = [_drawn(sampler, ids, key, each) for each in range(_KEYS)]
     hits = sum(int((a == b).sum()) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
-    return share_at_most(hits, _KEYS // 2 * draws, math.log(ERROR / _FAMILIES))
+    return share_at_most(hits, _KEYS // 2 * len(ids), math.log(ERROR / _FAMILIES))
 
 
 def _written(
-    sanitizer: Sanitizer, texts: _Texts, rows: _Rows, key: bytes, unit: Unit | None, progress: Share
-) -> bool | None:
+    sanitizer: Sanitizer, texts: _Texts, rows: Rows, key: bytes, unit: Unit | None, progress: Share
+) -> bool:
     """Add the lines of runs, files and copies, one of each unit of equal words.
 
     Returns:
-        Whether equal words of a unit have the same draw; None if a line cannot be read.
+        Whether equal words of a unit have the same draw.
     """
     same = True
     runs = _RUNS[unit]
@@ -272,7 +334,7 @@ def _written(
             for at, line in enumerate(document.decode().split("\n")[:-1]):
                 words = texts.read(line, texts.words)
                 if words is None:
-                    return None
+                    raise _UnreadableError
                 copy, place = at % _COPIES, (run, file, at % _COPIES, at // _COPIES)
                 same &= unit is None or words[1] == words[-1]
                 whole = {Unit.FILE: (run, file, copy), Unit.RUN: (run, copy)}.get(
@@ -290,7 +352,7 @@ def _written(
 def _by_workers(
     sanitizer: Sanitizer,
     texts: _Texts,
-    rows: _Rows,
+    rows: Rows,
     key: bytes,
     unit: Unit | None,
     workers: Workers,
@@ -304,20 +366,3 @@ def _by_workers(
         if words is not None:
             rows.add(words[1:-1], -1, 0, 0, at)
     return alone == shared
-
-
-def _closest(rows: _Rows, q: float) -> _Found:
-    """The two rows that agree most, and a bound on the probability that any two agree so much."""
-    outputs = np.array(rows.outputs)
-    many, width = outputs.shape
-    agree = np.array([(outputs == row).sum(axis=1) for row in outputs])
-    agree[np.tril_indices(many)] = -1
-    x, y = np.unravel_index(int(np.argmax(agree)), agree.shape)
-    most, pairs = int(agree[x, y]), many * (many - 1) // 2
-    one = float(log_tail_of_share(np.array([most]), width, np.array([q]))[0])
-    log = one + math.log(pairs) if most > q * width else 0.0
-    first, second = rows.places[x], rows.places[y]
-    differ = next(at for at, (a, b) in enumerate(zip(first, second, strict=True)) if a != b)
-    workers = differ == 3 and first[0] == -1
-    what = "lines of worker processes" if workers else rows.names[differ]
-    return _Found(log, most, width, pairs, what)

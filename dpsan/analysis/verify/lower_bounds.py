@@ -19,6 +19,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -63,10 +64,10 @@ class Question:
     inputs: Sequence[str]
     allowed: Callable[[int, int], float]
     delta: float = 0.0
-    direction: Callable[[int, int, Sequence[str]], NDArray[np.float64]] | None = None
-    """(x, x', outputs) -> how much each output points from x' to x, for mechanisms that add noise
-    to points; few draws say little about single outputs of a large vocabulary, a half space does.
-    """
+    positions: Callable[[Sequence[str]], NDArray[np.float64]] | None = None
+    """k outputs -> how far each lies in the direction of each input, (k, inputs), for mechanisms
+    that add noise to points: few draws say little about single outputs of a large vocabulary, the
+    half space between two inputs does."""
     same: Callable[[int, int], bool] = lambda x, y: False
     """Whether two positions stand for one input, as a word and itself with a capital do.  One such
     pair is tried; it is never called the tightest, because nothing is all that it could show."""
@@ -140,8 +141,8 @@ def search(
     alpha = (1 - confidence) / len(finalists)
     budget = (draws - spent) // len(finalists)
     findings: list[tuple[bool, Finding]] = []
-    for _, x, y, event in finalists:
-        fresh = sample((x, y), budget, 2)
+    for _, x, y, chosen in finalists:
+        fresh, event = sample((x, y), budget, 2), chosen()
         hits = [(sum(output in event for output in fresh[at]), len(fresh[at])) for at in (x, y)]
         (_, first), (_, second) = hits
         found = Finding(
@@ -159,8 +160,8 @@ def search(
 
 
 Samples = dict[int, list[str]]
-Candidate = tuple[float, int, int, frozenset[str]]
-"""Score, x, x', event."""
+Candidate = tuple[float, int, int, Callable[[], frozenset[str]]]
+"""Score, x, x', event: of thousands of candidates those of a few are asked for."""
 
 
 def _tightest(findings: Sequence[tuple[bool, Finding]]) -> Finding:
@@ -216,29 +217,36 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
         }
 
     first, second = count(ordering), count(judging)
-    out: list[Candidate] = []
-    for x in inputs:
-        for y in inputs:
-            if x == y:
-                continue
-            seen = np.flatnonzero(first[x])
-            scale = len(ordering[x]) / len(ordering[y])
-            ratio = (first[x][seen] + 0.25) / (scale * first[y][seen] + 0.5)
-            orders = [seen[np.argsort(-ratio, kind="stable")]]
-            if question.direction is not None:
-                orders.append(np.argsort(-question.direction(x, y, outputs), kind="stable"))
-            best: tuple[float, NDArray[np.int64]] = (-math.inf, orders[0][:1])
-            for order in orders:
-                score, event = _worst_prefix(
-                    second[x][order],
-                    second[y][order],
-                    (len(judging[x]), len(judging[y])),
-                    question.delta,
-                )
-                if score > best[0]:
-                    best = (score, order[:event])
-            event_outputs = frozenset(outputs[at] for at in best[1])
-            out.append((best[0] - question.allowed(x, y), x, y, event_outputs))
+    places = None if question.positions is None else question.positions(outputs)
+
+    def worst(x: int, y: int) -> tuple[float, NDArray[np.int64]]:
+        seen = np.flatnonzero(first[x])
+        scale = len(ordering[x]) / len(ordering[y])
+        ratio = (first[x][seen] + 0.25) / (scale * first[y][seen] + 0.5)
+        orders = [seen[np.argsort(-ratio, kind="stable")]]
+        if places is not None:
+            orders.append(np.argsort(places[:, y] - places[:, x], kind="stable"))
+        best: tuple[float, NDArray[np.int64]] = (-math.inf, orders[0][:1])
+        for order in orders:
+            score, event = _worst_prefix(
+                second[x][order],
+                second[y][order],
+                (len(judging[x]), len(judging[y])),
+                question.delta,
+            )
+            if score > best[0]:
+                best = (score, order[:event])
+        return best
+
+    def event(x: int, y: int) -> frozenset[str]:
+        return frozenset(outputs[at] for at in worst(x, y)[1].tolist())
+
+    out: list[Candidate] = [
+        (worst(x, y)[0] - question.allowed(x, y), x, y, partial(event, x, y))
+        for x in inputs
+        for y in inputs
+        if x != y
+    ]
     out.sort(key=lambda each: -each[0])
     return out
 

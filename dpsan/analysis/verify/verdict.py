@@ -148,9 +148,10 @@ def _inputs(
         rows.append(cased)
     free = [keys[row] for row in sanitizer.public[:1]]  # one of them must be among the inputs
     for word in (*unknown_words(sanitizer), *sorted(sanitizer.spec.keep)[:2], *free):
-        inputs.append(word)
         row = sanitizer.input_of(word)
-        rows.append(space.n if row is None or row < 0 else row)
+        if row is not None:  # else it is no token, and no input
+            inputs.append(word)
+            rows.append(space.n if row < 0 else row)
     return inputs, np.array(rows, dtype=np.int64)
 
 
@@ -187,31 +188,23 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
     return allowed
 
 
-def _direction(
+def _positions(
     sanitizer: Sanitizer, rows: NDArray[np.int64]
-) -> Callable[[int, int, Sequence[str]], NDArray[np.float64]]:
-    """How far each output lies from one input in the direction of the other."""
+) -> Callable[[Sequence[str]], NDArray[np.float64]]:
+    """How far each output lies in the direction of each input."""
     space = sanitizer.space
-    points = space.points(rows)
+    towards = space.points(rows).T
 
     def row_of(output: str) -> int:
         row = sanitizer.row_of(output)
         return space.n if row is None else row
 
-    def direction(x: int, y: int, outputs: Sequence[str]) -> NDArray[np.float64]:
+    def positions(outputs: Sequence[str]) -> NDArray[np.float64]:
         # Other strings than words (kept, masked, re-cased) count as the centroid.
         ids = np.array(list(map(row_of, outputs)), dtype=np.int64)
-        return np.asarray(vectors(ids) @ (points[x] - points[y]), dtype=np.float64)
+        return np.asarray(space.points(ids) @ towards, dtype=np.float64)
 
-    held: dict[int, NDArray[np.float64]] = {}
-
-    def vectors(ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        if len(ids) not in held:
-            held.clear()
-            held[len(ids)] = space.points(ids)
-        return held[len(ids)]
-
-    return direction
+    return positions
 
 
 def verify(
@@ -255,7 +248,7 @@ def verify(
         inputs,
         _allowed(sanitizer, claim, rows),
         claim.delta,
-        _direction(sanitizer, rows),
+        _positions(sanitizer, rows),
         lambda x, y: bool(rows[x] == rows[y]),
     )
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)

@@ -41,6 +41,8 @@ class BucketResponseSampler(Sampler):
         weights: of the buckets from near to far, see :func:`bucket_weights`; ⊥ is uniform.
     """
 
+    makes_rows = True
+
     def __init__(self, space: MetricSpace, weights: Integers) -> None:
         self.space, self.bucket_weights = space, weights
 

@@ -27,6 +27,7 @@ class RankResponseSampler(Sampler):
     """
 
     batch_words = 1 << 20
+    makes_rows = True
 
     def __init__(self, space: MetricSpace, weights: NDArray[np.uint64], **memory: int) -> None:
         self.space = space

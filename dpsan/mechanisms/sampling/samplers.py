@@ -41,6 +41,8 @@ class Sampler(ABC):
     """Bound on the relative error of :meth:`probabilities`."""
     batch_words: int = 4096
     """Words best given at once: enough to work on together, few enough to hold."""
+    makes_rows: bool = False
+    """Whether the first draw of a word takes n numbers, of all words."""
     integrates: bool = False
     """Whether a known distribution takes an integral, and its certificate minutes."""
 
@@ -168,6 +170,8 @@ class RowSampler(Sampler):
         scores: words (m,) -> scores (m, n) >= 0, a deterministic function of each word; the
             distribution of ⊥ is uniform.
     """
+
+    makes_rows = True
 
     def __init__(
         self,

@@ -48,6 +48,7 @@ class SparseRowSampler(RowSampler):
     """
 
     batch_words = 1 << 14
+    makes_rows = False
 
     def __init__(
         self,
