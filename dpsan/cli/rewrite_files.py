@@ -11,7 +11,7 @@ from pathlib import Path
 from dpsan.cli.file_checks import known_files
 from dpsan.errors import OutputError, UsageError
 from dpsan.formats.placing import stream_number
-from dpsan.run.paths import plan_outputs
+from dpsan.run.paths import is_second_name, plan_outputs
 from dpsan.run.same_files import FileUses, Use
 
 STDIN = Path("-")
@@ -75,7 +75,10 @@ class Files:
             else:
                 uses.add(Use.WRITTEN if self.in_place else Use.READ, "input", path)
         if self.in_place and self.backup:
-            uses.add(Use.WRITTEN, "backup", *(Path(f"{p}{self.backup}") for p in self.inputs))
+            backups = ((p, Path(f"{p}{self.backup}")) for p in self.inputs)
+            # A second name of the input alone is what a killed run leaves: --force replaces it.
+            others = (backup for p, backup in backups if not is_second_name(p, backup))
+            uses.add(Use.WRITTEN, "backup", *others)
         elif self.output_dir is not None:
             for target in plan_outputs(self.inputs, self.output_dir):
                 there = self.resume and target.exists()

@@ -33,7 +33,8 @@ class Original:
         self._path, self._backup, self._force = path, backup, force
         self._status = os.fstat(descriptor)
         self._linked = False
-        if self._status.st_nlink > 1:
+        own = backup is not None and is_second_name(path, backup)
+        if self._status.st_nlink > 1 + own:
             raise OutputError(f"{path}: has other names (hard links)", "-o writes another file")
         if backup is not None:
             refuse_special(backup)
@@ -80,6 +81,14 @@ class Original:
             raise OutputError(f"{backup}: cannot create: {os_reason(error)}") from None
         if not os.path.samestat(os.lstat(backup), self._status):
             raise InputError(self._path, "changed while it was read, and stays", "run it again")
+
+
+def is_second_name(path: Path, backup: Path) -> bool:
+    """Whether a backup is its input itself, as a run leaves it that was killed between the two."""
+    try:
+        return os.path.samestat(os.lstat(path), os.lstat(backup))
+    except OSError:
+        return False
 
 
 def _seen(status: os.stat_result) -> tuple[int, ...]:

@@ -184,6 +184,24 @@ def test_in_place_backup_and_compression(folder, dpsan):
     assert [row["output_sha256"] for row in told[-2:]] == [digest, digest]
 
 
+def test_a_run_killed_between_backup_and_output_is_run_again(folder, dpsan):
+    """The backup is a second name of the input then; another name still refuses it."""
+    path, backup = folder / "a.txt", folder / "a.txt.orig"
+    path.write_bytes(LINE)
+    backup.hardlink_to(path)
+    command = ["rewrite", *BASE, "-i", "--backup", ".orig", "a.txt"]
+    done = dpsan(*command, cwd=folder)
+    assert (done.returncode, path.read_bytes(), backup.read_bytes()) == (1, LINE, LINE)
+    assert done.stderr == b"dpsan: a.txt.orig: exists (--force replaces it)\n"
+    (folder / "third").hardlink_to(path)
+    done = dpsan(*command, "--force", cwd=folder)
+    assert (done.returncode, path.read_bytes(), backup.read_bytes()) == (1, LINE, LINE)
+    (folder / "third").unlink()
+    done = dpsan(*command, "--force", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (path.read_bytes(), backup.read_bytes()) == (LINE.lower(), LINE)
+
+
 def test_zstandard(folder, dpsan):
     zstandard = pytest.importorskip("zstandard", reason="extra 'zst' is not installed")
     (folder / "a.txt.zst").write_bytes(zstandard.compress(LINE * 9) + zstandard.compress(LINE))
