@@ -16,7 +16,6 @@ its row are: never because its old text was, whose words that would tell of.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple
 
@@ -32,8 +31,9 @@ from dpsan.formats.text import (
     too_long,
 )
 from dpsan.text.long_text import LongText, Text
+from dpsan.text.patterns import compiled
 
-_QUOTED: Final = re.compile(rb'(?:[^"]++|"")*+')
+_QUOTED: Final = compiled(rb'(?:[^"]++|"")*+')
 
 
 def one_delimiter(given: str, option: str) -> str:

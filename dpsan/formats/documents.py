@@ -6,13 +6,13 @@ text would write something, with exit status 0, that no other program can open.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError
 from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.text.patterns import compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ _MARKUP: Final[tuple[tuple[bytes, Document], ...]] = (
 )
 """In any letter case, behind white space."""
 
-_JSON: Final = re.compile(
+_JSON: Final = compiled(
     rb"""\s*+(?:(?P<array>\[)\s*+(?:\{\s*+["}]|\{?\s*+$)|\{\s*+(?:"[^"\\]*+"\s*+:|$))"""
 )
 """The first line of an array of objects, or of an object; printed in one line or in many."""

@@ -6,7 +6,6 @@ which byte; whatever is not cut out or rewritten keeps its bytes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from html import unescape
 from typing import Final, NamedTuple
@@ -14,16 +13,17 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from dpsan.formats.docx_names import ATTRIBUTES, BARRIERS, ELEMENTS, UNWRAPPED
+from dpsan.text.patterns import compiled
 from dpsan.text.tokens import INVISIBLE, TOKENIZERS
 
 _W: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _R: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_TAG: Final = re.compile(rb"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>")
-_ATTRIBUTE: Final = re.compile(rb"\s+([^\s=]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
+_TAG: Final = compiled(rb"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>")
+_ATTRIBUTE: Final = compiled(rb"\s+([^\s=]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 # Values that a program writes: numbers, colours, identifiers, words of the standard, styles.
-_VALUE: Final = re.compile(r"[\w .,#%:+/-]{0,64}|[([{)\]}]")
-_BOOKMARK: Final = re.compile(r"_[A-Z][A-Za-z]{1,9}[0-9]{0,12}")
-_FIELD: Final = re.compile(
+_VALUE: Final = compiled(r"[\w .,#%:+/-]{0,64}|[([{)\]}]")
+_BOOKMARK: Final = compiled(r"_[A-Z][A-Za-z]{1,9}[0-9]{0,12}")
+_FIELD: Final = compiled(
     r"\s*(?:PAGE|NUMPAGES|SECTION|SECTIONPAGES|DATE|TIME|NOTEREF|SEQ (?:Figure|Table|Equation)"
     r"|TOC|FORMTEXT|FORMCHECKBOX|(?:PAGEREF|REF|NOTEREF) _(?:Toc|Ref)[0-9]{1,12})?"
     r"(?:\s+\\[a-z*#@]+(?:\s+(?:MERGEFORMAT|ARABIC|roman|ROMAN|\"[0-9dMyhms,;:. /-]{1,24}\"))?)*\s*"

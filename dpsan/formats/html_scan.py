@@ -32,6 +32,7 @@ from dpsan.formats.html_names import (
     RAW,
     TEXT_ONLY,
 )
+from dpsan.text.patterns import compiled
 
 _SPACE: Final = rb"[\t\n\f\r ]"
 _NAME: Final = rb"[A-Za-z][A-Za-z0-9]*+(?:[-:._][A-Za-z0-9]++)*+"
@@ -41,18 +42,18 @@ _ATTRIBUTE: Final = (
     rb"\"([^\"]*+)\"|'([^']*+)'|([^\t\n\f\r \"'<>=`][^\t\n\f\r \"'<>]*+)))?+"
 )
 # Possessive quantifiers: no attribute is tried in two ways.
-_OPENING: Final = re.compile(
+_OPENING: Final = compiled(
     b"<(" + _NAME + rb")(?=[\t\n\f\r />])((?:"
     + re.sub(rb"\((?!\?)", b"(?:", _ATTRIBUTE)
     + rb")*+)[\t\n\f\r /]*+>"
 )  # fmt: skip
-_CLOSING: Final = re.compile(b"</(" + _NAME + b")" + _SPACE + b"*+>")
-_ATTRIBUTES: Final = re.compile(_ATTRIBUTE)
+_CLOSING: Final = compiled(b"</(" + _NAME + b")" + _SPACE + b"*+>")
+_ATTRIBUTES: Final = compiled(_ATTRIBUTE)
 _CONDITION: Final = (
     rb"\[if[ (!]+(?:(?:gte?|lte?|!) ?)?(?:mso|ie|vml|support(?:misalignedcolumns|lists|emptyparas"
     rb"|linebreaknewline|fields|annotations|footnotes))[0-9. ()|&]*\]"
 )
-_FRAME: Final = re.compile(
+_FRAME: Final = compiled(
     rb"<!doctype\s+html"
     rb"(?:\s+public\s+\"-//(?:w3c|ietf)//dtd [a-z0-9./ +-]{1,40}//en(?:\"\s+\"http://www\.w3\.org/tr/[a-z0-9/._-]{1,60})?\""
     rb"|\s+system\s+\"about:legacy-compat\")?\s*>"
@@ -64,13 +65,13 @@ _FRAME: Final = re.compile(
     rb"|<!--?-->|<!" + _CONDITION + rb">",
     re.IGNORECASE,
 )  # fmt: skip
-_PLAIN_ADDRESS: Final = re.compile(
+_PLAIN_ADDRESS: Final = compiled(
     r"(?:https?:|ftp:|cid:|data:(?:image|font)/[a-z0-9.+-]{1,30}(?:;base64)?,"
     r"|(?![a-z][a-z0-9+.-]*:))",
     re.IGNORECASE,
 )
-_WRITTEN_TO: Final = re.compile(rb"(?:mailto|tel|sms|callto|skype|xmpp|facetime):", re.IGNORECASE)
-_PROGRAM: Final = re.compile(
+_WRITTEN_TO: Final = compiled(rb"(?:mailto|tel|sms|callto|skype|xmpp|facetime):", re.IGNORECASE)
+_PROGRAM: Final = compiled(
     rb"(?:module|importmap|speculationrules|(?:text|application)/(?:x-)?(?:java|ecma|j)script[0-9.]*"
     rb"(?:\s*;\s*charset=[a-z0-9-]{1,12})?)?",
     re.IGNORECASE,
@@ -249,7 +250,7 @@ class _Scan:
         data = self.data
         if name in RAW and data[at - 2 : at] == b"/>":
             return [], at  # XHTML ends it here, HTML does not: then its content is text
-        ending = re.compile(b"</" + name.encode() + rb"(?=[\t\n\f\r />])", re.IGNORECASE)
+        ending = compiled(b"</" + name.encode() + rb"(?=[\t\n\f\r />])", re.IGNORECASE)
         match = None if name == "plaintext" else ending.search(data, at)
         end = match.start() if match else len(data)
         if name in RAW and match is None:

@@ -10,10 +10,11 @@ import re
 from typing import Final
 
 from dpsan.formats.json_strings import parsed
+from dpsan.text.patterns import compiled
 
 # Possessive quantifiers: linear time on any bytes.
 _SPACE: Final = rb"[ \t\r\n]*+"
-_BLANKS: Final = re.compile(_SPACE)
+_BLANKS: Final = compiled(_SPACE)
 _STRING: Final = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+"'
 _SCALAR: Final = (
     _STRING
@@ -21,17 +22,17 @@ _SCALAR: Final = (
     + rb"|true|false|null|NaN"
 )
 # Groups: key, scalar, what follows it, opening bracket.
-_MEMBER: Final = re.compile(
+_MEMBER: Final = compiled(
     _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE
     + b"(?:(" + _SCALAR + b")" + _SPACE + rb"([,}])|([\[{]))"
 )  # fmt: skip
-_ITEM: Final = re.compile(_SPACE + b"()(?:(" + _SCALAR + b")" + _SPACE + rb"([,\]])|([\[{]))")
-_WHOLE: Final = re.compile(_SPACE + b"()(?:(" + _SCALAR + b")()|" + rb"([\[{]))")
-_EMPTY: Final = {b"{": re.compile(_SPACE + rb"\}"), b"[": re.compile(_SPACE + rb"\]")}
+_ITEM: Final = compiled(_SPACE + b"()(?:(" + _SCALAR + b")" + _SPACE + rb"([,\]])|([\[{]))")
+_WHOLE: Final = compiled(_SPACE + b"()(?:(" + _SCALAR + b")()|" + rb"([\[{]))")
+_EMPTY: Final = {b"{": compiled(_SPACE + rb"\}"), b"[": compiled(_SPACE + rb"\]")}
 EMPTY_LIST: Final = _EMPTY[b"["]
 """The end of a list without items, from behind its bracket."""
-_NEXT: Final = re.compile(_SPACE + rb"([,\]}])")
-_END: Final = re.compile(_SPACE + rb"\Z")
+_NEXT: Final = compiled(_SPACE + rb"([,\]}])")
+_END: Final = compiled(_SPACE + rb"\Z")
 _CLOSING: Final = {b"{": b"}", b"[": b"]"}
 _PATTERN: Final = {b"{": _MEMBER, b"[": _ITEM}
 

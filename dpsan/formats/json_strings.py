@@ -6,15 +6,15 @@ Knows escapes.  Must not know records.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Final
 
 from dpsan.formats.text import long_text
 from dpsan.text.long_text import LONG, LongText, Style
+from dpsan.text.patterns import compiled
 
-_WHOLE_ESCAPES: Final = re.compile(
+_WHOLE_ESCAPES: Final = compiled(
     r"(?:[^\\]++|\\(?=.{11})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|[^u]))*+"
 )
 """As much of a text as holds no part of an escape: of two together for what is beyond U+FFFF."""

@@ -13,18 +13,20 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Final, NamedTuple
 
-_HEADER: Final = re.compile(rb"([!-9;-~]+)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)(?:\n|\Z)")
-_BLANK: Final = re.compile(rb"\r?\n")
+from dpsan.text.patterns import compiled
+
+_HEADER: Final = compiled(rb"([!-9;-~]+)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)(?:\n|\Z)")
+_BLANK: Final = compiled(rb"\r?\n")
 # What a header may say that passes as it is: nothing that a person writes.
 _SPACE: Final = rb"(?:\r?\n)?[ \t]*"
 _PASSING: Final = {
-    "mime-version": re.compile(_SPACE + rb"1\.0[ \t]*\r?"),
-    "content-transfer-encoding": re.compile(
+    "mime-version": compiled(_SPACE + rb"1\.0[ \t]*\r?"),
+    "content-transfer-encoding": compiled(
         _SPACE + rb"(?:7bit|8bit|binary|base64|quoted-printable)[ \t]*\r?", re.IGNORECASE
     ),
-    "content-disposition": re.compile(_SPACE + rb"(?:inline|attachment)[ \t]*\r?", re.IGNORECASE),
-    "content-language": re.compile(_SPACE + rb"[a-z]{2,3}(?:-[a-z0-9]{2,8})?[ \t]*\r?", re.I),
-    "content-type": re.compile(
+    "content-disposition": compiled(_SPACE + rb"(?:inline|attachment)[ \t]*\r?", re.IGNORECASE),
+    "content-language": compiled(_SPACE + rb"[a-z]{2,3}(?:-[a-z0-9]{2,8})?[ \t]*\r?", re.I),
+    "content-type": compiled(
         _SPACE + rb"(?:text/(?:plain|html|csv|markdown|enriched|calendar)|message/rfc822"
         rb"|multipart/(?:mixed|alternative|related|signed|report|digest))(?:[ \t]*;"
         + _SPACE
@@ -181,7 +183,7 @@ def segments(entity: Entity) -> tuple[list[Segment], int]:
 
 
 def _delimiters(entity: Entity, boundary: bytes) -> Iterator[tuple[re.Match[bytes], bool]]:
-    pattern = re.compile(rb"(?:\r?\n|(?<![^\n]))--" + boundary + rb"(--)?[ \t]*(?=\r?\n|\Z)")
+    pattern = compiled(rb"(?:\r?\n|(?<![^\n]))--" + boundary + rb"(--)?[ \t]*(?=\r?\n|\Z)")
     at = entity.body
     while match := pattern.search(entity.data, at, entity.end):
         yield match, match[1] is not None

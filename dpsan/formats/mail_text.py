@@ -12,10 +12,12 @@ from codecs import lookup
 from email.errors import MessageError
 from email.header import Header, decode_header
 
+from dpsan.text.patterns import compiled
+
 _NO_CHARSETS = frozenset(
     ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem")
 )
-_QUOTED = re.compile(
+_QUOTED = compiled(
     rb"(?:[\t\n\x20-\x3c\x3e-\x7e\x80-\xff]|\r(?=\n)|=(?:[0-9A-Fa-f]{2}|(?=\r?\n)))*+"
 )
 

@@ -173,7 +173,7 @@ MUTANTS: Final = [
             "run/same_files.py", "if identity is None:", "if True:",
         ),
         "hard links are rewritten in place": (
-            "run/paths.py", "if self._status.st_nlink > 1:", "if False:",
+            "run/paths.py", "if self._status.st_nlink > 1 + own:", "if False:",
         ),
         "what exists is replaced": (
             "run/stream.py", "AtomicFile(target, force=plan.force,", "AtomicFile(target, force=True,",
