@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpsan.embeddings.training import public_text, word_counts
+from dpsan.embeddings.training.compounds import LookupSpelling
 from dpsan.embeddings.training.judging import judged_similarity, nearest, neighbours_shown
 from dpsan.embeddings.training.npz_output import packed
 from dpsan.embeddings.training.public_text import blocks_of
@@ -88,10 +89,10 @@ def test_texts_that_cannot_be_read(tmp_path, name, data, why):
 def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
     """Neither with its length nor with the number of different words: the rarest are forgotten."""
     monkeypatch.setattr(word_counts, "_MOST", 500)
+    monkeypatch.setattr(LookupSpelling, "MOST", 500)
 
     def peak(repeats):
         text = TokenText(tmp_path / "tokens")
-        text._spelling._MOST = 500
         tracemalloc.start()
         for number in range(repeats):
             text.add([f"the cat saw x{number}a{at}" for at in range(20)])
