@@ -84,7 +84,7 @@ _UNICODE: Final = rf"({_WHOLE}|{_LETTER}+(?:{_JOINER}{_LETTER}+)*|{_SYMBOL})"
 _ASCII_WORD: Final = rf"[A-Za-z0-9]+(?:(?:['\-]|(?<=[0-9])[{NUMBER_MARKS}](?=[0-9]))[A-Za-z0-9]+)*"
 _ASCII: Final = compiled(rf"({whole_ascii()}|{_ASCII_WORD})")
 _ASCII_WORDS: Final = re.compile(f"({_ASCII_WORD})")
-_UNSEEN_ASCII: Final = compiled(r"[\x00-\x08\x0E-\x1F\x7F]")
+_UNSEEN_ASCII: Final = re.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
 # Unicode's white space: str.isspace and \s of re take U+001C to U+001F for it.
 _CHUNK: Final = re.compile(r"([^\t-\r \x85\xA0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]+)")
 _GAP: Final = regex.compile(rf"(\s+)|({_UNSEEN}+)|.", regex.V1 | regex.DOTALL)
