@@ -305,7 +305,7 @@ class TsvFormat(CsvFormat):
 class _Render:
     """A row with other texts in the chosen cells.
 
-    How a cell was written is no matter of its new text: quotes would tell of a comma in a word.
+    The quotes of the old cell decide nothing: they would tell of a comma in one of its words.
 
     Args:
         quoted: the columns of which every cell is quoted.
