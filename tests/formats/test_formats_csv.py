@@ -51,7 +51,11 @@ def test_identity_and_other_cells(made, size, column):
     expected = [list(row) for row in table]
     (masked, _) = (
         through(
-            MASK, "\0".join(row[column] for row in table).encode() + b"\0", "text", null_data=True
+            MASK,
+            "\0".join(row[column] for row in table).encode() + b"\0",
+            "text",
+            null_data=True,
+            force_text=True,
         )
         if not any("\0" in row[column] for row in table)
         else (None, None)
