@@ -70,9 +70,7 @@ def _guarded(run: Callable[[], int]) -> int:
 
 def _lost(error: BaseException) -> None:
     """What Python cannot raise where it would be caught."""
-    if isinstance(error, Interrupted):
-        signals.raise_again(error)
-    else:
+    if not isinstance(error, Interrupted):  # which is raised again
         say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
 
 

@@ -15,8 +15,10 @@ from types import FrameType
 from typing import Final, NoReturn
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_AGAIN_SECONDS: Final = 0.002
-"""How soon an interruption that Python could not raise is raised once more."""
+_AGAIN_SECONDS: Final = 0.01
+"""How often the timer checks that a heard signal is being handled, in seconds."""
+_IMPORT_LOOKS: Final = 500
+"""An import that runs at so many checks, five seconds, is interrupted: it may be hanging."""
 
 
 class Interrupted(BaseException):
@@ -32,12 +34,12 @@ class _State:
 
     arrivals = -1
     """Descriptor of a pipe: one byte for each signal, in the order in which they came."""
-    ending = False
-    """Whether a signal was heard."""
+    heard = 0
+    """The first signal, 0 before one came."""
+    looks = 0
+    """Checks since then that found an import running."""
     finished = False
     """Whether nothing is left to clean up."""
-    lost: Interrupted | None = None
-    """What was raised where nobody could catch it, until it is raised again."""
 
 
 def listen(report: Callable[[BaseException], None]) -> None:
@@ -54,42 +56,58 @@ def listen(report: Callable[[BaseException], None]) -> None:
     sys.unraisablehook = lambda hook: report(hook.exc_value or RuntimeError())
     sys.excepthook = lambda kind, error, trace: report(error)
     threading.excepthook = lambda hook: report(hook.exc_value or RuntimeError())
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, _raise_unless_handled)  # first: the others start its timer
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup keeps ignoring
             signal.signal(number, _interrupt)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, _interrupt_again)
-
-
-def raise_again(lost: Interrupted) -> None:
-    """Raise in the main thread, a moment later, what was raised in a destructor or in a callback.
-
-    Python ends the destructor and goes on as if nothing had come; at once would be inside it still.
-    """
-    _State.lost = lost
-    signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
-
-
-def _interrupt_again(_: int, __: FrameType | None) -> None:
-    lost, _State.lost = _State.lost, None
-    if lost is not None:
-        if _State.finished:
-            die_of(lost.number)
-        raise lost
 
 
 def finish() -> None:
-    """A signal that comes from now on ends the process at once."""
+    """A signal that came and was dropped, or that comes from now on, ends the process at once."""
     _State.finished = True
+    if _State.heard:
+        die_of(_State.heard)
 
 
-def _interrupt(number: int, _: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     if _State.finished:
         die_of(number)
     # The handler stays: Python reports a handler that is taken away while its signal waits.
-    if not _State.ending:
-        _State.ending = True
-        raise Interrupted(_first(number))
+    if not _State.heard:
+        _State.heard = _first(number)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
+        _raise_unless_handled(number, frame)
+
+
+def _raise_unless_handled(_: int, frame: FrameType | None) -> None:
+    """Raise the signal that was heard, unless an earlier raise of it is being handled.
+
+    The timer calls this again and again, because Python drops an exception in a destructor and code
+    in C may drop one anywhere.  An import is left to end first: a module in C that is interrupted
+    there may go on without what it needs, or crash.
+    """
+    if not _State.heard:
+        return  # another's alarm
+    if _State.finished:
+        die_of(_State.heard)
+    error = sys.exception()
+    while error is not None:
+        if isinstance(error, Interrupted):
+            return  # somebody cleans up
+        error = error.__context__
+    if _State.looks < _IMPORT_LOOKS and _imports(frame):
+        _State.looks += 1
+        return
+    raise Interrupted(_State.heard)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _first(number: int) -> int:
@@ -106,5 +124,6 @@ def die_of(number: int) -> NoReturn:
     with contextlib.suppress(OSError, ValueError, RuntimeError):  # the last: in a write already
         sys.stderr.flush()
     signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (number,))  # as while a worker is started
     os.kill(os.getpid(), number)
     os._exit(128 + number)

@@ -88,8 +88,7 @@ def train(
     from tempfile import TemporaryDirectory
 
     from dpsan.embeddings.training.judging import read_judged, report_on
-    from dpsan.embeddings.training.npz_output import packed
-    from dpsan.embeddings.training.recipe import Recipe
+    from dpsan.embeddings.training.recipe import Recipe, packed
     from dpsan.embeddings.training.recipe import train as trained_on
     from dpsan.embeddings.training.skipgram import Training
     from dpsan.formats.atomic_files import check_writable, write_whole

@@ -91,7 +91,10 @@ _MARKUP: Final[tuple[tuple[bytes, Document], ...]] = (
 """In any letter case, behind white space."""
 
 _JSON: Final = compiled(
-    rb"""\s*+(?:(?P<array>\[)\s*+(?:\{\s*+["}]|\{?\s*+$)|\{\s*+(?:"[^"\\]*+"\s*+:|$))"""
+    rb"""_(?:(?P<array>\[)_(?:\{_["}]|\{?_$)|\{_(?:"[^"\\]*+"_:|$))""".replace(
+        b"_",
+        rb"[ \t\r\n]*+",  # other white space is none in JSON
+    )
 )
 """The first line of an array of objects, or of an object; printed in one line or in many."""
 _ARRAY = Document("a JSON array", "-f json -k FIELD")

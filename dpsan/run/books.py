@@ -15,12 +15,10 @@ from dpsan.formats.base import Record
 from dpsan.privacy.composition import Composed
 from dpsan.run.ledger import Ledger
 from dpsan.run.memo import Memo, Pending
-from dpsan.run.workers import Answer, Workers
+from dpsan.run.workers import Answer, Batch, Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.result import Sanitized
-from dpsan.text.long_text import Text
 from dpsan.text.numerals import number
-from dpsan.text.spans import Spans
 
 
 @dataclass(frozen=True)
@@ -32,19 +30,9 @@ class Books:
     aside: Callable[[bytes, InputError], None] | None = None
     """Takes records that the ledger refuses, which end the input otherwise."""
 
-    def submit(
-        self,
-        workers: Workers,
-        texts: Sequence[Text],
-        key: bytes,
-        numbers: Sequence[int],
-        audit: bool,
-        spans: Sequence[Spans] | None = None,
-    ) -> Answer:
+    def submit(self, workers: Workers, batch: Batch) -> Answer:
         """See :meth:`Workers.submit`; a memo knows no spans."""
-        if self.memo is None:
-            return workers.submit(texts, key, numbers, audit, spans)
-        return self.memo.submit(workers, texts, key, numbers, audit)
+        return workers.submit(batch) if self.memo is None else self.memo.submit(workers, batch)
 
     @contextmanager
     def turn(self, answers: Sequence[Answer]) -> Iterator[None]:

@@ -7,17 +7,14 @@ own that nobody keeps, so counts, costs and bad records are exactly those of a r
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from dpsan.run.run import Result, Run
-from dpsan.run.workers import Inline, Workers
+from dpsan.run.workers import Batch, Inline, Workers
 from dpsan.sanitize.result import Sanitized
-from dpsan.text.long_text import Text
-from dpsan.text.spans import Spans
 
 _SAMPLES: Final = 3
 
@@ -33,16 +30,9 @@ class _Sampling:
         """See :class:`Workers`."""
         self._workers.idle()
 
-    def submit(
-        self,
-        texts: Sequence[Text],
-        key: bytes,
-        numbers: Sequence[int],
-        audit: bool,
-        spans: Sequence[Spans] | None = None,
-    ) -> Future[Sanitized]:
+    def submit(self, batch: Batch) -> Future[Sanitized]:
         """See :class:`Workers`."""
-        future = self._workers.submit(texts, key, numbers, audit, spans)
+        future = self._workers.submit(batch)
         if len(self._samples) < _SAMPLES:
             done = future.result()
             drawn = [line for line, count in zip(done.lines, done.drawn, strict=True) if count]

@@ -23,7 +23,7 @@ from dpsan.errors import Hint, OutputError, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.privacy import randomness
 from dpsan.run.private_database import Kind, PrivateDatabase
-from dpsan.run.workers import Inline, Workers
+from dpsan.run.workers import Batch, Inline, Workers
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -175,22 +175,15 @@ class Memo:
 
     # --- a batch -----------------------------------------------------------------------------
 
-    def submit(
-        self,
-        workers: Workers,
-        texts: Sequence[Text],
-        key: bytes,
-        numbers: Sequence[int],
-        audit: bool,
-    ) -> Pending:
+    def submit(self, workers: Workers, batch: Batch) -> Pending:
         """Have those texts sanitized that are not known: see :meth:`Workers.submit`."""
-        digests = [self._base.digest(b"dpsan message", encoded(text)) for text in texts]
+        digests = [self._base.digest(b"dpsan message", encoded(text)) for text in batch.texts]
         known = {each for each in set(digests) if self._found(each) is not None}
         asked = [place for place, digest in enumerate(digests) if digest not in known]
-        future = workers.submit(
-            [texts[place] for place in asked], key, [numbers[place] for place in asked], audit
-        )
-        return Pending(self, texts, digests, asked, future)
+        texts = [batch.texts[place] for place in asked]
+        numbers = [batch.numbers[place] for place in asked]
+        future = workers.submit(Batch(texts, batch.key, numbers, batch.audit))
+        return Pending(self, batch.texts, digests, asked, future)
 
     def turn(self) -> AbstractContextManager[None]:
         """Within it no other run stores anything.  Raises OutputError."""
@@ -284,7 +277,7 @@ class Memo:
         if not all(isinstance(line, str) for line in lines):
             raise TypeError("messages must be strings")
         key = randomness.new_key()
-        pending = self.submit(Inline(self._sanitizer), lines, key, range(len(lines)), False)
+        pending = self.submit(Inline(self._sanitizer), Batch(lines, key, range(len(lines)), False))
         with self.turn():
             done = pending.result()
             self.store(pending, done)

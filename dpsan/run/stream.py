@@ -10,7 +10,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,7 +26,7 @@ from dpsan.run.batch_size import FilePace, Pace, few_searches
 from dpsan.run.paths import Original, open_input, refuse_unusual
 from dpsan.run.payment import affordable
 from dpsan.run.spans import with_spans
-from dpsan.run.workers import Answer, Inline, Workers
+from dpsan.run.workers import Answer, Batch, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.result import Sanitized
@@ -194,10 +193,10 @@ class _Flow:
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.audit is not None
         spans = [each.spans for each in batch if each.spans is not None] or None
-        submit: Callable[..., Answer] = self.workers.submit
+        batches = [Batch(texts, key, numbers, audited, spans) for key in self.keys]
         if self.books:
-            submit = partial(self.books.submit, self.workers)
-        return [submit(texts, key, numbers, audited, spans) for key in self.keys]
+            return [self.books.submit(self.workers, each) for each in batches]
+        return [self.workers.submit(each) for each in batches]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""

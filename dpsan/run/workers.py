@@ -21,8 +21,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
@@ -45,21 +44,30 @@ class Answer(Protocol):
         ...
 
 
+class Batch(NamedTuple):
+    """Texts to sanitize, see :meth:`Sanitizer.sanitize`."""
+
+    texts: Sequence[Text]
+    key: bytes
+    numbers: Sequence[int]
+    audit: bool
+    spans: Sequence[Spans] | None = None
+
+    def sanitized(self, sanitizer: Sanitizer) -> Sanitized:
+        """What becomes of them."""
+        return sanitizer.sanitize(
+            self.texts, self.key, self.numbers, audit=self.audit, spans=self.spans
+        )
+
+
 class Workers(Protocol):
     """Where batches are sanitized."""
 
     window: int
     """How many batches may be in hand before the oldest must be finished."""
 
-    def submit(
-        self,
-        texts: Sequence[Text],
-        key: bytes,
-        numbers: Sequence[int],
-        audit: bool,
-        spans: Sequence[Spans] | None = None,
-    ) -> Future[Sanitized]:
-        """Sanitize a batch, see :meth:`Sanitizer.sanitize`."""
+    def submit(self, batch: Batch) -> Future[Sanitized]:
+        """Sanitize a batch."""
         ...
 
     def idle(self) -> None:
@@ -79,18 +87,10 @@ class Inline:
         """See :class:`Workers`."""
         self._sanitizer.warm_up()
 
-    def submit(
-        self,
-        texts: Sequence[Text],
-        key: bytes,
-        numbers: Sequence[int],
-        audit: bool,
-        spans: Sequence[Spans] | None = None,
-    ) -> Future[Sanitized]:
+    def submit(self, batch: Batch) -> Future[Sanitized]:
         """See :class:`Workers`."""
         future: Future[Sanitized] = Future()
-        done = self._sanitizer.sanitize(texts, key, numbers, audit=audit, spans=spans)
-        future.set_result(done)
+        future.set_result(batch.sanitized(self._sanitizer))
         return future
 
 
@@ -99,10 +99,6 @@ class _DiedError(DpsanError):
 
     def __init__(self) -> None:
         super().__init__("a worker process died", "out of memory? try a smaller -j")
-
-
-_Work = tuple[list[Text], bytes, Sequence[int], bool, Sequence[Spans] | None]
-"""Arguments of :meth:`Workers.submit`, as they travel to a worker."""
 
 
 class Pool:
@@ -118,7 +114,7 @@ class Pool:
     def __init__(self, spec: RunSpec, root: Path, jobs: int, digest: str) -> None:
         self.window = 2 * jobs
         self._lock, self._living = threading.Lock(), jobs
-        self._waiting: SimpleQueue[tuple[_Work, Future[Sanitized]] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[tuple[Batch, Future[Sanitized]] | None] = SimpleQueue()
         context = get_context("spawn")
         pipes = [context.Pipe() for _ in range(jobs)]
         # Daemons: whatever happens, the interpreter ends them when it ends.
@@ -140,12 +136,7 @@ class Pool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is not None:
             for process in self._processes:
                 process.kill()  # they write nothing that a kill could spoil
@@ -162,17 +153,10 @@ class Pool:
     def idle(self) -> None:
         """See :class:`Workers`: each gets ready by itself."""
 
-    def submit(
-        self,
-        texts: Sequence[Text],
-        key: bytes,
-        numbers: Sequence[int],
-        audit: bool,
-        spans: Sequence[Spans] | None = None,
-    ) -> Future[Sanitized]:
+    def submit(self, batch: Batch) -> Future[Sanitized]:
         """See :class:`Workers`."""
         answer: Future[Sanitized] = Future()
-        self._waiting.put(((list(texts), key, numbers, audit, spans), answer))
+        self._waiting.put((batch, answer))
         return answer
 
     def _converse(self, worker: Connection) -> None:
@@ -265,12 +249,11 @@ def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
         os._exit(1)
 
 
-def _answer(opened: Sanitizer | DpsanError, work: _Work) -> Sanitized | DpsanError:
+def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Sanitized | DpsanError:
     if isinstance(opened, DpsanError):
         return opened
     try:
-        texts, key, numbers, audit, spans = work
-        return opened.sanitize(texts, key, numbers, audit=audit, spans=spans)
+        return work.sanitized(opened)
     except Exception as error:  # noqa: BLE001, raised in the parent
         return _told(error)
 

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,14 @@ def child(code, env=None, **more):
         env={**os.environ, **(env or {})},
         **more,
     )
+
+
+def end_of(body, sent, folder=None):
+    """Status and outputs of a command that does this; it imports from the folder too."""
+    code = HEAD + (f"sys.path.append({str(folder)!r})\n" if folder else "") + TAKE
+    ended = child(code + body.replace("SENT", str(int(sent))) + "app.run = run\n" + TAIL)
+    out, told = ended.communicate(timeout=30)
+    return ended.returncode, out, told
 
 
 INTERRUPTED = re.compile(rb"(dpsan: interrupted: [^\n]*\n)?")
@@ -45,9 +54,16 @@ def test_two_at_once(first, second):
     [
         # A destructor and a callback of the collector: Python prints what is raised there.
         "    class Dying:\n        def __del__(self): os.kill(os.getpid(), SENT); time.sleep(9)\n"
-        "    Dying()\n    time.sleep(9)\n",
+        "    Dying()\n    time.sleep(9)\n    print('went on', flush=True)\n",
         "    gc.callbacks.append(lambda *a: (os.kill(os.getpid(), SENT), time.sleep(9)))\n"
-        "    gc.collect()\n    time.sleep(9)\n",
+        "    gc.collect()\n    time.sleep(9)\n    print('went on', flush=True)\n",
+        # In a destructor that is the last thing to happen: there is no moment later.
+        "    class Dying:\n        def __del__(self): os.kill(os.getpid(), SENT)\n"
+        "    Dying()\n    return 0\n",
+        # Inside something that drops whatever is raised, as code in C may.
+        "    try: os.kill(os.getpid(), SENT); time.sleep(9)\n"
+        "    except BaseException: pass\n    time.sleep(9)\n    print('went on', flush=True)\n",
+        "    try: os.kill(os.getpid(), SENT); time.sleep(9)\n    except BaseException: return 0\n",
         # While an error is told.
         "    from dpsan.errors import UsageError\n"
         "    class Error(UsageError):\n"
@@ -58,29 +74,64 @@ def test_two_at_once(first, second):
         "        def flush(self): os.kill(os.getpid(), SENT); time.sleep(9)\n"
         "        def __getattr__(self, name): return getattr(real, name)\n"
         "    sys.stdout = Out()\n    return 0\n",
+        # Where it is blocked by the time the program ends.
+        "    try: os.kill(os.getpid(), SENT); time.sleep(9)\n"
+        "    finally: signal.pthread_sigmask(signal.SIG_BLOCK, [SENT])\n",
         # At the very end.
         "    import atexit\n"
         "    atexit.register(lambda: (os.kill(os.getpid(), SENT), time.sleep(9)))\n"
         "    return 0\n",
     ],
-    ids=["destructor", "collector", "telling", "flushing", "exit"],
+    ids=[
+        *("destructor", "collector", "last destructor", "dropped", "dropped at the end"),
+        *("telling", "flushing", "blocked", "exit"),
+    ],
 )
 def test_wherever_it_comes(where, sent):
-    code = HEAD + TAKE + where.replace("SENT", str(int(sent))) + "app.run = run\n" + TAIL
-    ended = child(code)
-    out, told = ended.communicate(timeout=30)
-    assert (ended.returncode, out, told) == (-sent, b"", b"")
+    assert end_of(where, sent) == (-sent, b"", b"")
 
 
 @pytest.mark.parametrize("sent", SIGNALS)
 def test_a_signal_in_a_destructor_ends_the_command_by_its_usual_way(sent):
     """Python swallows what is raised there: what a command says last must be said all the same."""
-    code = HEAD + TAKE + "    class Dying:\n        def __del__(self): os.kill(os.getpid(), SENT)\n"
+    code = "    class Dying:\n        def __del__(self): os.kill(os.getpid(), SENT)\n"
     code += "    try:\n        [Dying() for _ in range(3)]\n        time.sleep(9)\n"
     code += "    finally: print('the last words', file=sys.stderr)\n"
-    ended = child(code.replace("SENT", str(int(sent))) + "app.run = run\n" + TAIL)
-    out, told = ended.communicate(timeout=30)
-    assert (ended.returncode, out, told) == (-sent, b"", b"the last words\n")
+    assert end_of(code, sent) == (-sent, b"", b"the last words\n")
+
+
+@pytest.mark.parametrize("sent", SIGNALS)
+def test_who_cleans_up_is_left_alone(sent):
+    """However long it takes, in a context that is left and behind another error."""
+    code = "    from contextlib import contextmanager\n    @contextmanager\n"
+    code += "    def slow():\n        try: yield\n        finally: time.sleep(.2)\n"
+    code += (
+        "    try:\n        with slow(): os.kill(os.getpid(), SENT); time.sleep(9)\n    finally:\n"
+    )
+    code += "        try: {}['x']\n        except KeyError: time.sleep(.2)\n"
+    code += "        print('the last words', file=sys.stderr)\n"
+    assert end_of(code, sent) == (-sent, b"", b"the last words\n")
+
+
+@pytest.mark.parametrize("sent", SIGNALS)
+def test_an_import_is_not_torn(tmp_path, sent):
+    """A module in C may fall over an exception that it does not expect."""
+    code = "import os, time\ntry: os.kill(os.getpid(), SENT); time.sleep(.2)\n"
+    code += "except BaseException: os.abort()\nprint('whole', flush=True)\n"
+    (tmp_path / "fragile.py").write_text(code.replace("SENT", str(int(sent))))
+    assert end_of("    import fragile\n    time.sleep(9)\n", sent, tmp_path) == (
+        -sent,
+        b"whole\n",
+        b"",
+    )
+
+
+def test_an_import_that_hangs_is_left(tmp_path):
+    """After five seconds."""
+    code = "import os, time\nos.kill(os.getpid(), SENT)\ntime.sleep(99)\n"
+    (tmp_path / "stuck.py").write_text(code.replace("SENT", str(int(signal.SIGTERM))))
+    told = end_of("    import stuck\n", signal.SIGTERM, tmp_path)
+    assert told == (-signal.SIGTERM, b"", b"")
 
 
 @pytest.mark.parametrize("sent", SIGNALS)
@@ -95,6 +146,14 @@ def test_while_it_starts(sent):
             out, told = ended.stdout.read(), ended.stderr.read()
         assert (ended.returncode, out) == (-sent, b"")
         assert INTERRUPTED.fullmatch(told)
+
+
+def test_the_package_reads_no_other_file_before_the_guard():
+    """While Python imports for it, Ctrl-C would show a traceback."""
+    code = "import sys\nbefore = {*sys.modules}\nimport dpsan\nprint(*{*sys.modules} - before)"
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=root, capture_output=True)
+    assert (done.stdout, done.stderr) == (b"dpsan\n", b"")
 
 
 def test_a_message_of_what_nobody_can_catch_holds_no_text():

@@ -11,9 +11,8 @@ import pytest
 from dpsan.embeddings.training import public_text, word_counts
 from dpsan.embeddings.training.compounds import LookupSpelling
 from dpsan.embeddings.training.judging import judged_similarity, nearest, neighbours_shown
-from dpsan.embeddings.training.npz_output import packed
 from dpsan.embeddings.training.public_text import blocks_of
-from dpsan.embeddings.training.recipe import Recipe, train
+from dpsan.embeddings.training.recipe import Recipe, packed, train
 from dpsan.embeddings.training.shaping import (
     Shaping,
     constraints_of,

@@ -103,7 +103,14 @@ def test_json_is_not_taken_for_text(tmp_path):
             with pytest.raises(InputError, match=f"test: {message}, not lines of text .-f json"):
                 through(SAME, data, "text", size=size)
         assert through(SAME, data, "text", force_text=True)[0] == data
-    others = b'["so" he said]\n', b"{name}, hello\n", b"a\n[\n{\n", b'{"a" b}\n'
+    others = (
+        b'["so" he said]\n',
+        b"{name}, hello\n",
+        b"a\n[\n{\n",
+        b'{"a" b}\n',
+        b"\x0b[\n",
+        b"[\x0c\n",
+    )
     for data in (b"[1] a note\n", *others):
         assert through(SAME, data, "text")[0] == data
 

@@ -25,7 +25,7 @@ from dpsan.run.dry_run import DryRun
 from dpsan.run.memo import NAME
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
-from dpsan.run.workers import Inline
+from dpsan.run.workers import Batch, Inline
 from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import run_key
@@ -108,7 +108,9 @@ def test_equal_messages_are_equal_and_everything_else_is_counted(calls, tmp_path
     with Memo(folder, sanitizer) as memo:
         for texts in calls:
             fresh = sanitizer.sanitize(texts, b"k" * 32, audit=True)
-            pending = memo.submit(Inline(sanitizer), texts, b"k" * 32, range(len(texts)), True)
+            pending = memo.submit(
+                Inline(sanitizer), Batch(texts, b"k" * 32, range(len(texts)), True)
+            )
             with memo.turn():
                 done = pending.result()
                 memo.store(pending, done)
@@ -137,7 +139,9 @@ def test_a_long_text_is_the_same_message(tmp_path):
     text = f"{WORDS}, \u00e9 {WORDS}."
     with Memo(tmp_path / "m", SANITIZER) as memo:
         short = memo.rewrite(text)
-        pending = memo.submit(Inline(SANITIZER), [LongText(text.encode())], b"k" * 32, [0], False)
+        pending = memo.submit(
+            Inline(SANITIZER), Batch([LongText(text.encode())], b"k" * 32, [0], False)
+        )
         (line,) = pending.result().lines
     assert isinstance(line, LongText)
     assert str(line) == short
@@ -236,7 +240,9 @@ def test_what_a_guarantee_does_not_tell_is_a_setting(pair, tmp_path):
 def test_what_is_known_is_not_drawn(tmp_path):
     with Memo(tmp_path / "m", SANITIZER) as memo:
         memo.rewrite(WORDS)
-        pending = memo.submit(Inline(SANITIZER), [WORDS, "word1"], b"k" * 32, range(2), False)
+        pending = memo.submit(
+            Inline(SANITIZER), Batch([WORDS, "word1"], b"k" * 32, range(2), False)
+        )
         assert pending.asked == [1]
 
 
@@ -300,7 +306,7 @@ def test_a_dry_run_changes_nothing(tmp_path):
 def test_whoever_stores_first_wins(tmp_path):
     """Both have drawn before either stores: the second writes what the first did."""
     with Memo(tmp_path / "m", SANITIZER) as one, Memo(tmp_path / "m", SANITIZER) as two:
-        slow = one.submit(Inline(SANITIZER), [WORDS, "word7"], b"1" * 32, range(2), True)
+        slow = one.submit(Inline(SANITIZER), Batch([WORDS, "word7"], b"1" * 32, range(2), True))
         drawn = slow.future.result().lines[0]
         quick = two.rewrite(WORDS)
         assert drawn != quick

@@ -23,7 +23,7 @@ from dpsan.formats.atomic_files import Sink
 from dpsan.formats.source import FileSource
 from dpsan.run import workers
 from dpsan.run.stream import Plan, rewrite_stream
-from dpsan.run.workers import Inline, Pool
+from dpsan.run.workers import Batch, Inline, Pool
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -66,11 +66,13 @@ def test_as_in_one_process(spec, tmp_path):
     every = [None, [[(0, 1)], [], []] * 50] * 5
     with Pool(spec, tmp_path, 2, digest(spec)) as pool:
         answers = [
-            pool.submit(TEXTS, KEY, range(150 * at, 150 * at + 150), True, spans)
+            pool.submit(Batch(TEXTS, KEY, range(150 * at, 150 * at + 150), True, spans))
             for at, spans in enumerate(every)
         ]
         for at, (spans, answer) in enumerate(zip(every, answers, strict=True)):
-            here = inline.submit(TEXTS, KEY, range(150 * at, 150 * at + 150), True, spans).result()
+            here = inline.submit(
+                Batch(TEXTS, KEY, range(150 * at, 150 * at + 150), True, spans)
+            ).result()
             there = answer.result(30)
             assert (here.lines, here.drawn, here.counts) == (there.lines, there.drawn, there.counts)
             assert list(here.records) == list(there.records)
@@ -81,7 +83,7 @@ def test_as_in_one_process(spec, tmp_path):
 def test_a_death_answers_all_work(spec, tmp_path, monkeypatch, way):
     monkeypatch.setattr(workers, "_serve", way)
     with Pool(spec, tmp_path, 2, digest(spec)) as pool:
-        for answer in [pool.submit(TEXTS, KEY, range(150), False) for _ in range(5)]:
+        for answer in [pool.submit(Batch(TEXTS, KEY, range(150), False)) for _ in range(5)]:
             with pytest.raises(DpsanError, match=r"^a worker process died "):
                 answer.result(30)
 
@@ -89,14 +91,14 @@ def test_a_death_answers_all_work(spec, tmp_path, monkeypatch, way):
 def test_an_answer_that_cannot_be_read(spec, tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "_serve", answers_what_cannot_be_read)
     with Pool(spec, tmp_path, 1, digest(spec)) as pool, pytest.raises(pickle.UnpicklingError):
-        pool.submit(TEXTS, KEY, range(150), False).result(30)
+        pool.submit(Batch(TEXTS, KEY, range(150), False)).result(30)
 
 
 def test_an_error_does_not_wait_for_the_workers(spec, tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "_serve", never_answers)
     begun = time.monotonic()
     pool = Pool(spec, tmp_path, 2, digest(spec))
-    answers = [pool.submit(TEXTS, KEY, range(150), False) for _ in range(5)]
+    answers = [pool.submit(Batch(TEXTS, KEY, range(150), False)) for _ in range(5)]
     with pytest.raises(ZeroDivisionError), pool:
         raise ZeroDivisionError
     assert time.monotonic() - begun < 30
@@ -107,31 +109,31 @@ def test_an_error_does_not_wait_for_the_workers(spec, tmp_path, monkeypatch):
 def test_an_error_of_a_worker_is_its_answer(spec, tmp_path):
     with Pool(spec, tmp_path, 1, digest(spec)) as pool:
         with pytest.raises(UnexpectedError, match="TypeError"):  # numbers are no texts
-            pool.submit([1, 2], KEY, range(2), False).result(30)
-        assert pool.submit(TEXTS, KEY, range(150), False).result(30).lines
+            pool.submit(Batch([1, 2], KEY, range(2), False)).result(30)
+        assert pool.submit(Batch(TEXTS, KEY, range(150), False)).result(30).lines
     known = digest(spec)
     (tmp_path / "two.txt").unlink()
     with Pool(spec, tmp_path, 1, known) as pool:
         for _ in range(2):
             with pytest.raises(DpsanError, match=r"two\.txt: no such file"):
-                pool.submit(TEXTS, KEY, range(150), False).result(30)
+                pool.submit(Batch(TEXTS, KEY, range(150), False)).result(30)
 
 
 def test_workers_open_the_vocabulary_of_the_guarantee(spec, tmp_path):
     known = digest(spec)
     (tmp_path / "two.txt").write_text("here 0 900\nthere 900 0\n")
     with Pool(spec, tmp_path, 2, known) as pool:
-        for answer in [pool.submit(TEXTS, KEY, range(150), False) for _ in range(4)]:
+        for answer in [pool.submit(Batch(TEXTS, KEY, range(150), False)) for _ in range(4)]:
             with pytest.raises(EmbeddingError, match=r"two\.txt: changed after the start"):
                 answer.result(30)
 
 
 def test_the_others_do_the_work_of_a_dead_worker(spec, tmp_path):
     with Pool(spec, tmp_path, 2, digest(spec)) as pool:
-        assert pool.submit(TEXTS, KEY, range(150), False).result(30)
+        assert pool.submit(Batch(TEXTS, KEY, range(150), False)).result(30)
         pool._processes[0].kill()
         pool._processes[0].join()
-        answers = [pool.submit(TEXTS, KEY, range(150), False) for _ in range(12)]
+        answers = [pool.submit(Batch(TEXTS, KEY, range(150), False)) for _ in range(12)]
         died = [answer.exception(30) for answer in answers]
         assert sum(error is not None for error in died) <= 1
         assert len([answer for answer in answers if answer.exception() is None]) >= 11

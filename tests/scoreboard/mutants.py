@@ -6,9 +6,11 @@ kind of bad outcome that it does not report of the program as it is.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -83,24 +85,36 @@ def _environment(program: Path) -> dict[str, str]:
     }
 
 
+def _end(process: int) -> None:
+    """Kill it, and all that it began."""
+    with contextlib.suppress(OSError):
+        os.kill(process, signal.SIGSTOP)  # begins no more
+        for each in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            _end(int(each))
+        os.kill(process, signal.SIGKILL)
+
+
 def measured(name: str, size: Size, program: Path) -> Row:
     """A row in a process of its own.  Raises MutantError: it died or did not end."""
     command = [sys.executable, str(_SCRIPT), "--child", name, "--size", size.name]
     with tempfile.TemporaryDirectory(prefix=f"dpsan-reliability-{name}-") as folder:
+        child = subprocess.Popen(
+            [*command, "--folder", folder],
+            cwd=folder,  # python -m finds what stands here before it looks elsewhere
+            env=_environment(program),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         try:
-            done = subprocess.run(
-                [*command, "--folder", folder],
-                cwd=folder,  # python -m finds what stands here before it looks elsewhere
-                env=_environment(program),
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS[size],
-            )
+            out, told = child.communicate(timeout=_SECONDS[size])
         except subprocess.TimeoutExpired:
+            _end(child.pid)  # with what it began, which would write into the folder
+            child.communicate()
             raise MutantError("THE ROW DID NOT END") from None
-    if done.returncode:
-        raise MutantError(f"THE ROW DIED: {done.stderr[-2000:]}")
-    return Row(**json.loads(done.stdout.splitlines()[-1]))
+    if child.returncode:
+        raise MutantError(f"THE ROW DIED: {told[-2000:]}")
+    return Row(**json.loads(out.splitlines()[-1]))
 
 
 def verdicts(mutants: list[Mutant], rows: list[str]) -> Iterator[Verdict]:

@@ -127,9 +127,10 @@ def reads(monkeypatch):
     return names
 
 
-def test_which_mechanisms_read_vectors(opened, monkeypatch):
+def test_which_mechanisms_read_vectors(tmp_path, monkeypatch):
     """``reads_vectors`` is what draws do when all tables are in the cache."""
-    path, store = opened
+    path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
+    _write(path, np.random.default_rng(5).normal(size=(60, 7)).astype(np.float32))
     read = reads(monkeypatch)
     for name, kind in MECHANISMS.items():
         needed = {each: a.example for each, a in kind.parameters().items() if a.required}
@@ -141,7 +142,7 @@ def test_which_mechanisms_read_vectors(opened, monkeypatch):
                 allow_unproved=True, cache=store,
             )  # fmt: skip
             monkeypatch.setattr(type(sanitizer.embeddings), "begin", lambda _, **__: None)
-            sanitizer.rewrite(["w1 w2 w200 unknown"] * 4)
+            sanitizer.rewrite(["w1 w2 w20 unknown"] * 4)
         assert (INDEX in read) == kind.reads_vectors, name
 
 

@@ -119,7 +119,7 @@ def test_long_texts_travel_to_workers():
 def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, jobs):
     """A line over 1 MB, its word order and its neighbours; the record limit; invalid bytes."""
     (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    base = ["rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "-j", jobs]
+    base = ["rewrite", "-q", "-e", "1000", "-m", "krr", "-E", "two.txt", "-j", jobs]
     line = b"here there, HERE \xe2\x80\x94 " * 80_000
     text = b"here\n" + line + b"\r\nthere\n" + line
     done = dpsan(*base, cwd=tmp_path, stdin=text)

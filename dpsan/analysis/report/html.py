@@ -7,40 +7,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from dpsan.analysis.report.sections import Cell, Section
 from dpsan.outcomes.intervals import Share
 
-_STYLE: Final = """
-:root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--line:#d7dde5;--paper:#fff;
---card:#f6f8fa;--a:#2f6fb3;--b:#c77f1a;--c:#7a5aa8;--d:#b3382f;--ok:#1d7a46}
-@media(prefers-color-scheme:dark){:root{--ink:#e4e8ee;--soft:#9aa5b4;--line:#343c48;--paper:#14181e;
---card:#1c222a;--a:#6aa9ea;--b:#e0a550;--c:#ae93dc;--d:#ef7d72;--ok:#62c48e}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:1.2rem;max-width:70rem;background:var(--paper);color:var(--ink);
-font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
-h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.15rem;margin:2.2rem 0 .3rem}
-h3{font-size:.95rem;margin:0 0 .4rem}p{margin:.3rem 0}.soft{color:var(--soft)}
-.warn{color:var(--d);font-weight:600}.ok{color:var(--ok);font-weight:600}
-.cards{display:grid;gap:.7rem;margin:.9rem 0;
-grid-template-columns:repeat(auto-fit,minmax(8.6rem,1fr))}
-.card,figure{background:var(--card);border:1px solid var(--line);border-radius:.5rem;
-padding:.7rem .8rem}
-.card b{display:block;font-size:1.25rem;font-variant-numeric:tabular-nums}
-.card span{color:var(--soft);font-size:.82rem}
-.charts{display:grid;gap:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
-figure{margin:0}figure.wide{grid-column:1/-1}svg{display:block;width:100%;height:auto}
-svg text{fill:var(--soft);font:14px system-ui,sans-serif}
-svg.broad{display:none}@media(min-width:48rem){svg.broad{display:block}svg.narrow{display:none}}
-.scroll{overflow-x:auto;margin:.8rem 0}table{border-collapse:collapse;width:100%;font-size:.88rem}
-th,td{text-align:right;padding:.3rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap;
-font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:600}
-td.share{min-width:10rem;
-background:linear-gradient(var(--a),var(--a)) no-repeat 0 100%/var(--share) 4px}
-th:first-child,td:first-child{text-align:left;white-space:normal;min-width:9rem}
-code{font:.82em ui-monospace,monospace}details{margin:.6rem 0}
-"""
+_STYLE: Final = Path(__file__).parent / "page.css"
 
 
 def document(title: str, about: str, body: str) -> str:
@@ -51,10 +24,11 @@ def document(title: str, about: str, body: str) -> str:
         about: plain text, one paragraph under the title.
         body: HTML.
     """
+    style = _STYLE.read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<title>{html.escape(title)}</title><style>\n{style}</style></head><body>"
         f'<h1>{html.escape(title)}</h1><p class="soft">{html.escape(about)}</p>'
         f"{body}</body></html>\n"
     )

@@ -2,10 +2,9 @@
 
 Knows vectors and pairs of words.  Must not know how vectors were trained, nor any test set.
 
-Steps: remove the mean, scale to unit length, counter-fit, and the first two again.  Beside the
-synonyms and antonyms of counter-fitting (Mrkšić, Ó Séaghdha, Thomson, Gašić,
+Steps: remove the mean, scale to unit length, counter-fit (Mrkšić, Ó Séaghdha, Thomson, Gašić,
 Rojas-Barahona, Su, Vandyke, Wen, Young: Counter-fitting Word Vectors to Linguistic Constraints,
-NAACL 2016) there are kin: words of one kind (cities, first names, jobs) that must not be far apart.
+NAACL 2016), and the first two again.
 """
 
 from __future__ import annotations
@@ -36,20 +35,16 @@ Pairs = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """Pairs of words to pull together and to push apart, and rows of words of one kind."""
+    """Pairs of words to pull together and to push apart."""
 
     synonyms: Pairs
     antonyms: Pairs
-    kinds: tuple[NDArray[np.int64], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
     """Settings; the letters are the paper's."""
 
-    remove_mean: bool = True
-    components: int = 0
-    """Leading principal components removed with the mean."""
     rounds: int = 20
     """Passes of gradient descent; 0 leaves counter-fitting out."""
     rate: float = 0.1
@@ -67,27 +62,17 @@ class Shaping:
     """Neighbours of each word whose distance must not grow (the paper takes a radius)."""
     indirect: bool = True
     """Also push a word from the synonyms of its antonyms."""
-    kin: int = 6
-    """Members of its kind that a word is tied to; 0 leaves kinds out."""
-    kin_cosine: float = 0.4
-    """Cosine that a word should have at least with those."""
-    kin_share: float = 0.2
-    """Share of a word's 20 nearest that must be of its kind first: *nice* is hardly a city."""
-    polarity: float = 0.8
-    """Length along the coordinate of good and bad, to 1 across it; of listed words."""
-    seed: int = 20261121
 
 
-def centred(vectors: Vectors, components: int = 0) -> Vectors:
-    """Rows minus their mean (and leading principal components), at unit length."""
-    out = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    out -= out.mean(axis=0)
-    if components:
-        _, axes = np.linalg.eigh(out.T @ out)
-        leading = axes[:, -components:]
-        out -= (out @ leading) @ leading.T
-    out /= np.linalg.norm(out, axis=1, keepdims=True)
-    return np.asarray(out, dtype=np.float32)
+def unit(vectors: Vectors) -> Vectors:
+    """Rows at unit length."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+def centred(vectors: Vectors) -> Vectors:
+    """Rows minus their mean, at unit length."""
+    out = unit(vectors)
+    return unit(out - out.mean(axis=0))
 
 
 def read_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
@@ -111,7 +96,8 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
             yield words[0], words[1]
 
 
-def _array(pairs: set[tuple[int, int]]) -> Pairs:
+def pair_array(pairs: set[tuple[int, int]]) -> Pairs:
+    """The pairs in order."""
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
@@ -122,19 +108,11 @@ def word_pairs(pairs: Iterable[tuple[str, str]], words: Sequence[str]) -> set[tu
     return {(min(pair), max(pair)) for pair in known if pair[0] != pair[1]}
 
 
-def constraints_of(
-    synonyms: set[tuple[int, int]],
-    antonyms: set[tuple[int, int]],
-    kinds: Iterable[set[int]] = (),
-) -> Constraints:
+def constraints_of(synonyms: set[tuple[int, int]], antonyms: set[tuple[int, int]]) -> Constraints:
     """A pair listed as both is taken for antonyms: a wrong repulsion costs a neighbour, a wrong
     attraction turns the meaning round.
     """
-    return Constraints(
-        _array(synonyms - antonyms),
-        _array(antonyms),
-        tuple(np.array(sorted(rows), np.int64) for rows in kinds),
-    )
+    return Constraints(pair_array(synonyms - antonyms), pair_array(antonyms))
 
 
 def _with_indirect(constraints: Constraints, n: int) -> Pairs:
@@ -153,7 +131,7 @@ def _with_indirect(constraints: Constraints, n: int) -> Pairs:
     found = {(int(u), int(v)) for u, v in zip(both.row, both.col, strict=True) if u < v}
     rows = {(u, v) for u, v in found if near[u, v] == 0}
     rows.update((int(u), int(v)) for u, v in constraints.antonyms)
-    return _array(rows)
+    return pair_array(rows)
 
 
 def _neighbour_pairs(vectors: Vectors, k: int) -> Pairs:
@@ -170,23 +148,6 @@ def _neighbour_pairs(vectors: Vectors, k: int) -> Pairs:
     return np.stack(np.divmod(np.unique(np.concatenate(keys)), n), axis=1)
 
 
-def _kin_pairs(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Pairs:
-    """Each word of a kind with random other words of it, if its neighbours are of that kind."""
-    rng = np.random.default_rng(shaping.seed)
-    pairs: set[tuple[int, int]] = set()
-    for rows in constraints.kinds if shaping.kin else ():
-        cosines = vectors[rows] @ vectors.T
-        cosines[np.arange(len(rows)), rows] = -np.inf
-        nearest = np.argpartition(-cosines, 20, axis=1)[:, :20]
-        # A kind of seven words cannot fill twenty places.
-        enough = shaping.kin_share * min(20, len(rows) - 1)
-        kin = rows[np.isin(nearest, rows).sum(axis=1) >= enough]
-        others = rng.integers(len(kin), size=(len(kin), shaping.kin)) if len(kin) else kin
-        for word, chosen in zip(kin.tolist(), kin[others].tolist(), strict=True):
-            pairs.update((min(word, at), max(word, at)) for at in chosen if at != word)
-    return _array(pairs)
-
-
 def _cosines(vectors: Vectors, pairs: Pairs) -> NDArray[np.float32]:
     cosines = np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
     return np.asarray(cosines, dtype=np.float32)
@@ -196,15 +157,22 @@ def counter_fit(
     vectors: Vectors,
     constraints: Constraints,
     shaping: Shaping,
+    *,
+    kin: tuple[Pairs, float] | None = None,
     free: NDArray[np.bool_] | None = None,
 ) -> Vectors:
     """Unit vectors moved by gradient descent on the paper's three hinge losses.
 
     With d = 1 - cosine and tau(x) = max(0, x), the loss is the sum of k1·tau(delta - d(u, v)) over
-    antonyms, k2·tau(d(u, v) - gamma) over synonyms (and kin, with a larger gamma), and
+    antonyms, k2·tau(d(u, v) - gamma) over synonyms, and
     k3·tau(d(u, v) - d0(u, v)) over neighbours u, v of the first space, where d0 is the distance
     they had there.  A word's gradient is divided by its number of active pairs, as in the authors'
-    code.  Only the words that are free (default: all) move.
+    code.
+
+    Args:
+        vectors: unit, shape (n, d).
+        kin: further pairs to pull together, and the cosine that they should have at least.
+        free: the words that move, shape (n,); None: all.
     """
     from scipy.sparse import csr_matrix  # heavy import
 
@@ -212,13 +180,14 @@ def counter_fit(
     near = _neighbour_pairs(vectors, shaping.neighbours)
     first = _cosines(vectors, near)
     antonyms = _with_indirect(constraints, n) if shaping.indirect else constraints.antonyms
-    groups = [antonyms, constraints.synonyms, _kin_pairs(vectors, constraints, shaping), near]
+    further, kin_cosine = kin or (pair_array(set()), 0.0)
+    groups = [antonyms, constraints.synonyms, further, near]
     pairs = np.concatenate(groups)
     group = np.repeat(np.arange(4), [len(part) for part in groups])
     weights = (-shaping.repel, shaping.attract, shaping.attract, shaping.preserve)
     strength = np.array(weights, np.float32)[group]
     # Cosine at which a pair stops pushing (antonyms) or pulling (all others).
-    bounds = (1 - shaping.apart, 1 - shaping.close, shaping.kin_cosine, 0)
+    bounds = (1 - shaping.apart, 1 - shaping.close, kin_cosine, 0)
     bound = np.array(bounds, np.float32)[group]
     bound[group == 3] = first
     out = vectors.copy()
@@ -242,12 +211,25 @@ def counter_fit(
 
 def shape_vectors(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Vectors:
     """Trained vectors -> unit vectors to ship."""
-    if shaping.remove_mean:
-        out = centred(vectors, shaping.components)
-    else:
-        out = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    if shaping.rounds:
-        out = counter_fit(out, constraints, shaping)
-        if shaping.remove_mean:
-            out = centred(out)
+    out = centred(vectors)
+    return centred(counter_fit(out, constraints, shaping)) if shaping.rounds else out
+
+
+def distinct_half_precision(
+    vectors: NDArray[np.float32], rng: np.random.Generator
+) -> NDArray[np.float16]:
+    """Rows rounded to float16; rows that coincide are moved apart by the smallest steps.
+
+    Mechanisms on distances need words at positive distance from each other.
+    """
+    out = vectors.astype("<f2")
+    while True:
+        _, first = np.unique(out, axis=0, return_index=True)
+        again = np.setdiff1d(np.arange(len(out)), first)
+        if not len(again):
+            break
+        noise = rng.normal(0.0, 1e-3, (len(again), vectors.shape[1]))
+        out[again] = (vectors[again] + noise).astype("<f2")
+    if not np.isfinite(out).all() or not out.any(axis=1).all():
+        raise ValueError("a vector is zero or not finite")
     return out
