@@ -4,8 +4,7 @@ The Python interface: :class:`Sanitizer`, :class:`Memo` for messages that are se
 :func:`load_embeddings`, :func:`list_mechanisms`, and :func:`register` for mechanisms of others.
 """
 
-from __future__ import annotations
-
+# No import here: while Python reads a file for it, Ctrl-C would show a traceback (see __main__).
 TYPE_CHECKING = False  # type checkers know the name; typing takes longer than the rest of this
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ __all__ = [
     "register",
 ]
 
-__version__: Final = "0.1.0"
+__version__: "Final" = "0.1.0"
 
-_HOMES: Final = {
+_HOMES: "Final" = {
     "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
     "Memo": ("dpsan.run.memo", "Memo"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
@@ -39,7 +38,7 @@ _HOMES: Final = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     # Lazy: `dpsan --help` must not pay for numpy.
     if name not in _HOMES:
         raise AttributeError(f"module 'dpsan' has no attribute '{name}'")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 
@@ -19,7 +20,6 @@ from dpsan.text.tokens import lookup_keys
 ROOT = Path(__file__).resolve().parent.parent
 VOCAB = ROOT / "vocab"
 HUB_SHARE = 0.01
-CHUNK = 2_000
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +30,12 @@ def english() -> Embeddings:
 @pytest.fixture(scope="module")
 def nearest(english: Embeddings) -> np.ndarray:
     """The 20 nearest words of every word, nearest first, itself left out."""
-    vectors = english.vectors
-    lengths = np.einsum("ij,ij->i", vectors, vectors)
-    out = np.empty((english.n, 20), dtype=np.int64)
-    for start in range(0, english.n, CHUNK):
-        scores = lengths - 2 * vectors[start : start + CHUNK] @ vectors.T
-        scores[np.arange(len(scores)), np.arange(start, start + len(scores))] = np.inf
-        part = np.argpartition(scores, 20, axis=1)[:, :20]
-        order = np.argsort(np.take_along_axis(scores, part, axis=1), axis=1)
-        out[start : start + CHUNK] = np.take_along_axis(part, order, axis=1)
-    return out
+    index = faiss.IndexFlatL2(english.vectors.shape[1])
+    index.add(english.vectors)
+    _, found = index.search(english.vectors, 21)
+    itself = found == np.arange(english.n)[:, None]
+    itself[~itself.any(axis=1), -1] = True  # of 22 equal words
+    return found[~itself].reshape(english.n, 20)
 
 
 def test_files_are_those_of_the_manifest(english: Embeddings) -> None:

@@ -2,8 +2,8 @@
 
     python vocab/respond.py     # writes vocab/en/tables/base-*.npz, and hashes in manifest.json
 
-One table for each epsilon of a grid, with the mechanism's default prior and similarity; one or two
-minutes each, or with --quick ten seconds.  Their content is the same on every machine.  To be run
+One table for each epsilon of a grid, with the mechanism's default prior and similarity; half a
+minute each, less with --quick.  Their content is the same on every machine.  To be run
 again whenever words, counts or vectors change.
 """
 
@@ -24,12 +24,7 @@ sys.path[:0] = [str(_HERE.parent)]  # dpsan of this source tree
 from dpsan.embeddings.bundled import load_bundled  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
 from dpsan.mechanisms.sampling.optimum import bound_name  # noqa: E402
-from dpsan.mechanisms.sampling.public_base import (  # noqa: E402
-    GRID,
-    BaseTask,
-    base_table,
-    optimized_table,
-)
+from dpsan.mechanisms.sampling.public_base import GRID, base_table, optimized_table  # noqa: E402
 from dpsan.space.metric_space import MetricSpace  # noqa: E402
 
 
@@ -57,7 +52,7 @@ def main() -> None:
         type=float,
         nargs="*",
         default=[4.0, 6.0, 8.0, 10.0],
-        help="epsilons whose certified bound comes too, a minute each (default: 4 6 8 10)",
+        help="epsilons whose certified bound comes too, 15 s each (default: 4 6 8 10)",
     )
     chosen = parser.parse_args()
     space = MetricSpace(load_bundled(place=chosen.folder))
@@ -66,7 +61,7 @@ def main() -> None:
     for epsilon in chosen.epsilon:
         started = time.perf_counter()
         usual = OptimalResponse(epsilon)
-        task = BaseTask(epsilon, space.counts, float(usual.prior), usual.similarity)
+        task = usual.task(space)
         found = solve(space, *task[:4])
         np.savez_compressed(chosen.folder / "tables" / f"{task.name}.npz", **found)
         if epsilon in chosen.bounds:

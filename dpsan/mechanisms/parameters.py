@@ -30,13 +30,14 @@ class Parameter:
 
     def domain(self) -> str:
         """The domain in words."""
-        named = " or ".join(f"'{word}'" for word in self.words)
+        words = [f"'{word}'" for word in self.words]
         if self.convert is str:
-            return named or "a name"
+            return " or ".join(words) or "a name"
         kind = "a whole number" if self.convert is int else "a number"
         low = f"{'>' if self.open_low else '>='} {self.low:g}" if self.low > -math.inf else ""
         high = f"<= {self.high:g}" if self.high < math.inf else ""
-        return " or ".join(filter(None, [" ".join(filter(None, [kind, low, high])), named]))
+        limits = " and ".join(filter(None, [low, high]))
+        return " or ".join([f"{kind} {limits}".strip(), *words])
 
     def check(self, name: str, value: object) -> None:
         """Raise UsageError if the value is missing or outside the domain."""

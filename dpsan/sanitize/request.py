@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.embeddings.public_words import PublicWords
-from dpsan.errors import UsageError, unknown_name
+from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS, check_public
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
@@ -44,14 +44,10 @@ class RunSpec:
 
     def kind(self) -> type[Mechanism]:
         """The kind of mechanism.  Raises UsageError for unknown names, or without public words."""
-        if self.mechanism not in MECHANISMS:
-            raise unknown_name("mechanism", self.mechanism, MECHANISMS)
-        if self.tokenizer not in TOKENIZERS:
-            raise unknown_name("tokenizer", self.tokenizer, TOKENIZERS)
-        if self.case not in list(LetterCase):
-            raise unknown_name("case", self.case, list(LetterCase))
-        if self.numbers not in list(NumberPolicy):
-            raise unknown_name("policy for numbers", self.numbers, list(NumberPolicy))
+        check_name("mechanism", self.mechanism, MECHANISMS)
+        check_name("tokenizer", self.tokenizer, TOKENIZERS)
+        check_name("case", self.case, list(LetterCase))
+        check_name("policy for numbers", self.numbers, list(NumberPolicy))
         kind = MECHANISMS[self.mechanism]
         if self.public is not None:
             check_public(kind)

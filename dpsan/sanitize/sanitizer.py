@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
-from dpsan.errors import UsageError, check_positive, unknown_name
+from dpsan.errors import UsageError, check_name, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.retention import expected_unchanged
@@ -98,8 +98,7 @@ class Sanitizer:
             check_positive("epsilon_ldp", epsilon_ldp)
         if isinstance(keep, str):  # its letters would be kept
             raise UsageError("keep must be a list of words (got a string)", "such as keep=['IBM']")
-        if unknown not in list(UnknownPolicy):
-            raise unknown_name("policy for unknown words", unknown, list(UnknownPolicy))
+        check_name("policy for unknown words", unknown, list(UnknownPolicy))
         if consistent == Unit.FILE:
             hint = "record: within each string; run: as long as this object lives"
             raise UsageError("consistent='file' is for files: a Sanitizer sees none", hint)
@@ -361,8 +360,7 @@ def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | N
 def _public(given: str | Iterable[str]) -> PublicWords:
     if not isinstance(given, str):
         return PublicWords("list", frozenset(given))
-    if given not in BUNDLED:
-        raise unknown_name("list of public words", given, BUNDLED)
+    check_name("list of public words", given, BUNDLED)
     return public_words(given)
 
 

@@ -179,8 +179,8 @@ class Restarting(Inline):
 
     window = 2
 
-    def submit(self, texts, key, numbers, audit, spans=None):
-        return super().submit(texts, key, range(len(texts)), audit, spans)
+    def submit(self, batch):
+        return super().submit(batch._replace(numbers=range(len(batch.texts))))
 
 
 def test_workers_that_reuse_a_stream_are_violated():

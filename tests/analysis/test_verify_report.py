@@ -29,6 +29,8 @@ GRADES = {
 }
 PARAMETERS = {
     "knn-response": {"k": 3, "outputs": "all"},
+    # The default has one word that unknown words nearly always give: independence cannot be seen.
+    "optimal-response": {"prior": "1", "similarity": "squared"},
     "gaussian": {"delta": 1e-6},
     "trlaplace": {"delta": 1e-6},
 }

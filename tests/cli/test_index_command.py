@@ -215,7 +215,7 @@ def test_what_the_default_mechanism_needs_is_made_ahead_and_optimized(dpsan, fol
     assert plain["default"]["mean_cosine"] is None
     assert json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"] is None
     made = tables()
-    assert {"base-1-3-1-squared"} <= set(made)
+    assert {"base-2-3-0.9-1"} <= set(made)
     before = draws(dpsan, folder)
     more = run(dpsan, folder, "index", "-e", "3", "--optimize", "-v", "v.txt")
     assert b"ready for" in more.stdout

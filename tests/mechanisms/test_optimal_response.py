@@ -111,7 +111,7 @@ def exact_loss(sampler):
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 9.0])
 def test_certificate_is_the_exact_loss(epsilon):
     # By the square no output is once whole and once missing: then rounding has a bound, not none.
-    sampler = OptimalResponse(epsilon, similarity="cosine").prepare(SPACE)
+    sampler = OptimalResponse(epsilon, prior="1", similarity=1).prepare(SPACE)
     found = sampler.certificate()
     assert found.epsilon_ldp == pytest.approx(exact_loss(sampler), abs=1e-12)
     assert found.epsilon_ldp <= epsilon
@@ -209,7 +209,7 @@ def test_solver_and_bound_enclose_the_optimum(epsilon):
     shares = counts / counts.sum()
     cosines = rows.astype(np.float64) @ rows.T / cosine_unit(3)
     best = linear_programme(cosines, shares, math.expm1(epsilon))
-    mechanism = OptimalResponse(epsilon, similarity="cosine")
+    mechanism = OptimalResponse(epsilon, prior="1", similarity=1)
     achieved = mean_similarity(mechanism.prepare(space), rows, counts)
     assert best - 0.02 <= achieved <= best + 1e-6
     assert achieved > mean_similarity(KnnResponse(epsilon).prepare(space), rows, counts)
@@ -269,7 +269,7 @@ SOLVE = """if True:
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)
     counts = 10**6 // np.arange(1, 501)
     space = MetricSpace(Embeddings([str(row) for row in range(500)], vectors, "", "", counts))
-    found = base_table(space, 5.0, space.counts, 0.75, "cosine", rounds=20)
+    found = base_table(space, 5.0, space.counts, 0.75, 1, rounds=20)
     data = b"".join(found[name].tobytes() for name in ("words", "base", "mass"))
     print(hashlib.sha256(data).hexdigest())
 """
@@ -292,14 +292,14 @@ def test_the_base_is_the_same_to_the_last_integer(variables, monkeypatch):
     assert done.stdout.decode().strip() == GOLDEN, done.stderr
 
 
-GOLDEN = "35bf6aa4f22218558da4956ea0baa8dcacfba321d6b6177526d78c44fa8f0087"
+GOLDEN = "6fe34e546481d6eac3e97eef56e5b7e736e9d84a1ace75d5d1dbd5879d287294"
 
 
-def test_squared_similarity_and_prior_change_the_base():
+def test_power_and_prior_change_the_base():
     bases = {
-        (prior, similarity): OptimalResponse(4.0, prior=prior, similarity=similarity).base(SPACE)
+        (prior, power): OptimalResponse(4.0, prior=prior, similarity=power).base(SPACE)
         for prior in ("1", "0.5")
-        for similarity in ("cosine", "squared")
+        for power in (1, 2)
     }
     digests = {
         hashlib.sha256(np.concatenate([base.words, base.weights]).tobytes()).digest()
@@ -365,7 +365,7 @@ def test_a_damaged_table_is_refused(tmp_path):
         if file.is_file():
             (tmp_path / file.relative_to(place)).parent.mkdir(exist_ok=True)
             (tmp_path / file.relative_to(place)).symlink_to(file)
-    name = public_base.BaseTask(8.0, None, 1.0, "squared").name
+    name = OptimalResponse(8.0).task(SPACE).name
     assert bundled.bundled_table(name, place=tmp_path) is not None
     assert bundled.bundled_table("base-of-nothing", place=tmp_path) is None
     table = tmp_path / "tables" / f"{name}.npz"

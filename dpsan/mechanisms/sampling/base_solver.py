@@ -13,7 +13,8 @@ so at the optimum ``e^epsilon·gain(u) = loss(u)`` for every output in use, wher
 positive and loss the negative parts of ``p(w)·(s(w,u) - t_w)``.  The solver multiplies m(u) by a
 power of ``e^epsilon·gain/loss``, with momentum, until they agree.  ``max(0, x)`` is smoothed
 (Huber) over a width that falls from round to round: without it the thresholds of frequent words
-jump from one output to the next and nothing converges.
+jump from one output to the next and nothing converges.  The width is a share of the mean threshold,
+which is small for high powers of the cosine and small epsilon.
 
 The result is a function of the input alone, to the last bit and on every machine: products of
 directions are exact, sums are taken in a fixed order, and of the functions that are not correctly
@@ -37,6 +38,10 @@ _LEAST: Final = 2.0**-12
 """An output with less of the mass of a near set than this is dropped."""
 _RATIO: Final = 32.0
 """Bound on the ratio by which an output's mass is judged too small or too large."""
+_FIRST_LEVEL: Final = 0.3
+"""A mean threshold before one is known."""
+_LEAST_LEVEL: Final = 0.001
+"""A mean threshold below this one (with small epsilon it may be negative) counts as this one."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +58,22 @@ class Problem:
     """The product that stands for similarity 1."""
     growth: float
     """e^epsilon - 1."""
-    squared: bool = False
-    """Whether the similarity is the square of the cosine (0 where that is negative)."""
+    power: int = 1
+    """The similarity is this power of the cosine; above 1 it is 0 where the cosine is negative."""
 
     def similarities(self, products: NDArray[np.float32]) -> NDArray[np.float32]:
         """Similarities of the same shape; changes its argument."""
         products *= np.float32(1 / self.unit)
-        if self.squared:
+        if self.power > 1:
             np.maximum(products, 0, out=products)
-            products *= products
+            cosines = products.copy()
+            for _ in range(self.power - 1):
+                products *= cosines
         return products
 
     def mean_similarities(self, places: Ids) -> Floats:
         """Of some outputs to all inputs by their shares, of the shape of ``places``."""
-        if not self.squared:  # the product with the mean input
+        if self.power == 1:  # the product with the mean input
             mean = np.array([total(column) for column in self.inputs.T * self.shares])
             return column_sums(self.outputs[places].T * mean[:, None]) / self.unit
         # In integers, whose sums have no order: 2^30 for all shares, 2^24 for similarity 1.
@@ -161,7 +168,7 @@ def solve(
     mass: float,
     *,
     rounds: int = 60,
-    smooth: tuple[float, float] = (0.2, 0.06),
+    smooth: tuple[float, float] = (0.5, 0.15),
     width: int = 64,
     progress: Callable[[float], None] | None = None,
 ) -> Solution:
@@ -169,7 +176,7 @@ def solve(
 
     Args:
         start: a first base distribution over the outputs, shape (k,), any scale; zero leaves out.
-        smooth: first and last width of the smoothing, in units of similarity.
+        smooth: first and last width of the smoothing, as a share of the mean threshold.
         width: length of the first lists of near outputs.
     """
     growth, shares = problem.growth, problem.shares
@@ -180,12 +187,13 @@ def solve(
     overall[places] = problem.mean_similarities(places)
     speed = np.ones(len(places))
     t: Floats | None = None
+    level = _FIRST_LEVEL
     lists = _Lists(problem, places, width)
     average, averaged = np.zeros(len(shares)), 0
     mean_base = np.zeros(len(problem.outputs))
     for done in range(rounds):
         share = min(1.0, done / (0.7 * rounds))
-        now = smooth[0] * (1 - share) + smooth[1] * share
+        now = (smooth[0] * (1 - share) + smooth[1] * share) * max(level, _LEAST_LEVEL)
         need = (1 - total(base)) / growth
         t, count, gains = lists.thresholds(base, need, now, t)
         gains *= shares.astype(np.float32)

@@ -20,7 +20,9 @@ from dpsan.space.metric_space import MetricSpace
 Rows = NDArray[np.int32]
 
 _WIDTH: Final = 16
-"""Outputs ranked at first; four times as many for the words whose sets are larger."""
+_USUAL: Final = 3
+"""Outputs ranked at first: 16, or as many as have three times the mass if all weigh the same; four
+times as many for the words whose sets are larger."""
 _WORDS: Final = 8192
 """Words whose sets are made at once."""
 
@@ -59,7 +61,7 @@ def fill(inputs: NDArray[np.float32], outputs: NDArray[np.float32], base: Base) 
     m, k = len(inputs), len(outputs)
     sizes = np.zeros(m, dtype=np.int32)
     found: list[tuple[Ids, Rows, Rows]] = []
-    pending, width = np.arange(m), _WIDTH
+    pending, width = np.arange(m), max(_WIDTH, _USUAL * k * base.mass // base.total)
     while len(pending):
         width = min(width, k)
         order, _ = ranking(inputs[pending], outputs, width)

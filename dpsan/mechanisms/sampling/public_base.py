@@ -40,6 +40,12 @@ _FIRST_STAGE: Final = 0.3
 """Share of the time that the first stage takes, about."""
 _COME_BACK: Final = 0.05
 """Share of the mass that the second stage gives to usual outputs at its start."""
+_SPARED: Final = 100
+"""So many of the most frequent words, mostly function words, keep their weight as outputs."""
+_EVEN: Final = 3000
+"""So many of the most frequent words, at most, share the even part of the mass."""
+_EVEN_RATIO: Final = 2
+"""Nor more than this times the outputs that the solver left: near sets would be long."""
 _MASSES: Final = (
     0.25,
     0.2,
@@ -98,7 +104,7 @@ def base_table(
     epsilon: float,
     counts: NDArray[np.integer[Any]] | None,
     prior: float,
-    similarity: str,
+    power: int,
     *,
     frequent: int = _FREQUENT,
     rare: int = _RARE,
@@ -111,6 +117,7 @@ def base_table(
     """Solve for a base at a grid point.
 
     Args:
+        power: of the cosine, whose mean is made large.
         start: a first base of all words, shape (n,); default the square root of the shares.
 
     Returns:
@@ -129,7 +136,7 @@ def base_table(
         outputs=rows,
         unit=cosine_unit(space.d),
         growth=float(Decimal(epsilon).exp() - 1),  # correctly rounded everywhere
-        squared=similarity == "squared",
+        power=power,
     )
     first = first_mass(epsilon) if mass is None else mass
     found = solve(problem, start[:k], first, rounds=rounds, progress=progress)
@@ -149,7 +156,7 @@ def optimized_table(
     epsilon: float,
     counts: NDArray[np.integer[Any]] | None,
     prior: float,
-    similarity: str,
+    power: int,
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Arrays:
@@ -158,7 +165,7 @@ def optimized_table(
     The second stage begins with the result of the first one, and outputs that this dropped may
     come back.
     """
-    solve_for = partial(base_table, space, epsilon, counts, prior, similarity, rounds=_MORE_ROUNDS)
+    solve_for = partial(base_table, space, epsilon, counts, prior, power, rounds=_MORE_ROUNDS)
     first = solve_for(
         frequent=_MORE_FREQUENT, rare=_MORE_RARE, progress=_part(progress, 0.0, _FIRST_STAGE)
     )
@@ -185,20 +192,57 @@ def _part(
     return None if progress is None else lambda share: progress(low + (high - low) * share)
 
 
+def softened(
+    solved: Arrays,
+    counts: NDArray[np.integer[Any]] | None,
+    n: int,
+    spread: float,
+    even: float,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """A base in which more outputs stand for each word of rank above 100; frequent ones stay.
+
+    Args:
+        solved: see :func:`base_table`.
+        spread: such an output weighs so many times less, and near sets have the same mass.
+        even: share of these outputs' mass that goes to the most frequent words, 3,000 at most and
+            twice as many as the solver left, by the square root of their counts.
+
+    Returns:
+        Outputs in use, ascending, their integer weights, and the mass of every near set.
+    """
+    full = np.zeros(n, dtype=np.int64)
+    full[solved["words"]] = solved["base"]
+    spared, others = int(full[:_SPARED].sum()), int(full[_SPARED:].sum())
+    scale = TOTAL / (spared + others / spread)
+    base = full * scale
+    base[_SPARED:] /= spread
+    m = min(n, _EVEN, _EVEN_RATIO * len(solved["words"]))
+    usual = np.sqrt(public_inputs(counts, n, m, 0, 1.0)[1][_SPARED:m])
+    if len(usual):
+        share = even * others / spread * scale / math.fsum(usual.tolist())
+        base[_SPARED:] *= 1 - even
+        base[_SPARED : _SPARED + len(usual)] += usual * share
+    weights = np.floor(base + 0.5).astype(np.int64)
+    words = np.flatnonzero(weights).astype(np.int32)
+    weights = weights[words]
+    total = int(weights.sum())
+    return words, weights, min(max(1, round(int(solved["mass"][0]) * scale)), total)
+
+
 class BaseTask(NamedTuple):
     """What a base is solved for; see :func:`base_table`."""
 
     epsilon: float
     counts: NDArray[np.integer[Any]] | None
     prior: float
-    similarity: str
+    power: int
     key: str = ""
     """Names counts that are not the vocabulary's own, for the cache."""
 
     @property
     def name(self) -> str:
         """Of the table that keeps the base."""
-        return f"base-1-{self.epsilon:g}-{self.prior:g}-{self.similarity}{self.key}"
+        return f"base-2-{self.epsilon:g}-{self.prior:g}-{self.power}{self.key}"
 
 
 def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
