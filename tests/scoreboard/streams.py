@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import select
@@ -14,6 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
+
+_LATE: Final = 0.1
+_SILENT: Final = 3.0
+"""Seconds after which an answer is late, and after which none is waited for."""
 
 
 def streamed(size: Size, folder: Path) -> Row:
@@ -124,8 +129,8 @@ class _Conversation:
             stdout=subprocess.PIPE,
         )
 
-    def ask(self, line: bytes, timeout: float) -> tuple[float, bytes]:
-        """Seconds until the answer, and the answer; the timeout if there is none."""
+    def ask(self, line: bytes) -> tuple[float, bytes]:
+        """Seconds until the answer, and the answer; ``_SILENT`` if there is none."""
         assert self.child.stdin is not None
         assert self.child.stdout is not None
         waited, begun = self._waited(), time.perf_counter()
@@ -133,12 +138,12 @@ class _Conversation:
         self.child.stdin.flush()
         out = b""
         while not out.endswith(b"\n"):
-            left = timeout - (time.perf_counter() - begun)
+            left = _SILENT - (time.perf_counter() - begun)
             if left <= 0 or not select.select([self.child.stdout], [], [], left)[0]:
-                return timeout, out
+                return _SILENT, out
             piece = os.read(self.child.stdout.fileno(), 1 << 16)
             if not piece:
-                return timeout, out
+                return _SILENT, out
             out += piece
         return time.perf_counter() - begun - (self._waited() - waited), out
 
@@ -183,21 +188,36 @@ def latency(size: Size, folder: Path) -> Row:
     words = "the hospital in paris was here and there zzqx 42 a.b@c.de don't well-known IBM".split()
     times, firsts = [], []
     commands = ["rewrite -q -e 8 -m laplace -E two.txt", "rewrite -q -e 8"]
+    # What the machine does once is no fault of the program, whose own faults come back.  The full
+    # run counts every one.
+    tries = size.of(3, 3, 1)
     for command in commands[: size.of(1, 2, 2)]:
-        talk = _Conversation(command.split(), folder, env)
-        talk.ready()
-        for number in range(size.of(40, 101, 1001)):
-            line = " ".join(generator.choices(words, k=generator.randrange(1, 12))) + f" {number}\n"
-            took, answer = talk.ask(line.encode(), 3)
-            (times if number else firsts).append(took)
+        for attempt in range(tries):
+            talk = _Conversation(command.split(), folder, env)
+            talk.ready()
+            first, answer = talk.ask(b"hospital 0\n")
             row.count("not one line for one line", answer.count(b"\n") != 1)
-            if took >= 3:
+            if not _LATE < first < _SILENT or attempt + 1 == tries:
+                break
+            talk.end()
+        firsts.append(first)
+        for number in range(1, size.of(40, 101, 1001)):
+            line = " ".join(generator.choices(words, k=generator.randrange(1, 12))) + f" {number}\n"
+            took = math.inf
+            for _ in range(tries):
+                once, answer = talk.ask(line.encode())
+                took = min(took, once)
+                row.count("not one line for one line", answer.count(b"\n") != 1)
+                if not _LATE < once < _SILENT:
+                    break
+            times.append(took)
+            if took >= _SILENT:
                 break
             time.sleep(0.001)
         row.count("failures", talk.end() != 0)
     row.tried = len(times) + len(firsts)
-    row.bad["late"] = sum(each > 0.1 for each in times)
-    row.bad["first line late"] = sum(each > 0.1 for each in firsts)
+    row.bad["late"] = sum(each > _LATE for each in times)
+    row.bad["first line late"] = sum(each > _LATE for each in firsts)
     middle = sorted(times or [9])[len(times) // 2]
     row.note = f"median {1e3 * middle:.1f} ms, first {1e3 * max(firsts):.0f} ms"
     return row

@@ -56,7 +56,9 @@ class BucketResponseSampler(Sampler):
 
     def _sizes(self, buckets: NDArray[np.int8]) -> Ids:
         """How many words each bucket has, (m, buckets)."""
-        return np.stack([(buckets == b).sum(axis=1) for b in range(len(self.bucket_weights))], 1)
+        count = len(self.bucket_weights)
+        each = [np.bincount(row, minlength=count) for row in buckets]
+        return np.array(each, dtype=np.int64).reshape(-1, count)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
