@@ -62,7 +62,7 @@ def main() -> None:
         started = time.perf_counter()
         usual = OptimalResponse(epsilon)
         task = usual.task(space)
-        found = solve(space, *task[:4])
+        found = solve(space, *task[:5])
         np.savez_compressed(chosen.folder / "tables" / f"{task.name}.npz", **found)
         if epsilon in chosen.bounds:
             space.replace_table(task.name, found)

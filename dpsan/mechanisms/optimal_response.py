@@ -41,6 +41,10 @@ Parameters
         Share of these outputs' mass that goes to the most frequent words (3,000 at most, and twice
         as many as the solver left) by the square root of their counts: more different words come
         out, so what is learnt from sanitized text knows more words of clean text.
+    frequency
+        s is a power of cos(w, u) + frequency·ln(count(u)/count of the 1,000th word), and near sets
+        are ordered by it: of two words that are equally near the more usual one comes first.
+        The text reads better, and near words come out that are not the word itself.
     The defaults were chosen on training texts of news and film reviews; similarity=1, prior=1,
     spread=1 and even=0 give the largest mean cosine.
 Cost
@@ -66,10 +70,12 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
+from dpsan.mechanisms.sampling.directions import cosine_unit
 from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.optimum import Optimum, has_bound, mean_cosine, optimum
 from dpsan.mechanisms.sampling.public_base import (
     BaseTask,
+    favours,
     nearest_epsilon,
     optimized_table,
     softened,
@@ -119,6 +125,13 @@ class OptimalResponse(IntegerResponse):
     even: float = parameter(
         0.3, "share of their mass that goes to frequent words", convert=float, low=0, high=1
     )
+    frequency: float = parameter(
+        0.0,
+        "cosine by which each factor e of its count favours an output",
+        convert=float,
+        low=0,
+        high=0.05,
+    )
     listed: tuple[int, ...] | None = field(default=None, repr=False)
     """Counts of all words, of a prior that is a file."""
     public: tuple[int, ...] = field(default=(), repr=False)
@@ -162,7 +175,15 @@ class OptimalResponse(IntegerResponse):
             raise UsageError("no output is left beside the public words")
         total = int(weights.sum())
         wanted = share if isinstance(self.mass, str) else self.mass
-        return Base(words, weights, min(max(1, math.floor(wanted * total + 0.5)), total))
+        added, _ = favours(
+            task.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
+        )
+        return Base(
+            words,
+            weights,
+            min(max(1, math.floor(wanted * total + 0.5)), total),
+            None if added is None else added[words],
+        )
 
     def task(self, space: MetricSpace) -> BaseTask:
         """What its base is solved for.
@@ -182,7 +203,7 @@ class OptimalResponse(IntegerResponse):
             power = self.similarity
         elif self.similarity in _POWERS:
             power = _POWERS[self.similarity]
-        return BaseTask(point, counts, exponent, power, key)
+        return BaseTask(point, counts, exponent, power, self.frequency, key)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
         """With the mass and the power that ``auto`` stands for."""
@@ -213,7 +234,7 @@ class OptimalResponse(IntegerResponse):
         """See :class:`Mechanism`."""
         task = self.task(space)
         with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
-            found = optimized_table(space, *task[:4], progress=progress)
+            found = optimized_table(space, *task[:5], progress=progress)
         space.replace_table(task.name, found)
 
     def prepare(self, space: MetricSpace) -> BaseResponseSampler:

@@ -60,10 +60,13 @@ class Problem:
     """e^epsilon - 1."""
     power: int = 1
     """The similarity is this power of the cosine; above 1 it is 0 where the cosine is negative."""
+    shift: float = 0.0
+    """Added to the cosine, as what outputs are favoured by is 0 for the most favoured one."""
 
     def similarities(self, products: NDArray[np.float32]) -> NDArray[np.float32]:
         """Similarities of the same shape; changes its argument."""
         products *= np.float32(1 / self.unit)
+        products += np.float32(self.shift)
         if self.power > 1:
             np.maximum(products, 0, out=products)
             cosines = products.copy()
@@ -75,7 +78,7 @@ class Problem:
         """Of some outputs to all inputs by their shares, of the shape of ``places``."""
         if self.power == 1:  # the product with the mean input
             mean = np.array([total(column) for column in self.inputs.T * self.shares])
-            return column_sums(self.outputs[places].T * mean[:, None]) / self.unit
+            return column_sums(self.outputs[places].T * mean[:, None]) / self.unit + self.shift
         # In integers, whose sums have no order: 2^30 for all shares, 2^24 for similarity 1.
         weights = np.rint(self.shares * 2.0**30).astype(np.int64)
         out = np.empty(len(places))

@@ -53,6 +53,20 @@ def cosine_unit(d: int) -> float:
     return _scale(d) ** 2
 
 
+def favoured(rows: Floats, favours: Floats | float | None) -> Floats:
+    """Integer vectors with one more coordinate; None leaves them as they are.
+
+    Args:
+        rows: shape (m, d).
+        favours: 1 for inputs; for outputs, shape (m,), what is added to every product with them: an
+            integer from -2^23 to 0, so that products stay exact and below 2^24.
+    """
+    if favours is None:
+        return rows
+    column = np.broadcast_to(np.asarray(favours, dtype=np.float32), len(rows))
+    return np.hstack([rows, column[:, None]])
+
+
 def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int32], Floats]:
     """The ``width`` outputs with the largest products for each input, ties by place.
 

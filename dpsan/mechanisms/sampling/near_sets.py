@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.directions import directions, ranking
+from dpsan.mechanisms.sampling.directions import directions, favoured, ranking
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -36,6 +36,8 @@ class Base(NamedTuple):
     """Their weights b_u >= 1, shape (k,)."""
     mass: int
     """Mass of every near set, 1 ... sum of the weights."""
+    favours: NDArray[np.float32] | None = None
+    """Added to products with each output, shape (k,): see ``favoured``."""
 
     @property
     def total(self) -> int:
@@ -140,8 +142,9 @@ class NearSets:
             return self._nearest(ids)
         vectors = self.space.vectors
         if self._outputs is None:
-            self._outputs = directions(vectors[self.base.words])
-        return fill(directions(vectors[ids]), self._outputs, self.base)
+            self._outputs = favoured(directions(vectors[self.base.words]), self.base.favours)
+        one = None if self.base.favours is None else 1.0
+        return fill(favoured(directions(vectors[ids]), one), self._outputs, self.base)
 
     def _nearest(self, ids: Ids) -> dict[str, Any]:
         k = self.base.mass

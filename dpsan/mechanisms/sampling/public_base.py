@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.base_solver import Problem, solve
-from dpsan.mechanisms.sampling.directions import cosine_unit, directions
+from dpsan.mechanisms.sampling.directions import cosine_unit, directions, favoured
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -40,6 +40,10 @@ _FIRST_STAGE: Final = 0.3
 """Share of the time that the first stage takes, about."""
 _COME_BACK: Final = 0.05
 """Share of the mass that the second stage gives to usual outputs at its start."""
+_USUAL: Final = 1000
+"""A word that is neither favoured nor the contrary."""
+_MOST_FAVOUR: Final = 0.9
+"""Bound on what outputs are favoured by, so that products stay exact."""
 _SPARED: Final = 100
 """So many of the most frequent words, mostly function words, keep their weight as outputs."""
 _EVEN: Final = 3000
@@ -99,12 +103,36 @@ def public_inputs(
     return ids, seen / math.fsum(seen.tolist())
 
 
+def favours(
+    counts: NDArray[np.integer[Any]] | None, n: int, k: int, frequency: float, unit: float
+) -> tuple[NDArray[np.float32] | None, float]:
+    """What is added to the products with the first k outputs, as they are more or less usual.
+
+    Args:
+        frequency: cosine for each factor of e in the public count.
+        unit: the product that stands for cosine 1.
+
+    Returns:
+        Integers from -2^23 to 0, shape (k,), None for a frequency of 0; and what makes that of
+        the 1,000th word 0 (of the last one, where there are fewer), as a cosine.
+    """
+    if frequency == 0:
+        return None, 0.0
+    seen, places = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
+    with localcontext() as context:
+        context.prec = 20  # correctly rounded everywhere, which log of the C library is not
+        logs = np.array([float((Decimal(each) / Decimal(seen[-1])).ln()) for each in seen.tolist()])
+    added = np.maximum(frequency * logs, -_MOST_FAVOUR)[places]
+    return np.rint(added * unit).astype(np.float32), -float(added[min(k, _USUAL) - 1])
+
+
 def base_table(
     space: MetricSpace,
     epsilon: float,
     counts: NDArray[np.integer[Any]] | None,
     prior: float,
     power: int,
+    frequency: float = 0.0,
     *,
     frequent: int = _FREQUENT,
     rare: int = _RARE,
@@ -118,6 +146,7 @@ def base_table(
 
     Args:
         power: of the cosine, whose mean is made large.
+        frequency: see :func:`favours`.
         start: a first base of all words, shape (n,); default the square root of the shares.
 
     Returns:
@@ -126,17 +155,20 @@ def base_table(
     """
     ids, shares = public_inputs(counts, space.n, frequent, rare, prior)
     k = min(space.n, outputs)
-    rows = directions(space.vectors[:k])
+    unit = cosine_unit(space.d)
+    added, shift = favours(counts, space.n, k, frequency, unit)
+    one = None if added is None else 1.0
     if start is None:
         _, weight = public_inputs(counts, space.n, k, 0, prior)
         start = np.sqrt(weight[:k])
     problem = Problem(
-        inputs=directions(space.vectors[ids]),
+        inputs=favoured(directions(space.vectors[ids]), one),
         shares=shares,
-        outputs=rows,
-        unit=cosine_unit(space.d),
+        outputs=favoured(directions(space.vectors[:k]), added),
+        unit=unit,
         growth=float(Decimal(epsilon).exp() - 1),  # correctly rounded everywhere
         power=power,
+        shift=shift,
     )
     first = first_mass(epsilon) if mass is None else mass
     found = solve(problem, start[:k], first, rounds=rounds, progress=progress)
@@ -157,6 +189,7 @@ def optimized_table(
     counts: NDArray[np.integer[Any]] | None,
     prior: float,
     power: int,
+    frequency: float = 0.0,
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Arrays:
@@ -165,7 +198,9 @@ def optimized_table(
     The second stage begins with the result of the first one, and outputs that this dropped may
     come back.
     """
-    solve_for = partial(base_table, space, epsilon, counts, prior, power, rounds=_MORE_ROUNDS)
+    solve_for = partial(
+        base_table, space, epsilon, counts, prior, power, frequency, rounds=_MORE_ROUNDS
+    )
     first = solve_for(
         frequent=_MORE_FREQUENT, rare=_MORE_RARE, progress=_part(progress, 0.0, _FIRST_STAGE)
     )
@@ -236,13 +271,15 @@ class BaseTask(NamedTuple):
     counts: NDArray[np.integer[Any]] | None
     prior: float
     power: int
+    frequency: float = 0.0
     key: str = ""
     """Names counts that are not the vocabulary's own, for the cache."""
 
     @property
     def name(self) -> str:
         """Of the table that keeps the base."""
-        return f"base-2-{self.epsilon:g}-{self.prior:g}-{self.power}{self.key}"
+        frequency = f"-{self.frequency:g}" if self.frequency else ""
+        return f"base-2-{self.epsilon:g}-{self.prior:g}-{self.power}{frequency}{self.key}"
 
 
 def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
@@ -251,6 +288,6 @@ def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
     def build() -> Arrays:
         what = f"looking for the best distribution at epsilon {task.epsilon:g}"
         with space.watch(what) as progress:
-            return base_table(space, *task[:4], progress=progress)
+            return base_table(space, *task[:5], progress=progress)
 
     return space.table(task.name, build)
