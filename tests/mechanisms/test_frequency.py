@@ -6,6 +6,7 @@ import pytest
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.sampling.base_response import BaseResponseSampler
 from dpsan.mechanisms.sampling.directions import UNIT, directions, favoured, ranking
 from dpsan.mechanisms.sampling.public_base import favours
 from dpsan.space.metric_space import MetricSpace
@@ -102,6 +103,9 @@ def test_sets_of_another_frequency_are_others(space):
     keys = {mechanism(each).prepare(space).key for each in (0.0, *FREQUENCIES)}
     names = {mechanism(each).task(space).name for each in (0.0, *FREQUENCIES)}
     assert len(keys) == len(names) == 4
+    base = mechanism(0.03).prepare(space).base
+    plain = BaseResponseSampler(space, base._replace(favours=None), 5.0)
+    assert plain.key != BaseResponseSampler(space, base, 5.0).key
 
 
 @pytest.mark.parametrize("frequency", [-0.01, 0.06, float("nan")])
