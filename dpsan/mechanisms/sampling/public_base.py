@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal, localcontext
-from functools import partial
+from decimal import Context, Decimal
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ _FIRST_STAGE: Final = 0.3
 """Share of the time that the first stage takes, about."""
 _COME_BACK: Final = 0.05
 """Share of the mass that the second stage gives to usual outputs at its start."""
+_EXACT: Final = Context(prec=20)
 _USUAL: Final = 1000
 """A word that is neither favoured nor the contrary."""
 _MOST_FAVOUR: Final = 0.9
@@ -94,13 +95,17 @@ def public_inputs(
     step = max(1, -(-(n - frequent) // max(rare, 1)))
     ids = np.concatenate([np.arange(frequent), np.arange(frequent, n, step)])
     seen = 1 / (ids + 2.7) if counts is None else np.maximum(counts[ids], 1).astype(np.float64)
-    if prior != 1:
-        with localcontext() as context:
-            context.prec = 20  # correctly rounded everywhere, which pow of the C library is not
-            power = Decimal(prior)
-            seen = np.array([float(Decimal(each) ** power) for each in seen.tolist()])
+    if prior != 1:  # correctly rounded everywhere, which pow of the C library is not
+        power = Decimal(prior)
+        seen = np.array([float(_EXACT.power(Decimal(each), power)) for each in seen.tolist()])
     seen[frequent:] *= step
     return ids, seen / math.fsum(seen.tolist())
+
+
+@lru_cache(maxsize=1 << 16)  # a run asks several times
+def _logarithm(value: float) -> float:
+    """Correctly rounded everywhere, which log of the C library is not."""
+    return float(_EXACT.ln(Decimal(value)))
 
 
 def favours(
@@ -119,9 +124,7 @@ def favours(
     if frequency == 0:
         return None, 0.0
     seen, places = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
-    with localcontext() as context:
-        context.prec = 20  # correctly rounded everywhere, which log of the C library is not
-        logs = np.array([float((Decimal(each) / Decimal(seen[-1])).ln()) for each in seen.tolist()])
+    logs = np.array([_logarithm(each) for each in (seen / seen[-1]).tolist()])
     added = np.maximum(frequency * logs, -_MOST_FAVOUR)[places]
     return np.rint(added * unit).astype(np.float32), -float(added[min(k, _USUAL) - 1])
 
@@ -278,8 +281,8 @@ class BaseTask(NamedTuple):
     @property
     def name(self) -> str:
         """Of the table that keeps the base."""
-        frequency = f"-{self.frequency:g}" if self.frequency else ""
-        return f"base-2-{self.epsilon:g}-{self.prior:g}-{self.power}{frequency}{self.key}"
+        frequency = f"-{self.frequency!r}" if self.frequency else ""
+        return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}{self.key}"
 
 
 def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
