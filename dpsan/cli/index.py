@@ -40,7 +40,7 @@ def index(
         bool,
         flag(
             "--optimize",
-            "With --epsilon: take minutes for a better distribution, which later runs use.",
+            "With --epsilon: take minutes to solve for it more exactly; later runs use that.",
         ),
     ] = False,
     unsafe_pickle: Annotated[
@@ -86,7 +86,7 @@ def index(
             raise UsageError("--epsilon is for embeddings")
         options.check_epsilon(epsilon)
     if optimize and not files:
-        raise UsageError("--optimize needs a file: what comes with dpsan is optimized")
+        raise UsageError("--optimize needs a file: what comes with dpsan stays as it is")
 
     store = open_cache(quiet)
     if list_ or check:

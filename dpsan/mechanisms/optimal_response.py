@@ -31,8 +31,7 @@ Parameters
         Below 1 rarer words matter more.
     similarity
         s is this power of the cosine: 1 is ``cosine``, 2 ``squared``, and more asks for nearer
-        words.  Above 1, s is 0 where the cosine is negative.  ``auto``: five eighths of epsilon,
-        rounded down, from 1 to 6.
+        words.  Above 1, s is 0 where the cosine is negative.
     spread
         Outputs of rank above 100 weigh so many times less than in the base of largest mean
         similarity, and near sets have the same mass: more outputs for each word, so that fewer
@@ -46,7 +45,7 @@ Parameters
         are ordered by it: of two words that are equally near the more usual one comes first.
         The text reads better, and near words come out that are not the word itself.
     The defaults were chosen on training texts of news and film reviews; similarity=1, prior=1,
-    spread=1 and even=0 give the largest mean cosine.
+    spread=1, even=0 and frequency=0 give the largest mean cosine.
 Cost
     pi is solved for once per vocabulary and epsilon of a grid of halves from 1 to 12 (seconds to
     half a minute, cached; the bundled vocabulary brings it) and serves every epsilon near it.
@@ -85,8 +84,6 @@ from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 _POWERS: Final = {"cosine": 1, "squared": 2}
-_MOST_POWER: Final = 6
-"""That ``auto`` stands for."""
 
 
 @dataclass(frozen=True)
@@ -109,24 +106,24 @@ class OptimalResponse(IntegerResponse):
         words=("auto",),
     )
     prior: str = parameter(
-        "0.9", "exponent of the word counts, or a file of word TAB count", convert=str
+        "0.83", "exponent of the word counts, or a file of word TAB count", convert=str
     )
     similarity: int | str = parameter(
-        "auto",
+        2,
         "power of the cosine, whose mean is made large",
         convert=int,
         low=1,
         high=8,
-        words=("auto", *_POWERS),
+        words=tuple(_POWERS),
     )
     spread: float = parameter(
-        3.3, "how many times less outputs of rank above 100 weigh", convert=float, low=1, high=100
+        1.2, "how many times less outputs of rank above 100 weigh", convert=float, low=1, high=100
     )
     even: float = parameter(
         0.3, "share of their mass that goes to frequent words", convert=float, low=0, high=1
     )
     frequency: float = parameter(
-        0.0,
+        0.0125,
         "cosine by which each factor e of its count favours an output",
         convert=float,
         low=0,
@@ -197,18 +194,16 @@ class OptimalResponse(IntegerResponse):
                 raise UsageError("a prior from a file needs the vocabulary")
             exponent, counts = 1.0, np.array(self.listed, dtype=np.int64)
             key = f"-{hashlib.sha256(counts.astype('<i8').tobytes()).hexdigest()}"
+        power = self.similarity
+        if isinstance(power, str):
+            power = _POWERS[power]
         point = nearest_epsilon(self.epsilon)
-        power = min(max(int(point * 0.625), 1), _MOST_POWER)
-        if isinstance(self.similarity, int):
-            power = self.similarity
-        elif self.similarity in _POWERS:
-            power = _POWERS[self.similarity]
         return BaseTask(point, counts, exponent, power, self.frequency, key)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
-        """With the mass and the power that ``auto`` stands for."""
+        """With the mass that ``auto`` stands for."""
         base = self.base(space)
-        return replace(self, mass=base.mass / base.total, similarity=self.task(space).power)
+        return replace(self, mass=base.mass / base.total)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""

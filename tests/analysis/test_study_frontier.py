@@ -154,7 +154,7 @@ def test_default_rows():
     assert laws < names
 
 
-LARGEST = {"similarity": "cosine", "prior": "1", "spread": 1, "even": 0}
+LARGEST = {"similarity": "cosine", "prior": "1", "spread": 1, "even": 0, "frequency": 0}
 OPTIMAL = Draft(MECHANISMS["optimal-response"], LARGEST)
 
 

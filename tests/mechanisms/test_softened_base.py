@@ -114,11 +114,8 @@ def test_parameters():
             OptimalResponse(8.0, **wrong)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "power"), [(0.5, 1), (3.0, 1), (4.0, 2), (6.0, 3), (8.0, 5), (10.0, 6), (12.0, 6)]
-)
-def test_the_power_of_the_cosine_grows_with_epsilon(space, epsilon, power):
-    assert OptimalResponse(epsilon).task(space).power == power
-    assert OptimalResponse(epsilon, similarity="squared").task(space).power == 2
-    assert OptimalResponse(epsilon, similarity="cosine").task(space).power == 1
-    assert OptimalResponse(epsilon, similarity=7).task(space).power == 7
+def test_powers_have_names(space):
+    given = {"cosine": 1, "squared": 2, 7: 7}
+    for similarity, power in given.items():
+        assert OptimalResponse(8.0, similarity=similarity).task(space).power == power
+    assert OptimalResponse(8.0).task(space).power == OptimalResponse(0.5).task(space).power == 2
