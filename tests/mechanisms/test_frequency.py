@@ -1,11 +1,14 @@
 """frequency of optimal-response: of equally near outputs the more usual one comes first."""
 
+from decimal import Context, Decimal
+
 import numpy as np
 import pytest
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.sampling import public_base
 from dpsan.mechanisms.sampling.base_response import BaseResponseSampler
 from dpsan.mechanisms.sampling.directions import UNIT, directions, favoured, ranking
 from dpsan.mechanisms.sampling.public_base import favours
@@ -79,6 +82,24 @@ def test_favours_are_integers_that_keep_products_exact():
     assert added[4] == round(-0.9 * UNIT)
     assert shift == pytest.approx(0.9)
     assert favours(counts, 5, 5, 0.0, float(UNIT)) == (None, 0.0)
+
+
+def test_favours_are_rounded_as_if_logarithms_were_exact(monkeypatch):
+    """Also where the C library's logarithm is off: 60 digits say which integer is nearest."""
+    counts = np.sort(np.exp(np.random.default_rng(3).uniform(0, 27, 20_000)).astype(int))[::-1]
+    context = Context(prec=60)
+    most = context.ln(int(counts[0]))
+    exact = [Decimal("0.0125") * UNIT * (context.ln(int(each)) - most) for each in counts]
+    wanted = np.array([float(each.to_integral_value()) for each in exact])
+    log = np.log
+    caught = 0
+    for off in (-3e-11, 0.0, 3e-11):
+        monkeypatch.setattr(public_base.np, "log", lambda values, off=off: log(values) * (1 + off))
+        added, _ = favours(counts, len(counts), len(counts), 0.0125, float(UNIT))
+        assert (added == wanted).all()
+        # The twin: what the library alone would give.
+        caught += (np.rint(0.0125 * np.log(counts / counts[0]) * UNIT) != wanted).sum()
+    assert caught
 
 
 def test_ranking_of_favoured_rows_is_that_of_integers():

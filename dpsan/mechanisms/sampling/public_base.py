@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Context, Decimal
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -43,6 +43,8 @@ _COME_BACK: Final = 0.05
 _EXACT: Final = Context(prec=20)
 _USUAL: Final = 1000
 """A word that is neither favoured nor the contrary."""
+_UNCLEAR: Final = 1e-4
+"""Distance from a half below which a logarithm in float64 does not round safely."""
 _MOST_FAVOUR: Final = 0.9
 """Bound on what outputs are favoured by, so that products stay exact."""
 _SPARED: Final = 100
@@ -102,10 +104,9 @@ def public_inputs(
     return ids, seen / math.fsum(seen.tolist())
 
 
-@lru_cache(maxsize=1 << 16)  # a run asks several times
-def _logarithm(value: float) -> float:
+def _logarithms(values: Floats) -> Floats:
     """Correctly rounded everywhere, which log of the C library is not."""
-    return float(_EXACT.ln(Decimal(value)))
+    return np.array([float(_EXACT.ln(Decimal(each))) for each in values.tolist()])
 
 
 def favours(
@@ -124,9 +125,17 @@ def favours(
     if frequency == 0:
         return None, 0.0
     seen, places = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
-    logs = np.array([_logarithm(each) for each in (seen / seen[-1]).tolist()])
-    added = np.maximum(frequency * logs, -_MOST_FAVOUR)[places]
-    return np.rint(added * unit).astype(np.float32), -float(added[min(k, _USUAL) - 1])
+    ratios = seen / seen[-1]
+    added = frequency * np.log(ratios) * unit
+    # The C library's logarithm is good enough, but where it does not say which integer is nearest.
+    unclear = np.abs(added - np.floor(added) - 0.5) < _UNCLEAR
+    added[unclear] = frequency * _logarithms(ratios[unclear]) * unit
+    usual = frequency * _logarithms(ratios[places[min(k, _USUAL) - 1], None])
+    least = -_MOST_FAVOUR
+    return (
+        np.rint(np.maximum(added, least * unit))[places].astype(np.float32),
+        -float(max(usual[0], least)),
+    )
 
 
 def base_table(
