@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from dpsan.embeddings.bundled import directory
+from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import InputError, UsageError
 from dpsan.text.out_of_vocabulary import read_word_list
-from dpsan.text.tokens import lookup_keys
 
 BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
     "function": ("function",),
@@ -39,14 +39,11 @@ class PublicWords:
         Raises:
             UsageError: it has none of them.
         """
-        found = {
-            next((key_to_index[key] for key in lookup_keys(word) if key in key_to_index), -1)
-            for word in self.words
-        }
-        rows = tuple(sorted(found - {-1}))
+        found = {row_of(key_to_index, word) for word in self.words}
+        rows = sorted(row for row in found if row is not None)
         if not rows:
             raise UsageError("none of the public words is in the vocabulary")
-        return rows
+        return tuple(rows)
 
     @property
     def sha256(self) -> str:

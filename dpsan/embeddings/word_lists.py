@@ -39,7 +39,7 @@ class WordLists:
             weight = _weight(value)
             if weight is None:
                 raise InputError(path, "the weight must be a number >= 0 and < 1", line=number)
-            row = _row(rows, word)
+            row = row_of(rows, word)
             if row is not None:
                 out[row] = max(out[row], weight)
         return tuple(out)
@@ -59,7 +59,7 @@ class WordLists:
                 raise InputError(path, "needs a word, a tab and a count", line=number)
             if len(digits) > 15:
                 raise InputError(path, "the count must be below 10^15", line=number)
-            row = _row(rows, word)
+            row = row_of(rows, word)
             if row is not None:
                 out[row] += int(digits)
         return tuple(out)
@@ -75,7 +75,8 @@ def _entries(path: Path, what: str) -> Iterator[tuple[int, str, str]]:
             yield number, word.strip(), value
 
 
-def _row(rows: Mapping[str, int], word: str) -> int | None:
+def row_of(rows: Mapping[str, int], word: str) -> int | None:
+    """The row of a word in the best of its spellings, or None."""
     return next((rows[key] for key in lookup_keys(word) if key in rows), None)
 
 

@@ -24,9 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.outcomes.tail_bounds import ROUNDING
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 _LEVELS: Final = 256
 """Values of the logarithm of a probability; those between them are rounded, which loses nothing but

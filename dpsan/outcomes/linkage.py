@@ -10,17 +10,16 @@ largest matrix is that of the scores, (candidates, records).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
-
-Progress = Callable[[float], None]
 
 _BLOCK: Final = 256
 """Inputs whose distributions are held at once."""
@@ -52,16 +51,16 @@ class Texts:
         """The first so many words of the texts; texts with fewer words become empty."""
         if words is None:
             return self
-        sizes = np.where(self.sizes >= words, words, 0)
-        starts = np.append(0, np.cumsum(sizes))
-        places = np.arange(starts[-1]) - np.repeat(starts[:-1] - self.starts[:-1], sizes)
-        return Texts(self.ids[places], starts)
+        return self._cut(self.starts[:-1], np.where(self.sizes >= words, words, 0))
 
     def of(self, some: Ids) -> Texts:
         """Some of the texts, by number."""
-        sizes = self.sizes[some]
+        return self._cut(self.starts[some], self.sizes[some])
+
+    def _cut(self, begin: Ids, sizes: Ids) -> Texts:
+        """Stretches of the words, each as a text."""
         starts = np.append(0, np.cumsum(sizes))
-        places = np.arange(starts[-1]) - np.repeat(starts[:-1] - self.starts[some], sizes)
+        places = np.arange(starts[-1]) - np.repeat(starts[:-1] - begin, sizes)
         return Texts(self.ids[places], starts)
 
 
@@ -131,7 +130,7 @@ def bag(
 
     outputs = _distinct(noisings)
     counts = sum(
-        _counted(_numbered(each, outputs), each.starts, len(outputs) + 1) for each in noisings
+        counted(_numbered(each, outputs), each.starts, len(outputs) + 1) for each in noisings
     )
     scores = np.full((len(candidates), len(noisings[0])), -np.inf)
     step = max(1, _CELLS // (len(outputs) + 1))
@@ -178,8 +177,6 @@ def _distinct(noisings: Sequence[Texts]) -> Ids:
 
 def _numbered(texts: Texts, outputs: Ids) -> Ids:
     """The place of each output among the distinct ones; behind them where it tells nothing."""
-    if not len(outputs):
-        return np.zeros(len(texts.ids), dtype=np.int64)
     return np.where(texts.ids >= 0, np.searchsorted(outputs, texts.ids), len(outputs))
 
 
@@ -192,8 +189,13 @@ def _rows(emissions: Emissions, words: Ids, outputs: Ids) -> Floats:
     return known
 
 
-def _counted(numbers: Ids, starts: Ids, size: int) -> Any:
-    """How often each output is in each text, sparse (r, size); nothing in the last column."""
+def counted(numbers: Ids, starts: Ids, size: int) -> Any:
+    """How often each number is in each text, sparse (r, size); the last one is not counted.
+
+    Args:
+        numbers: of all words, (m,), below ``size``.
+        starts: where each text begins, and the end of the last one, (r + 1,).
+    """
     from scipy.sparse import csr_matrix  # heavy import
 
     used = (numbers < size - 1).astype(np.float64)

@@ -160,8 +160,6 @@ def largest_epsilon(words: int, candidates: int = CANDIDATES) -> float:
     low, high = 0.0, 64.0
     for _ in range(60):
         middle = (low + high) / 2
-        if linked_at_most(words, middle, candidates) <= 0.5:
-            low = middle
-        else:
-            high = middle
+        unlinked = linked_at_most(words, middle, candidates) <= 0.5
+        low, high = (middle, high) if unlinked else (low, middle)
     return low

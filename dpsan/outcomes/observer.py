@@ -16,10 +16,9 @@ or the share of fresh draws, and intervals hold for all of those words together 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.samplers import Sampler
@@ -27,11 +26,11 @@ from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate, clopper_pearson
 from dpsan.outcomes.likeliest import Likeliest
-from dpsan.outcomes.one_word import Figures
+from dpsan.outcomes.one_word import Figures, Row
 from dpsan.outcomes.prior import prior
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Arrays, MetricSpace
 
 MOST_CELLS: Final = 2.5e9
 """Largest n² for the pass over all inputs: n = 50,000, some minutes."""
@@ -44,18 +43,11 @@ _BLOCK_BYTES: Final = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """An input that an output points to."""
-
-    id: int
-    probability: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class Posteriors:
     """What an observer concludes from outputs, by row numbers."""
 
-    rows: tuple[tuple[int, tuple[Point, ...]], ...]
+    rows: tuple[tuple[int, tuple[Row, ...]], ...]
+    """Outputs, and the inputs that each points to."""
     note: str
     """Which inputs took part; why there is nothing, if there is nothing."""
 
@@ -91,25 +83,17 @@ class Observer:
 
     def posteriors(self, outputs: list[int]) -> Posteriors:
         """What these outputs point to."""
-        rows = []
-        for u in outputs:
+
+        def points(u: int) -> tuple[Row, ...]:
             pairs = zip(self.inputs[:, u].tolist(), self.joint[:, u].tolist(), strict=True)
-            rows.append(
-                (
-                    u,
-                    tuple(
-                        Point(w, Estimate.exactly(value / float(self.marginal[u])))
-                        for w, value in pairs
-                        if w >= 0 and value > 0
-                    ),
-                )
-            )
-        return Posteriors(tuple(rows), "all inputs, by their public frequencies")
+            likely = [(w, value / float(self.marginal[u])) for w, value in pairs if value > 0]
+            return tuple(Row(w, Estimate.exactly(value)) for w, value in likely if w >= 0)
+
+        rows = tuple((u, points(u)) for u in outputs)
+        return Posteriors(rows, "all inputs, by their public frequencies")
 
 
-def _all_inputs(
-    space: MetricSpace, sampler: Sampler, progress: Progress
-) -> dict[str, NDArray[Any]]:
+def _all_inputs(space: MetricSpace, sampler: Sampler, progress: Progress) -> Arrays:
     """P(u) and the likeliest inputs of every output, over the distributions of all inputs."""
     n, weights, marginal = space.n, prior(space), np.zeros(space.n)
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
@@ -171,7 +155,7 @@ def near_observer(
         low, high = ends[:, 0], ends[:, 1]
     rows = _bayes(weights, value, low, high)
     order = sorted(range(len(ids)), key=lambda at: (-rows[at].value, at))[:_INPUTS]
-    points = tuple(Point(int(ids[at]), rows[at]) for at in order if rows[at].value > 0)
+    points = tuple(Row(int(ids[at]), rows[at]) for at in order if rows[at].value > 0)
     return Posteriors(
         ((best.id, points),),
         f"if the input is known to be one of {len(ids)} near ones: more than is public",

@@ -26,11 +26,12 @@ _DISTINCT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An output by its row number."""
+    """A word by its row number, n for ⊥, and how likely it is."""
 
     id: int
     probability: Estimate
-    distance: float | None
+    distance: float | None = None
+    """From the word that is explained, of outputs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 UNKNOWN_PRIOR: Final = 0.06
@@ -25,7 +24,7 @@ def prior(space: MetricSpace) -> Floats:
     return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
 
 
-def words_at(space: MetricSpace, places: Floats) -> NDArray[np.int64]:
+def words_at(space: MetricSpace, places: Floats) -> Ids:
     """The words at places 0 ... 1 of the cumulative frequencies, shape (m,).
 
     Uniform places choose words by frequency; evenly spaced ones stand for the whole vocabulary.

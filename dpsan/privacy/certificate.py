@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from dpsan.privacy.distribution_matrix import hockey_stick, infinite_loss, pairwise_losses
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Arrays, MetricSpace
 
 MATRIX_WORDS: Final = 2000
 """Largest vocabulary whose distribution matrix is compared in full, O(n³)."""
-_WORK: Final = 2e13
+WORK: Final = 2e13
 """Largest 2·n²·d for the O(n²) certificates; some minutes."""
 PROBABILITY_ERROR: Final = 2.0**-36
 """Bound on the relative error of a probability that float64 operations made of integers: one
@@ -143,7 +143,7 @@ def exp_certificate(
     Returns:
         None where 2·n²·d is beyond a few minutes.
     """
-    if 2.0 * space.n**2 * (space.d + 32) > _WORK:
+    if 2.0 * space.n**2 * (space.d + 32) > WORK:
         return None
     pmf = weights, distances, score, unknown, (error, distance_error), block
     found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *pmf))
@@ -167,7 +167,7 @@ def _exp_losses(
     unknown: float,
     errors: tuple[float, float],
     block: int,
-) -> dict[str, NDArray[Any]]:
+) -> Arrays:
     n = space.n
     totals, smallest = np.empty(n), np.empty(n)
     for at in range(0, n, block):
@@ -296,7 +296,7 @@ def kept_certificate(
         method: what the certificate calls itself.
     """
 
-    def table() -> dict[str, NDArray[Any]]:
+    def table() -> Arrays:
         found = build()
         values = np.array([getattr(found, name) for name in _KEPT], dtype=np.float64)
         return {"values": values, "pair": np.array(found.pair)}

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.certificate import WORK, Certificate
 from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Arrays, MetricSpace
 
-_WORK: Final = 2e13
-"""Largest 2·n²·d; some minutes."""
 _ROWS: Final = 32
 _ERROR: Final = 1e-9
 """Bound on the rounding of a difference of two logarithms of sums of at most 2^24 terms."""
@@ -39,7 +36,7 @@ def column_certificate(
     Returns:
         None where 2·n²·d is beyond a few minutes.
     """
-    if 2.0 * space.n**2 * (space.d + 32) > _WORK:
+    if 2.0 * space.n**2 * (space.d + 32) > WORK:
         return None
     found = space.table(f"certificate-columns-1-{key}", lambda: _losses(space.n, log_pmf))
     first, second = found["pair"].tolist()
@@ -51,7 +48,7 @@ def column_certificate(
     )
 
 
-def _losses(n: int, log_pmf: Callable[[Ids], Floats]) -> dict[str, NDArray[Any]]:
+def _losses(n: int, log_pmf: Callable[[Ids], Floats]) -> Arrays:
     high, low = np.full(n, -math.inf), np.full(n, math.inf)
     most, least = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for at in range(0, n + 1, _ROWS):

@@ -28,11 +28,8 @@ class Composed:
 
 def compose_basic(guarantee: Guarantee, words: int) -> Composed:
     """Epsilons and deltas add up."""
-    if words == 0:
-        return Composed(0.0, 0.0, "basic composition")
-    return Composed(
-        words * guarantee.epsilon_ldp, min(1.0, words * guarantee.delta), "basic composition"
-    )
+    epsilon = words * guarantee.epsilon_ldp if words else 0.0  # 0 times infinity is no number
+    return Composed(epsilon, min(1.0, words * guarantee.delta), "basic composition")
 
 
 def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
@@ -44,18 +41,15 @@ def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
     """
     if words < 2 or not 0 < guarantee.delta < 1 or math.isinf(guarantee.epsilon_ldp):
         return None
-    found = _optimal(guarantee, words)
-    basic = compose_basic(guarantee, words)
-    return found if found and found.epsilon < basic.epsilon else None
-
-
-def _optimal(guarantee: Guarantee, words: int) -> Composed | None:
-    if guarantee.gaussian_mu is not None:
+    if guarantee.gaussian_mu is None:
+        found = _black_box(guarantee, words)
+    else:
         from dpsan.privacy.noise_formulas import gaussian_epsilon  # scipy
 
         mu = math.sqrt(words) * guarantee.gaussian_mu
-        return Composed(gaussian_epsilon(mu, guarantee.delta), guarantee.delta, "Gaussian")
-    return _black_box(guarantee, words)
+        found = Composed(gaussian_epsilon(mu, guarantee.delta), guarantee.delta, "Gaussian")
+    basic = compose_basic(guarantee, words)
+    return found if found and found.epsilon < basic.epsilon else None
 
 
 def _black_box(guarantee: Guarantee, words: int) -> Composed | None:

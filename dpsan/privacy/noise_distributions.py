@@ -59,53 +59,41 @@ class SphericalLaplace(NoiseDistribution):
         return out
 
 
-class _Coordinates(NoiseDistribution):
-    """Independent coordinates of one distribution."""
-
-    @abstractmethod
-    def cumulative(self, values: Floats) -> Floats:
-        """The distribution function."""
-
-    def uniforms(self, noise: Floats) -> dict[str, Floats]:
-        """Of each coordinate."""
-        return {"coordinates": self.cumulative(noise)}
-
-
 @dataclass(frozen=True)
-class GaussianCoordinates(_Coordinates):
-    """N(0, sigma²) coordinates."""
+class GaussianCoordinates(NoiseDistribution):
+    """Independent N(0, sigma²) coordinates."""
 
     sigma: float
 
-    def cumulative(self, values: Floats) -> Floats:
-        """See :class:`_Coordinates`."""
+    def uniforms(self, noise: Floats) -> dict[str, Floats]:
+        """Of each coordinate."""
         from scipy.special import ndtr  # heavy import
 
-        return np.asarray(ndtr(values / self.sigma), dtype=np.float64)
+        return {"coordinates": ndtr(noise / self.sigma)}
 
 
 @dataclass(frozen=True)
-class LaplaceCoordinates(_Coordinates):
-    """Density exp(-|x|/scale)/(2 scale)."""
+class LaplaceCoordinates(NoiseDistribution):
+    """Independent coordinates of density exp(-|x|/scale)/(2 scale)."""
 
     scale: float
 
-    def cumulative(self, values: Floats) -> Floats:
-        """See :class:`_Coordinates`."""
-        tail = np.exp(-np.abs(values) / self.scale) / 2
-        return np.asarray(np.where(values < 0, tail, 1 - tail), dtype=np.float64)
+    def uniforms(self, noise: Floats) -> dict[str, Floats]:
+        """Of each coordinate."""
+        tail = np.exp(-np.abs(noise) / self.scale) / 2
+        return {"coordinates": np.where(noise < 0, tail, 1 - tail)}
 
 
 @dataclass(frozen=True)
-class TruncatedLaplaceCoordinates(_Coordinates):
-    """Density proportional to e^(-alpha|x|) on [-bound, bound]."""
+class TruncatedLaplaceCoordinates(NoiseDistribution):
+    """Independent coordinates of density proportional to e^(-alpha|x|) on [-bound, bound]."""
 
     alpha: float
     bound: float
 
-    def cumulative(self, values: Floats) -> Floats:
-        """See :class:`_Coordinates`; values outside the support are no probabilities: NaN."""
-        size = np.abs(values)
+    def uniforms(self, noise: Floats) -> dict[str, Floats]:
+        """Of each coordinate; what is outside the support has no probability: NaN."""
+        size = np.abs(noise)
         part = np.expm1(-self.alpha * size) / np.expm1(-self.alpha * self.bound) / 2
         inside = np.where(size <= self.bound * (1 + 2.0**-50), part, np.nan)
-        return np.asarray(0.5 + np.copysign(inside, values), dtype=np.float64)
+        return {"coordinates": 0.5 + np.copysign(inside, noise)}

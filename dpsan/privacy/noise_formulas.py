@@ -55,10 +55,8 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        if gaussian_delta(epsilon, middle) <= delta:
-            low = middle
-        else:
-            high = middle
+        kept = gaussian_delta(epsilon, middle) <= delta
+        low, high = (middle, high) if kept else (low, middle)
     return low
 
 
@@ -142,10 +140,7 @@ def _envelope(alpha: float, bound: float, radius: float, at: float) -> float:
         gaps = values - slope * starts
         top = int(np.argmax(gaps))
         best = min(best, slope * at + float(gaps[top]))
-        if starts[top] > at:
-            low = slope
-        else:
-            high = slope
+        low, high = (slope, high) if starts[top] > at else (low, slope)
     return best
 
 

@@ -35,11 +35,11 @@ _SMALL: Final = 200
 class _Moments(NamedTuple):
     """What the bound needs of noise z with density p and a displacement s(z) by the grid."""
 
-    power: tuple[float, float, float]
+    power: tuple[float, ...]
     """E|z|^k for k = 0, 1, 2."""
-    slope: tuple[float, float, float, float]
+    slope: tuple[float, ...]
     """E|z|^k·G for k = 0 ... 3, with G = |grad ln p|."""
-    grid: tuple[float, float, float, float, float]
+    grid: tuple[float, ...]
     """E s; E s·G, E s·G·|z|; E|grad s|, E|grad s|·|z|."""
     relative: float
     """Rounding of the noise relative to |z|."""
@@ -128,9 +128,9 @@ def _spherical(epsilon: float, d: int) -> _Moments:
         moved += 2 * d * power[1] * turned
     grid = (size, epsilon * size, epsilon * outwards, change, moved)
     return _Moments(
-        (power[0], power[1], power[2]),
-        (epsilon, epsilon * power[1], epsilon * power[2], epsilon * power[3]),
-        _scaled(_CELL, grid),
+        tuple(power[:3]),
+        tuple(epsilon * each for each in power),
+        tuple(_CELL * each for each in grid),
         3 * LIBRARY_ERROR + (d + 8) * _UNIT,
         2 * (d + 1) * _CELL,
     )
@@ -152,7 +152,7 @@ def _gaussian(sigma: float, d: int) -> _Moments:
     return _Moments(
         (1.0, first, second),
         (first / sigma**2, second / sigma**2, third / sigma**2, fourth / sigma**2),
-        _scaled(d * _CELL, grid),
+        tuple(d * _CELL * each for each in grid),
         LIBRARY_ERROR + 2 * _UNIT,
         2 * d * _CELL,
     )
@@ -169,14 +169,7 @@ def _laplace(scale: float, d: int) -> _Moments:
     return _Moments(
         (1.0, first, second),
         (steep, steep * first, steep * second, steep * third),
-        _scaled(d * _CELL, grid),
+        tuple(d * _CELL * each for each in grid),
         LIBRARY_ERROR + 4 * _UNIT,
         2 * d * _CELL,
     )
-
-
-def _scaled(
-    factor: float, grid: tuple[float, float, float, float, float]
-) -> tuple[float, float, float, float, float]:
-    a, b, c, d, e = grid
-    return factor * a, factor * b, factor * c, factor * d, factor * e

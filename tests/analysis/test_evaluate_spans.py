@@ -4,8 +4,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpsan.analysis.evaluate.spans import Recovery, locate, recovered
+from dpsan.analysis.evaluate.spans import locate, recovered
 from dpsan.errors import InputError
+from dpsan.outcomes.intervals import Share
 
 
 def pairs():
@@ -16,6 +17,15 @@ def pairs():
         text=np.array([0, 0, 0, 0, 1, 1, 1]),
         spans=np.array([[0, 4], [5, 8], [9, 12], [13, 16], [0, 2], [3, 6], [7, 8]]),
     )
+
+
+def recovery(fully, partly, none):
+    total = fully + partly + none
+    return {
+        "fully": Share(fully, total),
+        "partly": Share(partly, total),
+        "none": Share(none, total),
+    }
 
 
 ROWS = [
@@ -37,12 +47,12 @@ def test_by_hand(tmp_path, shape):
     right = np.array([True, True, False, True, True, True, True])
     found = recovered(table, right)
     assert found == {
-        "all": Recovery(2, 1, 0),
-        "NAME": Recovery(0, 1, 0),
-        "PHONE": Recovery(1, 0, 0),
+        "all": recovery(2, 1, 0),
+        "NAME": recovery(0, 1, 0),
+        "PHONE": recovery(1, 0, 0),
     }
     none = recovered(table, np.zeros(7, dtype=bool))
-    assert none["all"] == Recovery(0, 0, 3)
+    assert none["all"] == recovery(0, 0, 3)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,12 +27,11 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,10 @@ class Evaluation:
                 "left_out": self.spans_left_out,
                 "best_attack": self.best.key,
                 "by_attack": {
-                    name: {kind: _recovery(each) for kind, each in kinds.items()}
+                    name: {
+                        kind: {part: share.as_json() for part, share in parts.items()}
+                        for kind, parts in kinds.items()
+                    }
                     for name, kinds in self.span_recovery.items()
                 },
             },
@@ -148,14 +150,6 @@ class Evaluation:
             "authors": None if self.authors is None else self.authors.as_json(),
             "notes": list(self.notes),
         }
-
-
-def _recovery(each: spans.Recovery) -> dict[str, Any]:
-    return {
-        "fully": Share(each.fully, each.total).as_json(),
-        "partly": Share(each.partly, each.total).as_json(),
-        "none": Share(each.none, each.total).as_json(),
-    }
 
 
 _SCORERS: Final = {"rouge_score": "ROUGE", "sacrebleu": "BLEU"}

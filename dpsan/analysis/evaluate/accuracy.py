@@ -40,6 +40,11 @@ class Labelled:
     sanitized: list[str]
     labels: list[str]
 
+    def of(self, some: Sequence[int]) -> Labelled:
+        """Some of the texts, by number."""
+        held = self.clean, self.sanitized, self.labels
+        return Labelled(*([each[at] for at in some] for each in held))
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -126,17 +131,9 @@ def _parquet(path: Path, column: str, inputs: Inputs) -> list[str]:
 
 def split(texts: Labelled) -> tuple[Labelled, Labelled]:
     """Training and test texts: every fifth record is a test record."""
-    test = [at % _EVERY == _EVERY - 1 for at in range(len(texts.labels))]
-
-    def part(wanted: bool) -> Labelled:
-        return Labelled(
-            *(
-                [each for each, is_test in zip(values, test, strict=True) if is_test is wanted]
-                for values in (texts.clean, texts.sanitized, texts.labels)
-            )
-        )
-
-    return part(False), part(True)
+    many = len(texts.labels)
+    test = range(_EVERY - 1, many, _EVERY)
+    return texts.of([at for at in range(many) if at not in test]), texts.of(test)
 
 
 class Classifier:

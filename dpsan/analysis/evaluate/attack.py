@@ -5,7 +5,6 @@ Knows aligned words, the mechanism and a model of public text.  Must not know fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,10 +17,12 @@ from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.observations import Observations
+from dpsan.outcomes.shares import part_of
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
@@ -66,7 +67,7 @@ def attacks(
     mechanism: Mechanism | None,
     model: Bigrams | None,
     symbols: NDArray[np.int32] | None = None,
-    progress: Callable[[float], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Attacks:
     """Attack the output words.
 
@@ -96,7 +97,7 @@ def attacks(
         seen.outputs,
         list(priors.values()),
         1 if model is None else BEST,
-        lambda share: progress(0.4 * share),
+        part_of(progress, 0.0, 0.4),
     )
     readers = []
     for name, each in zip(priors, found, strict=True):
@@ -106,10 +107,9 @@ def attacks(
     made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
     if model is not None:
         reading = (seen, emissions, found[0], model)
-        told = lambda share: progress(0.4 + 0.4 * share)  # noqa: E731
         longer = None if symbols is None else FourGrams(model, symbols)
         beside = "all outputs of the line: a lower bound"
-        read = decode(pairs.text, *reading, told)
+        read = decode(pairs.text, *reading, part_of(progress, 0.4, 0.8))
         made.append(_stronger(pairs, vocabulary, "context", beside, read, longer))
         progress(0.85)
         beside = "all other words of the line known"

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.pairs import Pairs
@@ -92,15 +91,10 @@ def attribution(
         for copy in range(_COPIES)
         for text in _sanitized(texts, sampler, words, randomness.derive_key(key, copy))
     ]
-    labels = [names[at] for at in train]
-    found = judge(
-        Labelled([pairs.original[at] for at in train] * _COPIES, own, labels * _COPIES),
-        Labelled(
-            [pairs.original[at] for at in test],
-            [pairs.sanitized[at] for at in test],
-            [names[at] for at in test],
-        ),
-    )
+    every = Labelled(pairs.original, pairs.sanitized, list(names))
+    known = every.of(train)
+    learnt = Labelled(known.clean * _COPIES, own, known.labels * _COPIES)
+    found = judge(learnt, every.of(test))
     return Authors(
         {
             "always the author of most texts": found.majority,
@@ -108,7 +102,7 @@ def attribution(
             "sanitized, learnt from clean texts": found.pairs["clean", "sanitized"],
             "sanitized, learnt from own copies": found.pairs["sanitized", "sanitized"],
         },
-        len(set(labels)),
+        len(set(known.labels)),
         len(train),
         sum(1 for name in names if held[name] < 2),
     )
@@ -121,7 +115,7 @@ def _sanitized(texts: Texts, sampler: Sampler, words: Sequence[str], key: bytes)
         some = np.arange(at, min(at + _BATCH, len(texts)))
         part = texts.of(some)
         streams = randomness.streams_for(key, some.tolist(), part.sizes.tolist())
-        drawn: NDArray[np.int64] = sampler.sample(part.ids, streams)
+        drawn = sampler.sample(part.ids, streams)
         for ids in np.split(drawn, part.starts[1:-1]):
             out.append(" ".join(words[each] for each in ids.tolist()))
     return out

@@ -12,7 +12,6 @@ left and right; ⊥ is a state that is never guessed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -40,19 +39,14 @@ _LINE: Final = 256
 _LOW: Final = -1e30
 
 
-@dataclass
 class Reading:
-    """The likeliest inputs at each place, best first, (m, c)."""
+    """The likeliest inputs at each of m places, best first, (m, c); none before they are taken."""
 
-    states: Ids
-    """-1 where there is no other; ⊥ is never among them."""
-    emitted: Floats
-    """Ln P(what is seen|state) of those."""
-
-    @classmethod
-    def empty(cls, m: int) -> Reading:
-        """Of m places where nothing is read yet."""
-        return cls(np.full((m, _KEPT), -1, dtype=np.int64), np.zeros((m, _KEPT)))
+    def __init__(self, m: int) -> None:
+        self.states: Ids = np.full((m, _KEPT), -1, dtype=np.int64)
+        """-1 where there is no other; ⊥ is never among them."""
+        self.emitted: Floats = np.zeros((m, _KEPT))
+        """Ln P(what is seen|state) of those."""
 
     @property
     def guesses(self) -> Ids:
@@ -83,7 +77,7 @@ def decode(
         text: number of the line of each word, ascending, (m,).
         candidates: of all observations, at least :data:`BEST` each (or all words).
     """
-    read = Reading.empty(len(text))
+    read = Reading(len(text))
     after, before = model.neighbours(BESIDE)
     for start, end in chunks(text):
         part = seen.of[start:end]
@@ -116,7 +110,7 @@ def informed(
     Nobody who has to read those words too makes more words right, under this model: that is what
     all context together can tell.  Arguments as for :func:`decode`, and the true words (m,).
     """
-    read = Reading.empty(len(text))
+    read = Reading(len(text))
     after, before = model.neighbours(KNOWN)
     for start, end in chunks(text):
         part = seen.of[start:end]

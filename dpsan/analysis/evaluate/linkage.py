@@ -6,16 +6,18 @@ Knows candidates, the mechanism and word vectors.  Must not know files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from dpsan.analysis.evaluate.candidates import Candidates
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Estimate, Share, median
-from dpsan.outcomes.linkage import Texts, bag, ordered, ranks
+from dpsan.outcomes.linkage import Texts, bag, counted, ordered, ranks
 from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
@@ -23,6 +25,9 @@ from dpsan.space.metric_space import MetricSpace
 
 _CELLS: Final = 12_000_000
 """Scores that are held at once: 100 MB."""
+
+_Scores = Callable[[Candidates, Progress], Iterator[tuple[str, Floats]]]
+"""What is compared at once -> the name of every reader, and the scores, (c, r)."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def linkage(
     emissions: Emissions | None,
     words: Sequence[int] = (),
     seed: str = "1",
-    progress: Callable[[float], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Linkage:
     """Link sanitized texts to candidates.
 
@@ -90,79 +95,56 @@ def linkage(
         some = np.flatnonzero(texts.sizes)
         number = np.full(len(texts), -1, dtype=np.int64)
         number[some] = np.arange(len(some))
-        these = _Part(
+        these = Candidates(
             texts.of(some),
             found.layouts[some],
             tuple(each.beginnings(length).of(used) for each in found.noisings),
             number[found.truth[used]],
         )
         share = part_of(progress, at / len(lengths), (at + 1) / len(lengths))
-        for name, places in _readers(
-            these, vocabulary, space, emissions, length is None, seed, share
-        ).items():
+        scores = partial(_scored, vocabulary, space, emissions, length is None)
+        for name, places in _readers(these, scores, seed, share).items():
             hits = Share(int((places == 1).sum()), len(places))
             rows.append(Linked(name, length, len(some), hits, median(places)))
     return Linkage(tuple(rows), _notes(emissions, found))
 
 
-@dataclass(frozen=True)
-class _Part:
-    """What is compared at once: c candidates with r sanitized texts."""
-
-    texts: Texts
-    layouts: Ids
-    noisings: tuple[Texts, ...]
-    truth: Ids
-
-    def blocks(self) -> Iterator[_Part]:
-        """Some of the sanitized texts at a time, so that their scores fit into memory."""
-        step = max(1, _CELLS // max(len(self.texts), 1))
-        for at in range(0, len(self.truth), step):
-            some = np.arange(at, min(at + step, len(self.truth)))
-            versions = tuple(each.of(some) for each in self.noisings)
-            yield _Part(self.texts, self.layouts, versions, self.truth[some])
+def _blocks(part: Candidates) -> Iterator[Candidates]:
+    """Some of the sanitized texts at a time, so that their scores fit into memory."""
+    step = max(1, _CELLS // max(len(part.texts), 1))
+    for at in range(0, len(part.truth), step):
+        some = np.arange(at, min(at + step, len(part.truth)))
+        versions = tuple(each.of(some) for each in part.noisings)
+        yield replace(part, noisings=versions, truth=part.truth[some])
 
 
-def _readers(
-    part: _Part,
-    vocabulary: Vocabulary,
-    space: MetricSpace,
-    emissions: Emissions | None,
-    whole: bool,
-    seed: str,
-    progress: Callable[[float], None],
-) -> dict[str, Ids]:
+def _readers(part: Candidates, scores: _Scores, seed: str, progress: Progress) -> dict[str, Ids]:
     """The rank that each reader gives to the original of each sanitized text, (r,)."""
     found: dict[str, list[Ids]] = {}
     key = randomness.seeded_key(f"dpsan linkage {seed}")
     done = 0.0
-    for number, block in enumerate(part.blocks()):
+    for number, block in enumerate(_blocks(part)):
         last = done + len(block.truth) / len(part.truth)
         told = part_of(progress, done, last)
-        for name, scores in _scores(block, vocabulary, space, emissions, whole, told):
+        for name, values in scores(block, told):
             own = randomness.derive_key(key, name, str(number))
-            found.setdefault(name, []).append(ranks(scores, block.truth, own))
+            found.setdefault(name, []).append(ranks(values, block.truth, own))
         done = last
     return {name: np.concatenate(each) for name, each in found.items()}
 
 
-def _scores(
-    part: _Part,
+def _scored(
     vocabulary: Vocabulary,
     space: MetricSpace,
     emissions: Emissions | None,
     whole: bool,
-    progress: Callable[[float], None],
+    part: Candidates,
+    progress: Progress,
 ) -> Iterator[tuple[str, Floats]]:
     if emissions is not None:
-        yield (
-            "exact, in order",
-            ordered(emissions, part.texts, part.noisings, lambda x: progress(0.4 * x)),
-        )
-        yield (
-            "exact, any order",
-            bag(emissions, part.texts, part.noisings, lambda x: progress(0.4 + 0.4 * x)),
-        )
+        given = emissions, part.texts, part.noisings
+        yield "exact, in order", ordered(*given, part_of(progress, 0.0, 0.4))
+        yield "exact, any order", bag(*given, part_of(progress, 0.4, 0.8))
     one = _joined(part.noisings)
     yield "TF-IDF", _tf_idf(part.texts, one, vocabulary)
     yield "mean vector", _mean_vector(part.texts, one, space)
@@ -192,12 +174,9 @@ def _tf_idf(texts: Texts, sanitized: Texts, vocabulary: Vocabulary) -> Floats:
 
 
 def _counts(texts: Texts, vocabulary: Vocabulary) -> Any:
-    from scipy.sparse import csr_matrix  # heavy import
-
-    n = vocabulary.n
-    known = (texts.ids >= 0) & (texts.ids < n)
-    rows = vocabulary.fold[np.where(known, texts.ids, 0)]
-    return csr_matrix((known.astype(np.float64), rows, texts.starts), (len(texts), n))
+    known = (texts.ids >= 0) & (texts.ids < vocabulary.n)
+    rows = np.where(known, vocabulary.fold[np.where(known, texts.ids, 0)], vocabulary.n)
+    return counted(rows, texts.starts, vocabulary.n + 1)
 
 
 def _unit(rows: Any) -> Any:

@@ -11,7 +11,6 @@ from dpsan.analysis.evaluate.readability import Readability
 from dpsan.analysis.evaluate.vocabulary import WordClass
 from dpsan.analysis.report.html import cards, document, table, warnings
 from dpsan.analysis.report.sections import Cell, Section, written
-from dpsan.outcomes.intervals import Share
 from dpsan.text.numerals import counted, number
 
 Rows = list[tuple[Cell, ...]]
@@ -85,12 +84,8 @@ def _spans(found: Evaluation) -> list[Section]:
     for name in dict.fromkeys(("verbatim", found.best.key)):
         title = f"spans, {'as written' if name == 'verbatim' else name}"
         rows: Rows = [
-            (
-                kind[:40],
-                each.total,
-                *(Share(part, each.total) for part in (each.fully, each.partly, each.none)),
-            )
-            for kind, each in found.span_recovery[name].items()
+            (kind[:40], parts["fully"].total, *parts.values())
+            for kind, parts in found.span_recovery[name].items()
         ]
         left = f"left out: {found.spans_left_out} spans without words or not aligned"
         notes = [left] if found.spans_left_out else []

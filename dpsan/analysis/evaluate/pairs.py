@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.align import aligned
-from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
+from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordClass
 from dpsan.errors import InputError, file_reason
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
@@ -163,7 +164,7 @@ class _Reading:
         self._texts: tuple[list[str], list[str], list[int]] = ([], [], [])
         self._parts: list[NDArray[np.int64]] = []
         self._versions = 1
-        self._codes: dict[str, int] = {}
+        self._code = lru_cache(maxsize=HELD)(vocabulary.code)
 
     def add(self, original: str, versions: Sequence[str], line: int) -> None:
         """The next text, and its sanitized versions."""
@@ -173,16 +174,15 @@ class _Reading:
         originals.append(original)
         sanitized.append(versions[0])
         lines.append(line)
-        pieces, codes = self._vocabulary.inputs(original)
-        gaps, words = pieces[::2], pieces[1::2]
+        vocabulary = self._vocabulary
+        pieces, codes = vocabulary.inputs(original)
         found = self._align(pieces, versions)
         if found is None:  # not made by dpsan: compounds may have been one word
-            pieces = self._vocabulary.split(original)
-            gaps, words = pieces[::2], pieces[1::2]
-            row = self._vocabulary.row
-            n = self._vocabulary.n
-            codes = [n if (known := row(word)) is None else known for word in words]
+            pieces = vocabulary.split(original)
+            rows = map(vocabulary.row, pieces[1::2])
+            codes = [vocabulary.n if row is None else row for row in rows]
             found = self._align(pieces, versions)
+        gaps, words = pieces[::2], pieces[1::2]
         if found is None:
             self._unaligned += 1
             return
@@ -199,7 +199,7 @@ class _Reading:
                     codes,
                     [self._code(word) for word in first],
                     [a == b or folded(a) == folded(b) for a, b in zip(words, first, strict=True)],
-                    self._vocabulary.classes(gaps, words, codes),
+                    vocabulary.classes(gaps, words, codes),
                     *([self._code(word) for word in each] for each in more),
                 ],
                 dtype=np.int64,
@@ -223,14 +223,6 @@ class _Reading:
                 return None
             out.append(found)
         return out
-
-    def _code(self, word: str) -> int:
-        code = self._codes.get(word)
-        if code is None:
-            if len(self._codes) > 200_000:
-                self._codes.clear()
-            code = self._codes[word] = self._vocabulary.code(word)
-        return code
 
     def pairs(self) -> Pairs:
         """All of it."""

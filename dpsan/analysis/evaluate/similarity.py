@@ -82,15 +82,12 @@ def lengths(
     Args:
         split: the tokenizer: text -> alternating list of gaps and words.
     """
-    characters = [sum(map(len, texts)) for texts in (pairs.original, pairs.sanitized)]
-    words = [
-        sum(len(split(text)) // 2 for text in texts) for texts in (pairs.original, pairs.sanitized)
-    ]
-    return {
-        name: {
-            "original": one,
-            "sanitized": other,
-            "kept": other / one if one else None,
-        }
-        for name, (one, other) in (("characters", characters), ("words", words))
-    }
+
+    def words(text: str) -> int:
+        return len(split(text)) // 2
+
+    out: dict[str, dict[str, float | int | None]] = {}
+    for name, size in (("characters", len), ("words", words)):
+        one, other = (sum(map(size, texts)) for texts in (pairs.original, pairs.sanitized))
+        out[name] = {"original": one, "sanitized": other, "kept": other / one if one else None}
+    return out

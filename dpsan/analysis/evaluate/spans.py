@@ -14,20 +14,10 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.formats.spans import SpanFile
+from dpsan.outcomes.intervals import Share
 
-
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """How many spans were read back by one way of reading."""
-
-    fully: int
-    partly: int
-    none: int
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.fully + self.partly + self.none
+Recovery = dict[str, Share]
+"""Shares of spans that one way of reading read back ``fully``, ``partly``, and not (``none``)."""
 
 
 @dataclass
@@ -96,5 +86,5 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
 
 
 def _recovery(full: NDArray[np.bool_], some: NDArray[np.bool_]) -> Recovery:
-    fully, partly = int(full.sum()), int(some.sum())
-    return Recovery(fully, partly, len(full) - fully - partly)
+    hits = {"fully": full, "partly": some, "none": ~(full | some)}
+    return {part: Share(int(each.sum()), len(full)) for part, each in hits.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -14,13 +15,16 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.frequencies import word_frequencies
+from dpsan.embeddings.word_lists import row_of
 from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
-from dpsan.text.tokens import TOKENIZERS, Kind, folded, lookup_keys
+from dpsan.text.tokens import TOKENIZERS, Kind, folded
 
 MASKED: Final = -1
 OTHER: Final = -2
 """Codes of outputs that are no row: the mask, and strings that the vocabulary lacks."""
+HELD: Final = 200_000
+"""Different words whose codes, or kinds, are remembered."""
 _STOP: Final = 100
 _FREQUENT: Final = 5000
 _SENTENCE_END: Final = frozenset(".!?:;…\n\"'“‘([")
@@ -61,7 +65,8 @@ class Vocabulary:
         """Row of the first word with the same spelling but for case; shape (n,)."""
         self.frequencies = word_frequencies(self.n, embeddings.counts)
         self.counted = embeddings.counts is not None
-        self._numbers: dict[str, bool] = {}
+        self.is_number = lru_cache(maxsize=HELD)(self._is_number)
+        """Whether a word is a number to the tokenizer."""
         stop = [row for row in range(min(self.n, 4 * _STOP)) if not self.is_number(self.words[row])]
         self._stop = {int(self.fold[row]) for row in stop[:_STOP]}
 
@@ -72,10 +77,7 @@ class Vocabulary:
 
     def row(self, word: str) -> int | None:
         """The row of a word in the best of its spellings, or None."""
-        for key in lookup_keys(word):
-            if (row := self._rows.get(key)) is not None:
-                return row
-        return None
+        return row_of(self._rows, word)
 
     def code(self, word: str) -> int:
         """The row of an output word, or one of the other codes."""
@@ -84,15 +86,9 @@ class Vocabulary:
             return row
         return MASKED if word == MASK else OTHER
 
-    def is_number(self, word: str) -> bool:
-        """Whether a word is a number to the tokenizer."""
-        known = self._numbers.get(word)
-        if known is None:
-            if len(self._numbers) > 200_000:
-                self._numbers.clear()
-            tokens = self.tokenizer.tokens(word)
-            known = self._numbers[word] = len(tokens) == 1 and tokens[0].kind is Kind.NUMBER
-        return known
+    def _is_number(self, word: str) -> bool:
+        tokens = self.tokenizer.tokens(word)
+        return len(tokens) == 1 and tokens[0].kind is Kind.NUMBER
 
     def classes(self, gaps: Sequence[str], words: Sequence[str], codes: Sequence[int]) -> list[int]:
         """The classes of each word of a line, as a sum of ``1 << position in WordClass``."""

@@ -20,8 +20,8 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.observer import MOST_CELLS, Observer, Point, Posteriors, near_observer
-from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
+from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, near_observer
+from dpsan.outcomes.one_word import Figures, Row, from_draws, from_pmf
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -124,7 +124,7 @@ def _explanation(
     def name(row: int) -> str:
         return UNKNOWN if row == space.n else keys[row]
 
-    def point(each: Point) -> tuple[str, bool, Estimate]:
+    def point(each: Row) -> tuple[str, bool, Estimate]:
         return name(each.id), each.id == space.n, each.probability
 
     neighbors: list[tuple[str, float]] = []

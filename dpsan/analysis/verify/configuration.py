@@ -117,23 +117,17 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             lambda output: output.lower() == str(seen).lower(),
             stated=True,
         )
-    if spec.unknown is UnknownPolicy.KEEP:
+    if spec.unknown in (UnknownPolicy.KEEP, UnknownPolicy.MASK):
+        fixed, always = missing[0], "the unknown word, which is always written unchanged"
+        if spec.unknown is UnknownPolicy.MASK:
+            fixed, always = MASK, f"{MASK}, which is always written for an unknown word"
         yield _Rule(
             "unknown",
-            "keep",
+            str(spec.unknown),
             ("a word of the vocabulary", "an unknown word"),
-            "any output but the unknown word, which is always written unchanged",
+            f"any output but {always}",
             (other, missing[0]),
-            lambda output: output != missing[0],
-        )
-    if spec.unknown is UnknownPolicy.MASK:
-        yield _Rule(
-            "unknown",
-            "mask",
-            ("a word of the vocabulary", "an unknown word"),
-            f"any output but {MASK}, which is always written for an unknown word",
-            (other, missing[0]),
-            lambda output: output != MASK,
+            lambda output: output != fixed,
         )
     if spec.case == "input" and any(word != word.upper() for word in keys):
         small = next(

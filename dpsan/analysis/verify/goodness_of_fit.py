@@ -30,22 +30,21 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.inputs import drawn_rows, name_of, words_at_random
 from dpsan.analysis.verify.screen import DRAWS, far_repeats
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.bets import Bets
+from dpsan.outcomes.distributions import distributions, has_distribution
+from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.shares import part_of
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, surprise
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.distribution_matrix import pairwise_losses
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Share = Callable[[float], None]
+from dpsan.space.arrays import Floats, Ids
 
 ERROR: Final = 1e-9
 """Probability that a sampler which has its distribution is refuted."""
@@ -76,7 +75,7 @@ def goodness_of_fit(
     *,
     draws: int,
     key: bytes,
-    progress: Share = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Check:
     """Compare draws with the probabilities that ``stated`` gives.
 
@@ -89,7 +88,7 @@ def goodness_of_fit(
         progress: called with the share done.
     """
     name, n = "goodness of fit", sanitizer.space.n
-    if stated.probabilities(rows[:1]) is None:
+    if not has_distribution(stated):
         return Check(name, None, "no distribution of the draws is known that they could have")
     everything, signed = Bets(), Bets()
     deep = _telling(rows, n, sanitizer.public)
@@ -100,12 +99,13 @@ def goodness_of_fit(
         """The bound of one input that is drawn often."""
         nonlocal made
         made += many
-        law, came = _law(stated, np.array([row])), drawn_rows(sanitizer, [text] * many, key)
+        word, came = np.array([row]), drawn_rows(sanitizer, [text] * many, key)
+        law = distributions(stated, word)
         tail = _tail(law[0], came)
         if not math.isinf(tail):
-            everything.place(law, np.array([row]), came[None])
+            everything.place(law, word, came[None])
             if sign is not None:
-                signed.place(law, np.array([row]), came[None], np.array([sign]))
+                signed.place(law, word, came[None], np.array([sign]))
         return tail
 
     for place, at in enumerate(deep.tolist()):
@@ -123,7 +123,7 @@ def goodness_of_fit(
         few,
         derive_key(key, "few"),
         everything,
-        lambda share: progress(0.2 + 0.3 * share),
+        part_of(progress, 0.2, 0.5),
     )
     made += few * len(words)
     # The words that look worst are drawn afresh: one word of thousands may be the broken one.  So
@@ -203,9 +203,8 @@ def stated_losses(
         certificate: of the mechanism, if it has one.
         allowed: positions of two inputs -> the loss that the guarantee permits, where it has none.
     """
-    name = "stated distribution"
     chosen = np.unique(rows, return_index=True)[1][: 2 * _DEEP]
-    law = _law(stated, rows[chosen])
+    law = distributions(stated, rows[chosen])
     losses = pairwise_losses(law)
     if certificate is not None:
         most = np.full(losses.shape, certificate.epsilon_ldp)
@@ -223,13 +222,7 @@ def stated_losses(
         f"largest loss of {len(chosen)} inputs {losses[at]:.6f}, {relation} the {most[at]:.6f} of "
         f"the {'certificate' if certificate else 'guarantee'}"
     )
-    return Check(name, held, sentence, figures)
-
-
-def _law(stated: Sampler, ids: Ids) -> Floats:
-    law = stated.probabilities(ids)
-    assert law is not None  # noqa: S101 - the caller has asked
-    return law
+    return Check("stated distribution", held, sentence, figures)
 
 
 def _telling(rows: Ids, n: int, public: Sequence[int]) -> Ids:
@@ -278,7 +271,7 @@ def _sweep(
     few: int,
     key: bytes,
     bets: Bets,
-    progress: Share,
+    progress: Progress,
 ) -> _Swept:
     """Draw each word a few times, and bet on all of them.
 
@@ -292,14 +285,12 @@ def _sweep(
     block = max(1, min(_BATCH // few, _ENTRIES // 16 // n))
     for at in range(0, len(swept), block):
         ids = swept[at : at + block]
-        law = _law(stated, ids)
+        law = distributions(stated, ids)
         texts = [keys[w] for w in ids.tolist() for _ in range(few)]
         came = drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(len(ids), few)
         expected += law.sum(axis=0)
         outputs += np.bincount(came[came >= 0], minlength=n)
-        bad = (came < 0).any(axis=1) | (np.take_along_axis(law, np.maximum(came, 0), 1) <= 0).any(
-            axis=1
-        )
+        bad = ((came < 0) | (np.take_along_axis(law, np.maximum(came, 0), 1) <= 0)).any(axis=1)
         impossible[at : at + len(ids)] = bad
         good = np.flatnonzero(~bad)
         gains[at + good], signs[at + good] = bets.place(law[good], ids[good], came[good])
@@ -329,7 +320,7 @@ def _unlikely(sanitizer: Sanitizer, stated: Sampler, words: Ids, key: bytes) -> 
     log_p = np.empty(len(found.words))
     for at in range(0, len(log_p), 64):
         here = slice(at, at + 64)
-        law, outputs = _law(stated, found.words[here]), found.outputs[here]
+        law, outputs = distributions(stated, found.words[here]), found.outputs[here]
         p = np.where(outputs < 0, 0.0, law[np.arange(len(law)), np.maximum(outputs, 0)])
         log_p[here] = np.log(np.maximum(p, 1e-300))
     chosen = np.argsort(found.again * log_p, kind="stable")[:_SUSPECTS]

@@ -19,25 +19,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.verify.agreement import Found, Rows, closest
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.engine import between, rewritten, words_of
-from dpsan.analysis.verify.goodness_of_fit import Share, probability
+from dpsan.analysis.verify.goodness_of_fit import probability
 from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
 from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.shares import part_of
 from dpsan.outcomes.tail_bounds import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 ERROR: Final = 1e-10
 """Probability that a program which shares nothing is refuted."""
@@ -87,7 +88,7 @@ def independence(
     workers: Workers | None = None,
     fits: bool = True,
     noise_tested: bool = False,
-    progress: Share = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Check:
     """Compare the outputs of equal lines of public strings, through the whole program.
 
@@ -145,7 +146,7 @@ def independence(
                 derive_key(key, "strings", at),
                 workers,
                 figures,
-                _share_of(progress, at / len(made), 1 / len(made)),
+                part_of(progress, at / len(made), (at + 1) / len(made)),
             )
     except _UnreadableError:
         return Check(name, None, "the lines that were written could not be read", figures)
@@ -206,7 +207,7 @@ def _compared(
     key: bytes,
     workers: Workers | None,
     figures: dict[str, float],
-    progress: Share,
+    progress: Progress,
 ) -> list[Found]:
     """The lines, places and blocks that agree most, of lines of these strings.
 
@@ -214,13 +215,13 @@ def _compared(
         _UnreadableError: the lines that were written cannot be read.
         _RefutedError: equal words of a unit have not the same draw, or workers write other words.
     """
-    unit, width = sanitizer.spec.consistent, strings.width
+    width = strings.width
     number: dict[str, int] = {}
 
-    def read(line: str, many: int) -> list[int] | None:
+    def read(line: str, many: int) -> list[int]:
         words = words_of(line, [gap] * (many - 1))
         if words is None or any(gap in word for word in words):
-            return None
+            raise _UnreadableError
         return [number.setdefault(word.lower(), len(number)) for word in words]
 
     found: list[Found] = []
@@ -232,13 +233,13 @@ def _compared(
         part = derive_key(key, "shape", shape)
         # The first word has the capital of a sentence, the last is the second once more.
         line = [strings.each[0], *strings.each[1 : words + 1], strings.each[1]]
-        texts = _Texts(gap.join(line), len(line), lines, read)
+        texts = _Texts(f"{gap.join(line)}\n".encode() * lines, len(line), read)
         rows = Rows()
-        share = _share_of(progress, 0.8 * shape / len(shapes), 0.8 / len(shapes))
-        same = _written(sanitizer, texts, rows, part, unit, share)
+        share = part_of(progress, 0.8 * shape / len(shapes), 0.8 * (shape + 1) / len(shapes))
+        same = _written(sanitizer, texts, rows, part, share)
         if workers is not None:
             before = len(rows.outputs)
-            both = _by_workers(sanitizer, texts, rows, derive_key(part, "workers"), unit, workers)
+            both = _by_workers(sanitizer, texts, rows, derive_key(part, "workers"), workers)
             figures["lines_of_workers"] = len(rows.outputs) - before
             if not both:
                 raise _RefutedError(
@@ -259,15 +260,11 @@ def _compared(
     return found
 
 
-def _share_of(progress: Share, done: float, rest: float) -> Share:
-    return lambda share: progress(done + rest * share)
-
-
 def _blocks(
     sanitizer: Sanitizer,
     strings: list[str],
     gap: str,
-    read: Callable[[str, int], list[int] | None],
+    read: Callable[[str, int], list[int]],
     times: int,
     key: bytes,
 ) -> Rows:
@@ -277,8 +274,6 @@ def _blocks(
     outputs: list[list[int]] = [[] for _ in range(_BLOCKS)]
     for line in written.decode().split("\n"):
         words = read(line, len(long))
-        if words is None:
-            raise _UnreadableError
         for block in range(_BLOCKS):  # the first word has the capital of a sentence
             first = block * BLOCK + 1
             outputs[block] += words[first : first + BLOCK - 1]
@@ -290,13 +285,10 @@ def _blocks(
 
 @dataclass(frozen=True)
 class _Texts:
-    line: str
+    document: bytes
     words: int
-    lines: int
-    read: Callable[[str, int], list[int] | None]
-
-    def document(self) -> bytes:
-        return "".join(f"{self.line}\n" for _ in range(self.lines)).encode()
+    """Of each line."""
+    read: Callable[[str, int], list[int]]
 
 
 def _drawn(sampler: Sampler, ids: Ids, key: bytes, part: str | int) -> Ids:
@@ -316,25 +308,23 @@ def _agreement(sampler: Sampler, row: int, key: bytes, *, exact: bool) -> float:
 
 
 def _written(
-    sanitizer: Sanitizer, texts: _Texts, rows: Rows, key: bytes, unit: Unit | None, progress: Share
+    sanitizer: Sanitizer, texts: _Texts, rows: Rows, key: bytes, progress: Progress
 ) -> bool:
     """Add the lines of runs, files and copies, one of each unit of equal words.
 
     Returns:
         Whether equal words of a unit have the same draw.
     """
-    same = True
+    same, unit = True, sanitizer.spec.consistent
     runs = _RUNS[unit]
     for run in range(runs):
         found = rewritten(
-            sanitizer, [texts.document()] * _FILES, derive_key(key, "run", run), copies=_COPIES
+            sanitizer, [texts.document] * _FILES, derive_key(key, "run", run), copies=_COPIES
         )
         units: dict[tuple[int, ...], list[int]] = {}
         for file, document in enumerate(found):
             for at, line in enumerate(document.decode().split("\n")[:-1]):
                 words = texts.read(line, texts.words)
-                if words is None:
-                    raise _UnreadableError
                 copy, place = at % _COPIES, (run, file, at % _COPIES, at // _COPIES)
                 same &= unit is None or words[1] == words[-1]
                 whole = {Unit.FILE: (run, file, copy), Unit.RUN: (run, copy)}.get(
@@ -350,19 +340,14 @@ def _written(
 
 
 def _by_workers(
-    sanitizer: Sanitizer,
-    texts: _Texts,
-    rows: Rows,
-    key: bytes,
-    unit: Unit | None,
-    workers: Workers,
+    sanitizer: Sanitizer, texts: _Texts, rows: Rows, key: bytes, workers: Workers
 ) -> bool:
     """Add the lines of worker processes; whether one process writes the same under this key."""
-    (alone,) = rewritten(sanitizer, [texts.document()], key)
-    (shared,) = rewritten(sanitizer, [texts.document()], key, workers=workers, batch=2)
+    (alone,) = rewritten(sanitizer, [texts.document], key)
+    (shared,) = rewritten(sanitizer, [texts.document], key, workers=workers, batch=2)
     lines = shared.decode().split("\n")[:-1]
-    for at, line in enumerate(lines[: 1 if unit in (Unit.FILE, Unit.RUN) else None]):
-        words = texts.read(line, texts.words)
-        if words is not None:
-            rows.add(words[1:-1], -1, 0, 0, at)
+    shared_draws = sanitizer.spec.consistent in (Unit.FILE, Unit.RUN)
+    for at, line in enumerate(lines[:1] if shared_draws else lines):
+        with suppress(_UnreadableError):
+            rows.add(texts.read(line, texts.words)[1:-1], -1, 0, 0, at)
     return alone == shared

@@ -5,17 +5,16 @@ Knows sanitizers.  Must not know what is checked.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from functools import cache
+from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import printable
 from dpsan.privacy.randomness import streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 
 def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
@@ -36,14 +35,12 @@ def drawn_rows(sanitizer: Sanitizer, texts: Sequence[str], key: bytes) -> Ids:
 
     -1 where an output is no word of the vocabulary; letter case may be the input's.
     """
-    found: dict[str, int] = {}
 
+    @cache
     def row_of(output: str) -> int:
-        if output not in found:
-            row = sanitizer.row_of(output)
-            row = sanitizer.row_of(output.lower()) if row is None else row
-            found[output] = -1 if row is None else row
-        return found[output]
+        row = sanitizer.row_of(output)
+        row = sanitizer.row_of(output.lower()) if row is None else row
+        return -1 if row is None else row
 
     lines = sanitizer.sanitize(texts, key).lines
     return np.fromiter((row_of(str(line)) for line in lines), dtype=np.int64, count=len(texts))
@@ -64,16 +61,10 @@ def may_hold(sanitizer: Sanitizer, gap: str) -> bool:
 def unknown_strings(sanitizer: Sanitizer, many: int) -> list[str]:
     """Different strings that the vocabulary lacks, each drawn as one token.
 
-    None where unknown words are not drawn.
+    None where unknown words are not drawn, or not enough are found.
     """
-    letters, out, n = "qzxjkvw", [], sanitizer.space.n
-    for number in itertools.count():
-        if number == 50 * many:
-            return []
-        digits = np.base_repr(number, len(letters))
-        word = "qzx" + "".join(letters[int(digit)] for digit in digits)
-        if sanitizer.input_of(word) == n:
-            out.append(word)
-            if len(out) == many:
-                return out
-    return []
+    letters, n = "qzxjkvw", sanitizer.space.n
+    digits = (np.base_repr(number, len(letters)) for number in range(50 * many))
+    words = ("qzx" + "".join(letters[int(digit)] for digit in each) for each in digits)
+    out = list(islice((word for word in words if sanitizer.input_of(word) == n), many))
+    return out if len(out) == many else []

@@ -19,10 +19,10 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import cycle, islice, starmap
 from operator import ne
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -52,13 +52,6 @@ _SEVERAL: Final = -2
 """A string of several tokens was put there: the words behind it are drawn anew."""
 
 
-class _Piece(NamedTuple):
-    """A record as it was written."""
-
-    raw: str
-    text: str
-
-
 @dataclass(frozen=True)
 class _Format:
     name: str
@@ -70,16 +63,17 @@ class _Format:
     again: Callable[[int, str], str]
     """As it must come out, whatever the old text was."""
     text: Callable[[str], str]
+    """Of a record as it was written."""
     header: str = ""
 
     def written(self, texts: list[str]) -> bytes:
         """A document."""
         return "".join((self.header, *starmap(self.record, enumerate(texts)))).encode()
 
-    def pieces(self, data: bytes) -> list[_Piece]:
+    def pieces(self, data: bytes) -> list[str]:
         """Its records, after the header."""
         lines = data.decode().removeprefix(self.header).split("\n")[:-1]
-        return [_Piece(f"{line}\n", self.text(f"{line}\n")) for line in lines]
+        return [f"{line}\n" for line in lines]
 
 
 def _row(number: int, text: str) -> str:
@@ -114,14 +108,14 @@ _FORMATS: Final = (
 
 @dataclass
 class _Tally:
-    """What was compared, and what differed."""
+    """What was compared, and what differed, by the names of the figures."""
 
     replaced: int = 0
     words: int = 0
     records: int = 0
-    wrong_words: int = 0
-    wrong_records: int = 0
-    wrong_writing: int = 0
+    words_changed: int = 0
+    records_changed: int = 0
+    records_written_otherwise: int = 0
     unread: int = 0
 
 
@@ -155,32 +149,26 @@ def interference(
         first = _rewritten(sanitizer, kind, texts, run)
         for changed, places in changes:
             second = _rewritten(sanitizer, kind, _texts(changed, between), run)
-            _compare(tally, first, second, places, between, articles=articles)
+            _compare(tally, kind.text, first, second, places, between, articles=articles)
             for done in (first, second):
-                again = starmap(kind.again, enumerate(each.text for each in done))
-                tally.wrong_writing += sum(map(ne, (each.raw for each in done), again))
+                again = starmap(kind.again, enumerate(map(kind.text, done)))
+                tally.records_written_otherwise += sum(map(ne, done, again))
         progress((number + 1) / len(_FORMATS))
-    figures: dict[str, float] = {
-        "replaced": tally.replaced,
-        "words": tally.words,
-        "records": tally.records,
-        "words_changed": tally.wrong_words,
-        "records_changed": tally.wrong_records,
-        "records_written_otherwise": tally.wrong_writing,
-    }
-    if tally.wrong_words or tally.wrong_records:
+    figures = asdict(tally)
+    unread = figures.pop("unread")
+    if tally.words_changed or tally.records_changed:
         sentence = (
-            f"another token changed the outputs of {tally.wrong_words:,} of {tally.words:,} other "
-            f"words and {tally.wrong_records:,} of {tally.records:,} other records"
+            f"another token changed the outputs of {tally.words_changed:,} of {tally.words:,} "
+            f"other words and {tally.records_changed:,} of {tally.records:,} other records"
         )
         return Check(name, False, sentence, figures)
-    if tally.wrong_writing:
+    if tally.records_written_otherwise:
         sentence = (
-            f"{tally.wrong_writing:,} records are not written as their new text would be: quotes "
-            "or escapes may tell of the old one"
+            f"{tally.records_written_otherwise:,} records are not written as their new text would "
+            "be: quotes or escapes may tell of the old one"
         )
         return Check(name, False, sentence, figures)
-    if tally.unread or not tally.words:
+    if unread or not tally.words:
         return Check(name, None, "the texts that were written could not be read", figures)
     sentence = (
         f"{tally.replaced:,} tokens replaced in text, CSV and JSON Lines left {tally.words:,} "
@@ -231,7 +219,7 @@ def _texts(lines: Lines, between: list[str]) -> list[str]:
     return ["".join(map("".join, zip(line, [*between, ""], strict=True))) for line in lines]
 
 
-def _rewritten(sanitizer: Sanitizer, kind: _Format, texts: list[str], key: bytes) -> list[_Piece]:
+def _rewritten(sanitizer: Sanitizer, kind: _Format, texts: list[str], key: bytes) -> list[str]:
     data = kind.written(texts)
     (found,) = rewritten(sanitizer, [data], key, format=kind.name, fields=kind.fields)
     return kind.pieces(found)
@@ -239,23 +227,24 @@ def _rewritten(sanitizer: Sanitizer, kind: _Format, texts: list[str], key: bytes
 
 def _compare(
     tally: _Tally,
-    first: list[_Piece],
-    second: list[_Piece],
+    text: Callable[[str], str],
+    first: list[str],
+    second: list[str],
     places: list[int],
     between: list[str],
     *,
     articles: bool,
 ) -> None:
     if not len(first) == len(second) == len(places):
-        tally.wrong_records += 1  # a record is gone, or one more is there
+        tally.records_changed += 1  # a record is gone, or one more is there
         return
     for old, new, place in zip(first, second, places, strict=True):
         if place == _SAME:
             tally.records += 1
-            tally.wrong_records += old.raw != new.raw
+            tally.records_changed += old != new
         if place < 0:
             continue
-        was, became = words_of(old.text, between), words_of(new.text, between)
+        was, became = words_of(text(old), between), words_of(text(new), between)
         if was is None or became is None:
             tally.unread += 1
             continue
@@ -266,7 +255,7 @@ def _compare(
         for at, (one, other) in enumerate(zip(was, became, strict=True)):
             if not follows <= at <= place:
                 tally.words += 1
-                tally.wrong_words += one != other
+                tally.words_changed += one != other
 
 
 def _both_articles(one: str, other: str) -> bool:

@@ -226,17 +226,13 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
         orders = [seen[np.argsort(-ratio, kind="stable")]]
         if places is not None:
             orders.append(np.argsort(places[:, y] - places[:, x], kind="stable"))
-        best: tuple[float, NDArray[np.int64]] = (-math.inf, orders[0][:1])
-        for order in orders:
-            score, event = _worst_prefix(
-                second[x][order],
-                second[y][order],
-                (len(judging[x]), len(judging[y])),
-                question.delta,
-            )
-            if score > best[0]:
-                best = (score, order[:event])
-        return best
+        draws = len(judging[x]), len(judging[y])
+        found = [
+            _worst_prefix(second[x][order], second[y][order], draws, question.delta)
+            for order in orders
+        ]
+        (score, size), order = max(zip(found, orders, strict=True), key=lambda each: each[0][0])
+        return score, order[:size]
 
     def event(x: int, y: int) -> frozenset[str]:
         return frozenset(outputs[at] for at in worst(x, y)[1].tolist())

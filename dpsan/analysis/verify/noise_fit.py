@@ -15,19 +15,17 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.verify.check import Check
-from dpsan.analysis.verify.goodness_of_fit import ERROR, Share, probability
+from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
 from dpsan.analysis.verify.inputs import drawn_rows, words_at_random
 from dpsan.mechanisms.sampling.samplers import PointSampler
+from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share
 from dpsan.privacy.noise_distributions import NoiseDistribution
 from dpsan.privacy.randomness import Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Ids
 
 _VALUES: Final = 1 << 19
 """Coordinates of noise that are tested, at most."""
@@ -52,7 +50,7 @@ def noise_fit(
     *,
     draws: int,
     key: bytes,
-    progress: Share = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Check:
     """Test noise vectors of the sampler that runs.
 
@@ -106,7 +104,7 @@ def projection_check(
     *,
     draws: int,
     key: bytes,
-    progress: Share = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Check:
     """Compute outputs again from point, noise and projection, and with other inputs.
 
@@ -140,21 +138,16 @@ def projection_check(
     grid = 2.0 ** np.floor(np.log2(max(float(np.abs(points + z).max()), 1e-300)) - 24)
     target = np.rint((points + z) / grid) * grid
     other = rows[(place + 1 + np.arange(m) // len(rows)) % len(rows)]
-    moved = target - stated.space.points(other)
-    chosen = target - points
-    exact = ((points + chosen == target) & (stated.space.points(other) + moved == target)).all(
-        axis=1
-    )
-    exact &= other != ids
+    there = stated.space.points(other)
+    chosen, moved = target - points, target - there
+    exact = ((points + chosen == target) & (there + moved == target)).all(axis=1) & (other != ids)
     sampler = sanitizer.sampler
     if not isinstance(sampler, PointSampler):
         return Check(name, None, "the sampler takes no noise that could be chosen", figures)
-    found = [
-        _with_noise(sampler, given, added, streams)
-        for given, added in ((ids, chosen), (other, moved))
-    ]
+    first = _with_noise(sampler, ids, chosen, streams)
+    second = _with_noise(sampler, other, moved, streams)
     progress(1.0)
-    differ = (found[0] != found[1]) & exact
+    differ = (first != second) & exact
     figures |= {"points": int(exact.sum()), "differ": int(differ.sum())}
     if figures["differ"]:
         sentence = (

@@ -13,13 +13,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.verify.inputs import drawn_rows
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
-
-Ids = NDArray[np.int64]
+from dpsan.space.arrays import Ids
 
 DRAWS: Final = 3
 """Of each word."""

@@ -195,13 +195,10 @@ def _positions(
     space = sanitizer.space
     towards = space.points(rows).T
 
-    def row_of(output: str) -> int:
-        row = sanitizer.row_of(output)
-        return space.n if row is None else row
-
     def positions(outputs: Sequence[str]) -> NDArray[np.float64]:
         # Other strings than words (kept, masked, re-cased) count as the centroid.
-        ids = np.array(list(map(row_of, outputs)), dtype=np.int64)
+        found = map(sanitizer.row_of, outputs)
+        ids = np.array([space.n if row is None else row for row in found], dtype=np.int64)
         return np.asarray(space.points(ids) @ towards, dtype=np.float64)
 
     return positions
@@ -264,8 +261,8 @@ def verify(
     )
     method, upper, per_unit, slack, delta = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
-    verdict = _whole(_verdict(claim, guarantee, certificate, finding), claim, exposed)
-    verdict = _checked(verdict, checks)
+    verdict = _verdict(claim, guarantee, certificate, finding)
+    verdict = _whole(verdict, claim, exposed, checks)
     worth = None
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
@@ -320,20 +317,16 @@ def _upper(
     return method, found.epsilon_ldp, found.epsilon_metric, found.slack, found.delta
 
 
-def _whole(verdict: Verdict, claim: Claim, exposed: Sequence[Exposure]) -> Verdict:
-    """The verdict on the configuration, from that on the words that are drawn."""
+def _whole(
+    verdict: Verdict, claim: Claim, exposed: Sequence[Exposure], checks: Sequence[Check]
+) -> Verdict:
+    """The verdict on configuration and program, from that on the words as they should be drawn."""
     counted = [each for each in exposed if not each.stated]
-    if any(each.probability > claim.delta for each in counted):
+    exceeded = any(each.probability > claim.delta for each in counted)
+    if exceeded or any(each.held is False for each in checks):
         return Verdict.VIOLATED
-    return Verdict.INCONCLUSIVE if counted and verdict is Verdict.KEPT else verdict
-
-
-def _checked(verdict: Verdict, checks: Sequence[Check]) -> Verdict:
-    """The verdict, from that on what the program should be and the checks of what it is."""
-    if any(each.held is False for each in checks):
-        return Verdict.VIOLATED
-    unjudged = verdict is Verdict.KEPT and any(each.held is None for each in checks)
-    return Verdict.INCONCLUSIVE if unjudged else verdict
+    unjudged = counted or any(each.held is None for each in checks)
+    return Verdict.INCONCLUSIVE if unjudged and verdict is Verdict.KEPT else verdict
 
 
 def _verdict(

@@ -71,13 +71,7 @@ def epsilon_for_ldp(
     Raises:
         UsageError: the mechanism has no certified LDP epsilon, or not this one.
     """
-    Target.EPSILON_LDP.check(wanted)
-    space = space_for(space, draft.kind.name)
-
-    def trying(epsilon: float) -> None:
-        progress(f"epsilon {epsilon:g}")
-
-    return epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted, progress=trying)[0]
+    return calibrate(draft, space, Target.EPSILON_LDP, wanted, progress).mechanism.epsilon
 
 
 def _for_share(

@@ -17,6 +17,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.distributions import distributions
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
 
@@ -35,6 +36,9 @@ class ExtremeWords:
 
     Args:
         start: the epsilon at which the words are looked for.
+
+    Raises:
+        UsageError: the output distribution is not known.
     """
 
     def __init__(self, draft: Draft, space: MetricSpace, start: float) -> None:
@@ -44,12 +48,9 @@ class ExtremeWords:
 
     def __call__(self, epsilon: float) -> float:
         """Lower bound of the LDP loss.  Raises UsageError outside the mechanism's domain."""
-        losses = self._losses(self.draft.at(epsilon), self.ids)
-        if losses is None:
-            raise UsageError("the output distribution is not known")
-        return float(losses.max())
+        return float(self._losses(self.draft.at(epsilon), self.ids).max())
 
-    def _losses(self, mechanism: Mechanism, ids: Ids) -> Floats | None:
+    def _losses(self, mechanism: Mechanism, ids: Ids) -> Floats:
         """Ln P(w|w) - ln P(w|v) for words w (rows) and words v, then ⊥ (columns)."""
         sampler = mechanism.prepare(self.space)
         inputs = np.append(ids, self.space.n)
@@ -57,7 +58,7 @@ class ExtremeWords:
         for part in np.array_split(inputs, math.ceil(len(inputs) * self.space.n / _CELLS)):
             pmf = sampler.probabilities(part)
             if pmf is None:
-                return None
+                raise UsageError("the output distribution is not known")
             columns.append(pmf[:, ids])
         with np.errstate(divide="ignore"):
             logs = np.log(np.concatenate(columns))
@@ -70,8 +71,6 @@ class ExtremeWords:
         best = -math.inf
         for _ in range(_ROUNDS):
             losses = self._losses(mechanism, ids)
-            if losses is None:
-                return {"ids": ids[:0]}
             words = losses[:, :-1]
             order = np.argsort(-words, axis=None)
             firsts, seconds = np.unravel_index(order[: 8 * _KEPT], words.shape)
@@ -81,8 +80,7 @@ class ExtremeWords:
             if found <= best * (1 + 1e-4):
                 break
             best = found
-            pmf = mechanism.prepare(self.space).probabilities(top)
-            assert pmf is not None  # noqa: S101 - it was known a moment ago
+            pmf = distributions(mechanism.prepare(self.space), top)
             edge = min(_NEIGHBORS, self.space.n // 2)
             order = np.argpartition(pmf, (edge, self.space.n - edge - 1), axis=1)
             # The likeliest outputs, which are near, and the least likely, which are far.

@@ -64,16 +64,12 @@ class _Losses:
             certificate = None
         self._names[epsilon] = set(self._held.certificates) - before
         self.certified = certificate is not None
-        bounds: list[float | None] = []
-        if self.target is Target.EPSILON_LDP:
-            bounds += [certificate.epsilon_ldp] if certificate else []
-            bounds += [guarantee.epsilon_ldp] if proved else []
-        else:
-            bounds += [certificate.epsilon_metric] if certificate else []
-            bounds += [guarantee.epsilon_metric] if proved else []
+        ldp = self.target is Target.EPSILON_LDP
+        known = [each for each in (certificate, guarantee if proved else None) if each is not None]
+        bounds = [each.epsilon_ldp if ldp else each.epsilon_metric for each in known]
         found = min((each for each in bounds if each is not None), default=math.inf)
         if math.isinf(found):
-            which = "LDP" if self.target is Target.EPSILON_LDP else "metric"
+            which = "LDP" if ldp else "metric"
             reason = "" if proved else f" (status {guarantee.status})"
             raise UsageError(f"{self.draft.kind.name} has no certified {which} epsilon{reason}")
         return found
