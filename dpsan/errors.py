@@ -96,6 +96,20 @@ class InputError(DpsanError):
         self.what, self.line = message, line
 
 
+class MalformedError(Exception):
+    """What a file cannot hold, at a byte of it; whoever knows the file tells of it."""
+
+    def __init__(self, at: int, what: str = "", hint: str = "") -> None:
+        super().__init__()
+        self.at, self.what, self.hint = at, what, hint
+
+    def told(self, path: Path | str, data: bytes, first_line: int = 1) -> InputError:
+        """The error of a file that holds ``data``, with line and byte."""
+        column = self.at - data.rfind(b"\n", 0, self.at)
+        line = first_line + data.count(b"\n", 0, self.at)
+        return InputError(path, f"{self.what} at byte {column}", self.hint, line=line)
+
+
 class BudgetError(DpsanError):
     """The next record would cost more than is left."""
 

@@ -31,6 +31,23 @@ def discard_unfinished() -> None:
         _UNFINISHED.discard(path)
 
 
+def write_all(descriptor: int, data: bytes, name: str | Path) -> None:
+    """Write all of ``data``.
+
+    Raises:
+        OutputError: the device is full or failed.
+        BrokenPipeError: the reader has gone.
+    """
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
+
+
 class Packer(Protocol):
     """A compressor, as those of zlib and zstandard are."""
 
@@ -67,12 +84,7 @@ class Sink:
         return self._hash.hexdigest()
 
     def write(self, data: bytes) -> None:
-        """Write all of ``data``.
-
-        Raises:
-            OutputError: the device is full or failed.
-            BrokenPipeError: the reader has gone.
-        """
+        """Write ``data``.  Raises as :func:`write_all`."""
         if data:
             self.begun = True
             self._send(self._packer.compress(data) if self._packer else data)
@@ -83,15 +95,7 @@ class Sink:
             self._send(self._packer.flush())
 
     def _send(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            try:
-                done = os.write(self.descriptor, view)
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                raise OutputError(f"{self.name}: cannot write: {os_reason(error)}") from None
-            view = view[done:]
+        write_all(self.descriptor, data, self.name)
         self._hash.update(data)
         self.bytes_written += len(data)
 

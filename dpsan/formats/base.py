@@ -100,13 +100,11 @@ class Record:
         return list(map(str, self.texts))
 
 
+@dataclass(slots=True, repr=False)
 class Unchanged:
     """Renders bytes that stay as they are."""
 
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
+    raw: bytes
 
     def __call__(self, texts: list[Text]) -> bytes:
         """These bytes."""

@@ -17,6 +17,7 @@ its row are: never because its old text was, whose words that would tell of.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
@@ -302,29 +303,21 @@ class TsvFormat(CsvFormat):
     delimiter: ClassVar[bytes] = b"\t"
 
 
+@dataclass(slots=True, repr=False)
 class _Render:
     """A row with other texts in the chosen cells.
 
     The quotes of the old cell decide nothing: they would tell of a comma in one of its words.
-
-    Args:
-        quoted: the columns of which every cell is quoted.
-        texts: what is in the chosen cells; none if they hold invalid sequences.
     """
 
-    __slots__ = ("columns", "delimiter", "encoding", "quoted", "row", "texts")
-
-    def __init__(
-        self,
-        row: _Row,
-        columns: list[int],
-        quoted: set[int],
-        texts: list[Text],
-        delimiter: bytes,
-        encoding: str,
-    ) -> None:
-        self.row, self.columns, self.quoted, self.texts = row, columns, quoted, texts
-        self.delimiter, self.encoding = delimiter, encoding
+    row: _Row
+    columns: list[int]
+    quoted: set[int]
+    """The columns of which every cell is quoted."""
+    texts: list[Text]
+    """What is in the chosen cells; none if they hold invalid sequences."""
+    delimiter: bytes
+    encoding: str
 
     def __call__(self, texts: list[Text]) -> bytes:
         cells = self.row.cells.copy()

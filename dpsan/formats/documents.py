@@ -111,12 +111,10 @@ def refuse_document(source: Source, first: bytes) -> None:
     """Raise InputError if the first bytes of a source are those of another kind of file."""
     first = first.removeprefix(b"\xef\xbb\xbf")
     markup = first[:256].lstrip().lower()
-    for start, kind in _MAGIC:
-        if first.startswith(start):
-            raise kind.error(source)
-    for start, kind in _MARKUP:
-        if markup.startswith(start):
-            raise kind.error(source)
+    for said, kinds in ((first, _MAGIC), (markup, _MARKUP)):
+        for start, kind in kinds:
+            if said.startswith(start):
+                raise kind.error(source)
 
 
 def binary(source: Source, line: int) -> InputError:

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import LEFT_OUT, PASSED, Format, ReadOptions, Record, Source
 from dpsan.formats.docx_names import Role
-from dpsan.formats.docx_package import Package, PackageError
+from dpsan.formats.docx_package import Package
 from dpsan.formats.docx_story import DamagedXmlError, Segment, Story, check_layout, parse
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, text_encoding
@@ -46,10 +46,7 @@ class DocxFormat(Format):
     @staticmethod
     def _records(source: Source, options: ReadOptions) -> Iterator[Record | None]:
         data = read_whole(source, "document", options.max_record)
-        try:
-            package = Package(data, _UNPACKED * options.max_record)
-        except PackageError as error:
-            raise InputError(source.name, error.what, error.hint) from None
+        package = Package(source.name, data, _UNPACKED * options.max_record)
         contents = {part.name: part.data for part in package.parts}
         stories: dict[str, Story] = {}
         removed = Counter(package.removed)
@@ -58,14 +55,15 @@ class DocxFormat(Format):
                 if part.role is Role.LAYOUT:
                     check_layout(part.data)
                     continue
-                story = parse(part.data, part.leads, settings=part.role is Role.SETTINGS)
+                story = parse(part.data, part.links, settings=part.role is Role.SETTINGS)
             except DamagedXmlError as error:
                 where = f"{part.name}: XML that no word processor writes"
                 raise InputError(source.name, where, line=error.line) from None
             stories[part.name] = story
             removed.update(story.removed)
         if removed and not options.strip:
-            raise InputError(source.name, _list(removed), "--strip leaves them out")
+            kinds = (counted(count, kind) for kind, count in sorted(removed.items()))
+            raise InputError(source.name, f"holds {', '.join(kinds)}", "--strip leaves them out")
         before = 0
         for story in stories.values():
             for number, segments in story.paragraphs:
@@ -73,15 +71,11 @@ class DocxFormat(Format):
                 yield Record(before + number, texts, partial(_take, story, segments))
             before += story.count
         noted = {f"{LEFT_OUT}:{kind}": count for kind, count in removed.items()}
-        passing = {"layout part": package.layout, "link": package.links}
+        layout = sum(part.role is Role.LAYOUT for part in package.parts)
+        passing = {"layout part": layout, "link": package.links}
         noted |= {f"{PASSED}:{kind}": count for kind, count in passing.items() if count}
         finish = partial(_finish, package, contents, stories)
         yield Record(1, [], finish, part="frame", noted=noted)
-
-
-def _list(removed: Counter[str]) -> str:
-    """What stands in the way, in words."""
-    return f"holds {', '.join(counted(count, kind) for kind, count in sorted(removed.items()))}"
 
 
 def _take(story: Story, segments: list[Segment], texts: list[Text]) -> bytes:

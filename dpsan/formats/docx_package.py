@@ -19,7 +19,8 @@ from urllib.parse import unquote
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from dpsan.formats.docx_names import RELATIONS, Role
+from dpsan.errors import InputError
+from dpsan.formats.docx_names import RELATIONS
 
 _RELATIONSHIPS: Final = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
@@ -34,14 +35,6 @@ _NAME: Final = re.compile(
 _ID: Final = re.compile(r"[A-Za-z]{1,4}[0-9]{1,9}")
 _HEAD: Final = "[Content_Types].xml"
 _MOST_PARTS: Final = 10_000
-
-
-class PackageError(Exception):
-    """An archive that is no document."""
-
-    def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__()
-        self.what, self.hint = what, hint
 
 
 class _Link(NamedTuple):
@@ -61,23 +54,21 @@ class Part:
         self.content_type, self.role = RELATIONS[kind]
         self.links: dict[str, _Link] = {}
 
-    def leads(self, link: str) -> bool:
-        """Whether a relationship stays."""
-        return link in self.links
-
 
 class Package:
     """A document's archive.
 
     Args:
+        name: for messages.
         data: the archive.
         most: bytes that its parts may have together.
 
     Raises:
-        PackageError: no zip archive, a damaged or hostile one, or none of a document.
+        InputError: no zip archive, a damaged or hostile one, or none of a document.
     """
 
-    def __init__(self, data: bytes, most: int) -> None:
+    def __init__(self, name: str, data: bytes, most: int) -> None:
+        self._name = name
         self.parts: list[Part] = []
         self.links = 0
         """Addresses of pages that pass."""
@@ -89,41 +80,46 @@ class Package:
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 self._read(archive, most)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError):
-            raise PackageError("a damaged archive") from None
+            raise InputError(name, "a damaged archive") from None
         except RuntimeError:  # what zipfile raises for a password
-            raise PackageError("a document with a password", "save it without one") from None
+            raise InputError(name, "a document with a password", "save it without one") from None
         except (OSError, expat.ExpatError, KeyError):
-            raise PackageError("a damaged archive") from None
+            raise InputError(name, "a damaged archive") from None
 
     def _read(self, archive: zipfile.ZipFile, most: int) -> None:
         members = archive.infolist()
         names = [each.filename for each in members]
         if len({name.lower() for name in names}) != len(names) or len(names) > _MOST_PARTS:
-            raise PackageError("an archive in which a name is there twice, or too many are")
+            raise InputError(
+                self._name, "an archive in which a name is there twice, or too many are"
+            )
         if sum(each.file_size for each in members) > most:
-            raise PackageError(
-                f"parts longer than {most} bytes together", "raise --max-record: 16 times as much"
+            raise InputError(
+                self._name,
+                f"parts longer than {most} bytes together",
+                "raise --max-record: 16 times as much",
             )
         self._archive, self._names = archive, set(names)
-        self._root = self._links("", "_rels/.rels", 0)
+        self._root = self._links("", 0)
         if not self.parts or self.parts[0].content_type != "document.main":
-            raise PackageError("no word processor's document in it", "save it as .docx")
+            raise InputError(self._name, "no word processor's document in it", "save it as .docx")
         left = self._names - self._taken - {_HEAD}
         left -= {name for name in left if name.endswith("/")}
         for name in left:
             self.removed[_kind(name)] += 1
 
-    def _links(self, base: str, name: str, depth: int) -> dict[str, _Link]:
+    def _links(self, part: str, depth: int) -> dict[str, _Link]:
         """The relationships of a part, and the parts at their ends: the text's, and its own."""
         out: dict[str, _Link] = {}
+        name = _links_of(part)
         if name not in self._names:
             return out
         self._taken.add(name)
-        for each in _relationships(self._archive.read(name)):
+        for each in _relationships(self._name, self._archive.read(name)):
             kind = each.get("Type", "").removeprefix(_OFFICE)
             link, target = each.get("Id", ""), each.get("Target", "")
             if not _ID.fullmatch(link) or link in out:
-                raise PackageError("relationships that no word processor writes")
+                raise InputError(self._name, "relationships that no word processor writes")
             if each.get("TargetMode") == "External":
                 if kind == "hyperlink" and re.match("https?://[^@]*$", unquote(target)):
                     out[link] = _Link(link, kind, target, outside=True)
@@ -131,23 +127,22 @@ class Package:
                 elif kind != "hyperlink":  # of those, the text tells
                     self.removed["metadata part"] += 1
                 continue
-            path = posixpath.normpath(posixpath.join("/", base, target)).lstrip("/")
+            path = posixpath.normpath(posixpath.join("/", posixpath.dirname(part), target)).lstrip(
+                "/"
+            )
             wanted = kind in RELATIONS and depth == (0 if kind == "officeDocument" else 1)
             stem = "document" if kind == "officeDocument" else kind
             named = (match := _NAME.fullmatch(path)) and (match[1] or match[2]) == stem
             if not wanted or not named or path not in self._names:
                 continue
             if not depth and out:
-                raise PackageError("two texts in one document")
+                raise InputError(self._name, "two texts in one document")
             out[link] = _Link(link, kind, path, outside=False)
             if path not in self._taken:
                 self._taken.add(path)
-                part = Part(path, kind, self._archive.read(path))
-                self.parts.append(part)
-                folder, _, file = path.rpartition("/")
-                part.links = self._links(
-                    folder, f"{folder}/_rels/{file}.rels".lstrip("/"), depth + 1
-                )
+                found = Part(path, kind, self._archive.read(path))
+                self.parts.append(found)
+                found.links = self._links(path, depth + 1)
         return out
 
     def written(self, contents: dict[str, bytes]) -> bytes:
@@ -155,13 +150,11 @@ class Package:
         out = BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
             _write(archive, _HEAD, self._types())
-            _write(archive, "_rels/.rels", _links(self._root))
+            _write(archive, _links_of(""), _links(self._root))
             for part in self.parts:
                 _write(archive, part.name, contents[part.name])
                 if part.links:
-                    folder, _, file = part.name.rpartition("/")
-                    name = f"{folder}/_rels/{file}.rels".lstrip("/")
-                    _write(archive, name, _links(part.links))
+                    _write(archive, _links_of(part.name), _links(part.links))
         return out.getvalue()
 
     def _types(self) -> bytes:
@@ -179,14 +172,9 @@ class Package:
             ).encode()
         )
 
-    @property
-    def layout(self) -> int:
-        """How many parts pass as they are."""
-        return sum(part.role is Role.LAYOUT for part in self.parts)
 
-
-def _relationships(data: bytes) -> list[dict[str, str]]:
-    """Attributes of each relationship."""
+def _relationships(source: str, data: bytes) -> list[dict[str, str]]:
+    """Attributes of each relationship.  Raises InputError."""
     found: list[dict[str, str]] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -194,13 +182,19 @@ def _relationships(data: bytes) -> list[dict[str, str]]:
             found.append(attributes)
 
     def refuse(*_: object) -> None:
-        raise PackageError("an archive with a DTD")
+        raise InputError(source, "an archive with a DTD")
 
     parser = expat.ParserCreate(None, " ")
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = refuse
     parser.Parse(data, True)
     return found
+
+
+def _links_of(part: str) -> str:
+    """The member that holds a part's relationships, or with no name those of the archive."""
+    folder, file = posixpath.split(part)
+    return posixpath.join(folder, "_rels", f"{file}.rels")
 
 
 def _links(links: dict[str, _Link]) -> bytes:

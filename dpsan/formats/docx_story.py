@@ -6,7 +6,7 @@ which byte; whatever is not cut out or rewritten keeps its bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from html import unescape
 from typing import Final, NamedTuple
 from xml.parsers import expat
@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 from dpsan.formats.docx_names import ATTRIBUTES, BARRIERS, ELEMENTS, UNWRAPPED
 from dpsan.text.patterns import compiled
-from dpsan.text.tokens import INVISIBLE, TOKENIZERS
+from dpsan.text.tokens import TOKENIZERS, wordless
 
 _W: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _R: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -65,11 +65,6 @@ class Segment:
     def __init__(self, pieces: list[Piece]) -> None:
         self.pieces = pieces
         self.text = "".join(each.text for each in pieces)
-
-    @property
-    def blank(self) -> bool:
-        """Whether nothing in it is drawn or dropped."""
-        return not INVISIBLE.search(self.text) and len(_split(self.text)) == 1
 
     def laid_out(self, text: str) -> list[str]:
         """Another text, cut for the runs: a word stands where the word before it began.
@@ -128,43 +123,38 @@ class Story:
         return b"".join([*out, self.data[at:]])
 
 
-def parse(data: bytes, leads: Callable[[str], bool], *, settings: bool = False) -> Story:
+def parse(data: bytes, links: Collection[str], *, settings: bool = False) -> Story:
     """Read a part.
 
     Args:
         settings: whether it holds settings, and no text.
-        leads: whether a relationship, by its identifier, stays.
+        links: identifiers of the relationships that stay.
 
     Raises:
         DamagedXmlError: no XML in UTF-8, or with a DTD, comments or anything else that no word
             processor writes.
     """
-    reader = _Reader(data, leads, settings)
-    parser = _parser(reader)
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    _run(parser, data)
+    reader = _Reader(data, links, settings)
+    _run(reader, tags=True)
     return reader.story
 
 
 def check_layout(data: bytes) -> None:
     """Raise DamagedXmlError unless a part is XML without text, comments or a DTD."""
-    _run(_parser(_Reader(data, lambda _: False, settings=False)), data)
+    _run(_Reader(data, (), settings=False), tags=False)
 
 
-def _parser(reader: _Reader) -> expat.XMLParserType:
+def _run(reader: _Reader, *, tags: bool) -> None:
     parser = reader.parser = expat.ParserCreate("utf-8", " ")
     parser.ordered_attributes = True
     parser.buffer_text = False
     parser.CharacterDataHandler = reader.characters
     parser.CommentHandler = parser.StartDoctypeDeclHandler = reader.refuse
     parser.ProcessingInstructionHandler = parser.StartCdataSectionHandler = reader.refuse
-    return parser
-
-
-def _run(parser: expat.XMLParserType, data: bytes) -> None:
+    if tags:
+        parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     try:
-        parser.Parse(data, True)
+        parser.Parse(reader.data, True)
     except expat.ExpatError as error:
         raise DamagedXmlError(error.lineno) from None
 
@@ -174,8 +164,8 @@ class _Reader:
 
     parser: expat.XMLParserType
 
-    def __init__(self, data: bytes, leads: Callable[[str], bool], settings: bool) -> None:
-        self.data, self.leads, self._settings = data, leads, settings
+    def __init__(self, data: bytes, links: Collection[str], settings: bool) -> None:
+        self.data, self.links, self._settings = data, links, settings
         self.story = Story(data)
         self._open: list[tuple[str, int, int, str]] = []
         """Name, place and end of the tag, and what becomes of it: keep, unwrap or remove."""
@@ -255,7 +245,7 @@ class _Reader:
         if self._run and self._run[-1]:
             segment = Segment(self._run[-1])
             self._run[-1] = []
-            if not segment.blank:
+            if not wordless(segment.text):
                 self._texts[-1].append(segment)
 
     def _note(self, kind: str) -> None:
@@ -279,9 +269,9 @@ class _Reader:
             if mark is not None and not _BOOKMARK.fullmatch(mark):
                 return False
         if local == "hyperlink" and "id" in said:
-            return self.leads(said["id"])
+            return said["id"] in self.links
         if local in ("headerReference", "footerReference"):
-            return self.leads(said.get("id", ""))
+            return said.get("id", "") in self.links
         return local != "fldSimple" or _FIELD.fullmatch(said.get("instr", "")) is not None
 
     def _attributes(self, at: int, end: int, attributes: list[str]) -> None:

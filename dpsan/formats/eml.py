@@ -16,11 +16,11 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.formats.base import LEFT_OUT, Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.html import noted, page_texts
 from dpsan.formats.html_text import HtmlText
-from dpsan.formats.mail_parts import Entity, Header, MalformedMailError, segments
+from dpsan.formats.mail_parts import Entity, Header, segments
 from dpsan.formats.mail_text import (
     CharsetError,
     header_text,
@@ -33,7 +33,7 @@ from dpsan.formats.mail_text import (
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, decode, text_encoding
 from dpsan.text.long_text import Text
-from dpsan.text.tokens import INVISIBLE, TOKENIZERS
+from dpsan.text.tokens import wordless
 
 _DEEPEST: Final = 30
 """Mails and parts inside one another."""
@@ -63,11 +63,10 @@ class EmlFormat(Format):
         try:
             # All of it first: of a mail that is refused, nothing is written.
             records = list(mail.entity(Entity(data, 0, len(data)), 0))
-        except MalformedMailError as error:
+        except MalformedError as error:
             mbox = data.startswith(b"From ")
-            hint = "an mbox file? split it into mails" if mbox else error.hint
-            line = 1 + data.count(b"\n", 0, error.at)
-            raise InputError(source.name, error.what, hint, line=line) from None
+            hint = "an mbox file? split it into mails" if mbox else ""
+            raise InputError(source.name, error.what, hint, line=mail.line(error.at)) from None
         yield from records
         rest = Unchanged(mail.taken())
         yield Record(mail.line(len(data)), [], rest, part="frame", noted=mail.noted)
@@ -130,9 +129,9 @@ class _Mail:
         self.noted[f"{LEFT_OUT}:{kind}"] += 1
 
     def entity(self, entity: Entity, depth: int) -> Iterator[Record]:
-        """The records of a mail or a part of it.  Raises InputError, MalformedMailError."""
+        """The records of a mail or a part of it.  Raises InputError, MalformedError."""
         if depth > _DEEPEST:
-            raise MalformedMailError(entity.body, f"more than {_DEEPEST} parts inside one another")
+            raise MalformedError(entity.body, f"more than {_DEEPEST} parts inside one another")
         if self._attached(entity):
             self._refuse(entity)
         for header in entity.headers:
@@ -151,8 +150,8 @@ class _Mail:
         if header.name in self.chosen:
             text, broken = header_text(self.data[header.value : header.end])
             if broken and self.options.invalid == "error":
-                raise MalformedMailError(header.start, "a header that is no text")
-            if _blank(text) and not broken and b"=?" not in raw:
+                raise MalformedError(header.start, "a header that is no text")
+            if wordless(text) and not broken and b"=?" not in raw:
                 self._before.append(raw)
                 return
             render = partial(_header, self.taken(), name, entity.eol)
@@ -166,11 +165,11 @@ class _Mail:
 
     def _multipart(self, entity: Entity, depth: int) -> Iterator[Record]:
         if entity.encoding in ("base64", "quoted-printable"):
-            raise MalformedMailError(entity.body, "a multipart text that is encoded as a whole")
+            raise MalformedError(entity.body, "a multipart text that is encoded as a whole")
         parts, last = segments(entity)
         self._parts += len(parts)
         if self._parts > _MOST_PARTS:
-            raise MalformedMailError(entity.body, f"more than {_MOST_PARTS} parts")
+            raise MalformedError(entity.body, f"more than {_MOST_PARTS} parts")
         yield from self._around(entity.body, parts[0].start)
         for start, inner, end in parts:
             part = Entity(self.data, inner, end)
@@ -210,11 +209,11 @@ class _Mail:
         try:
             charset = python_charset(entity.charset)
         except CharsetError:
-            raise MalformedMailError(entity.body, "a text in an unknown charset") from None
+            raise MalformedError(entity.body, "a text in an unknown charset") from None
         try:
             body = unpack(raw, entity.encoding)
         except CharsetError:
-            raise MalformedMailError(entity.body, f"damaged {entity.encoding}") from None
+            raise MalformedError(entity.body, f"damaged {entity.encoding}") from None
         if entity.kind == "text/html":
             yield from self._html(entity, body, raw, charset)
         else:
@@ -225,14 +224,14 @@ class _Mail:
         try:
             return decode(self.source, self.line(at), body, options)
         except UnicodeError:  # of a codec that cannot replace
-            raise MalformedMailError(at, f"invalid {charset}") from None
+            raise MalformedError(at, f"invalid {charset}") from None
 
     def _text(
         self, at: int, raw: bytes, charset: str, encoding: str, body: bytes | None = None
     ) -> Iterator[Record]:
         body = raw if body is None else body
         text, invalid = self._decoded(at, body, charset)
-        if _blank(text) and not invalid and is_plain(raw, body, text, charset, encoding):
+        if wordless(text) and not invalid and is_plain(raw, body, text, charset, encoding):
             self._before.append(raw)
             return
         render = partial(_part, self.taken(), charset, encoding, raw)
@@ -255,8 +254,3 @@ class _Mail:
             else:
                 yield Record(line, [], partial(page.finish, before), part="frame")
         self.noted.update(noted(passing))
-
-
-def _blank(text: str) -> bool:
-    """Whether nothing in a text is drawn or dropped."""
-    return len(TOKENIZERS["unicode"].split(text)) == 1 and not INVISIBLE.search(text)

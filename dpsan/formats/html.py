@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.formats.base import PASSED, Format, ReadOptions, Record, Source, Unchanged
-from dpsan.formats.html_scan import MarkupError, scan
+from dpsan.formats.html_scan import Scan
 from dpsan.formats.html_text import HtmlText
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, byte_order_mark, decode, text_encoding
@@ -54,7 +55,7 @@ def page_texts(
 
     Args:
         options: encoding, what to do with invalid bytes, chosen names, line of the first byte.
-        passing: see :func:`~dpsan.formats.html_scan.scan`.
+        passing: see :class:`~dpsan.formats.html_scan.Scan`.
 
     Raises:
         InputError: something cannot be told from text; names the line.
@@ -63,7 +64,7 @@ def page_texts(
     done = counted = 0
     line = options.first_line
     try:
-        for kind, start, end in scan(data, chosen, passing):
+        for kind, start, end in Scan(data, chosen, passing):
             here = line + data.count(b"\n", counted, start)
             line, counted = here, start
             raw, invalid = decode(source, here, data[start:end], options)
@@ -72,14 +73,8 @@ def page_texts(
                 # What an attribute without quotes gets, it gets with its text.
                 yield PageText(data[done:start], here, text, invalid)
                 done = end
-    except MarkupError as error:
-        begin = data.rfind(b"\n", 0, error.at) + 1
-        raise InputError(
-            source.name,
-            f"{error.what} at byte {error.at - begin + 1}",
-            error.hint,
-            line=options.first_line + data.count(b"\n", 0, error.at),
-        ) from None
+    except MalformedError as error:
+        raise error.told(source.name, data, options.first_line) from None
     yield PageText(data[done:], line, None)
 
 
@@ -123,7 +118,7 @@ class HtmlFormat(Format):
             if text is None:
                 yield Record(line, [], Unchanged(before), part="frame", noted=noted(passing))
             else:
-                written = _Written(before, text, encoding)
+                written = partial(_written, before, text, encoding)
                 yield Record(line, [text.text], written, invalid, size=len(before))
 
 
@@ -148,15 +143,6 @@ def _declared(data: bytes) -> tuple[str, int]:
     return _LATIN.get(declared, declared), 1 + data.count(b"\n", 0, match.start())
 
 
-class _Written:
-    """Markup, and a text behind it."""
-
-    __slots__ = ("before", "encoding", "text")
-
-    def __init__(self, before: bytes, text: HtmlText, encoding: str) -> None:
-        self.before, self.text, self.encoding = before, text, encoding
-
-    def __call__(self, texts: list[Text]) -> bytes:
-        """The bytes of both."""
-        written = self.text.write(str(texts[0]))
-        return self.before + written.encode(self.encoding, errors="xmlcharrefreplace")
+def _written(before: bytes, text: HtmlText, encoding: str, texts: list[Text]) -> bytes:
+    """Markup, and another text behind it."""
+    return before + text.write(str(texts[0])).encode(encoding, errors="xmlcharrefreplace")

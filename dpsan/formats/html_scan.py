@@ -22,6 +22,7 @@ from enum import Enum
 from html import unescape
 from typing import Final, NamedTuple
 
+from dpsan.errors import MalformedError
 from dpsan.formats.html_names import (
     ATTRIBUTES,
     ELEMENTS,
@@ -98,14 +99,6 @@ class Piece(NamedTuple):
     end: int
 
 
-class MarkupError(Exception):
-    """What cannot be told from text, at a byte."""
-
-    def __init__(self, at: int, what: str, hint: str) -> None:
-        super().__init__()
-        self.at, self.what, self.hint = at, what, hint
-
-
 class _Attribute(NamedTuple):
     name: str
     kind: Kind
@@ -113,27 +106,20 @@ class _Attribute(NamedTuple):
     end: int
 
 
-def scan(data: bytes, chosen: frozenset[str], passing: dict[str, int]) -> Iterator[Piece]:
+class Scan:
     """The texts of a page in order.
 
     Args:
         chosen: names in small letters of elements and attributes that are known besides those of
             HTML; such attributes are text.  ``*`` stands for all, whose names pass.
         passing: what passes although it might hold text is counted here, by kind.
-
-    Raises:
-        MarkupError: a name that HTML does not have, or a script that does not end.
     """
-    return _Scan(data, chosen, passing).pieces()
-
-
-class _Scan:
-    """One page."""
 
     def __init__(self, data: bytes, chosen: frozenset[str], passing: dict[str, int]) -> None:
         self.data, self.chosen, self.passing = data, chosen, passing
 
-    def pieces(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[Piece]:
+        """Raises MalformedError: a name that HTML does not have, or a script that does not end."""
         data, at, begin = self.data, 0, 0
         while (at := data.find(b"<", at)) >= 0:
             found: list[Piece]
@@ -175,13 +161,13 @@ class _Scan:
         return Piece(kind, start, end), end + len(closing)
 
     def _element(self, name: str, at: int) -> None:
-        """Raise MarkupError if this is the name of no element."""
+        """Raise MalformedError if this is the name of no element."""
         if name not in ELEMENTS and name not in self.chosen:
             self._strange(at)
 
     def _strange(self, at: int) -> None:
         if "*" not in self.chosen:
-            raise MarkupError(
+            raise MalformedError(
                 at,
                 "a tag or attribute with a name that HTML does not have",
                 "if it is text, write &lt; or quotes; if not, -k NAME or -k '*'",
@@ -254,7 +240,7 @@ class _Scan:
         match = None if name == "plaintext" else ending.search(data, at)
         end = match.start() if match else len(data)
         if name in RAW and match is None:
-            raise MarkupError(at, f"a {name} that does not end", "")
+            raise MalformedError(at, f"a {name} that does not end")
         if at == end:
             return [], at
         types = [data[each.start : each.end] for each in attributes if each.name == "type"]

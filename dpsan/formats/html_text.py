@@ -15,7 +15,7 @@ from html import unescape
 from typing import Final
 
 from dpsan.formats.html_scan import Kind
-from dpsan.text.tokens import INVISIBLE, TOKENIZERS
+from dpsan.text.tokens import INVISIBLE, TOKENIZERS, wordless
 
 _ENTITY: Final = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?")
 _ENDS: Final = {
@@ -76,10 +76,7 @@ class HtmlText:
     @property
     def blank(self) -> bool:
         """Whether nothing in it is drawn or dropped."""
-        if self.text.isspace():
-            return True
-        no_words = len(TOKENIZERS["unicode"].split(self.text)) == 1
-        return no_words and not INVISIBLE.search(self.text)
+        return self.text.isspace() or wordless(self.text)
 
     def write(self, text: str) -> str:
         """Another text in its place."""

@@ -14,17 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import MalformedError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
-    MalformedError,
     Node,
+    Scan,
     behind_space,
     following,
     is_blank,
     opening_of,
-    value_end,
 )
 from dpsan.formats.jsonl import Taken, fields_of, hold_back, record_of
 from dpsan.formats.source import read_whole
@@ -51,44 +50,30 @@ def _records(source: Source, options: ReadOptions, root: Node) -> Iterator[Taken
     at = 0
     if mark := byte_order_mark(source, data):
         at = len(mark)
-        yield Record(1, [], Unchanged(mark), part="mark"), set(), 0
-    line = 1
+        yield Record(1, [], Unchanged(mark), part="mark"), set()
+    line, inside = 1, False
     try:
-        while not is_blank(data, at):
-            inner = opening_of(data, at)
-            if inner is None:  # a value that is no array is a record
-                end = value_end(data, at)
+        while inside or not is_blank(data, at):
+            inner = None if inside else opening_of(data, at)
+            if inner is not None:  # the items of an array are its records
+                empty = EMPTY_LIST.match(data, inner)
+                behind, inside = empty.end() if empty else inner, not empty
+                yield _frame(line, data[at:behind])
+            else:
+                end = Scan(data, None, at).end
+                node, behind = root, end
+                if inside:
+                    behind, closing = following(data, end)
+                    node, inside = root.items or root, not closing
                 first = line + data.count(b"\n", at, behind_space(data, at))
-                yield record_of(source, options, root, first, data[at:end], b"")
-                line += data.count(b"\n", at, end)
-                at = end
-                continue
-            yield _frame(line, data[at:inner])
-            line += data.count(b"\n", at, inner)
-            at, closed = inner, EMPTY_LIST.match(data, inner)
-            if closed:
-                yield _frame(line, closed[0])
-                at = closed.end()
-            while not closed:
-                end = value_end(data, at)
-                behind, closing = following(data, end)
-                item = root.items or root
-                first = line + data.count(b"\n", at, behind_space(data, at))
-                yield record_of(source, options, item, first, data[at:end], data[end:behind])
-                line += data.count(b"\n", at, behind)
-                at = behind
-                if closing:
-                    break
+                yield record_of(source, options, node, first, data[at:end], data[end:behind])
+            line += data.count(b"\n", at, behind)
+            at = behind
     except MalformedError as error:
-        wrong = behind_space(data, error.at)
-        begin = data.rfind(b"\n", 0, wrong) + 1
-        raise InputError(
-            source.name,
-            f"invalid JSON at byte {wrong - begin + 1}",
-            line=data.count(b"\n", 0, wrong) + 1,
-        ) from None
+        wrong = MalformedError(behind_space(data, error.at), "invalid JSON")
+        raise wrong.told(source.name, data) from None
     yield _frame(line, data[at:])
 
 
 def _frame(line: int, raw: bytes) -> Taken:
-    return Record(line, [], Unchanged(raw), part="frame"), set(), 0
+    return Record(line, [], Unchanged(raw), part="frame"), set()

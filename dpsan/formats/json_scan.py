@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from dpsan.errors import MalformedError
 from dpsan.formats.json_strings import parsed
 from dpsan.text.patterns import compiled
 
@@ -35,14 +36,6 @@ _NEXT: Final = compiled(_SPACE + rb"([,\]}])")
 _END: Final = compiled(_SPACE + rb"\Z")
 _CLOSING: Final = {b"{": b"}", b"[": b"]"}
 _PATTERN: Final = {b"{": _MEMBER, b"[": _ITEM}
-
-
-class MalformedError(Exception):
-    """Not JSON, at a byte."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__()
-        self.at = at
 
 
 class KindError(Exception):
@@ -86,33 +79,67 @@ class Node:
 
 
 class Scan:
-    """The chosen strings of one record."""
+    """The chosen strings of a value, and its end.
 
-    __slots__ = ("raw", "seen", "spans")
+    Args:
+        root: what is chosen; None: nothing.
+        at: where it begins, or white space before it.
 
-    def __init__(self, raw: bytes, root: Node) -> None:
+    Raises:
+        MalformedError: no JSON, at any depth.
+        KindError: a chosen field holds something else than text.
+    """
+
+    __slots__ = ("end", "raw", "seen", "spans")
+
+    def __init__(self, raw: bytes, root: Node | None, at: int = 0) -> None:
         self.raw = raw
         self.spans: list[tuple[int, int]] = []
         self.seen: set[int] = set()
-        match = _WHOLE.match(raw)
+        match = _WHOLE.match(raw, at)
         if match is None:
-            raise MalformedError(0)
-        at = self._value(match, root)
-        if _END.match(raw, at) is None:
             raise MalformedError(at)
+        self.end = self._walk(match, root)
 
-    def _value(self, match: re.Match[bytes], node: Node | None) -> int:
-        """Take the value that a pattern found; returns the place behind it."""
-        opening = match[4]
-        if opening is None:
-            if node is not None:
-                self._scalar(node, *match.span(2))
-            return match.end()
-        if node is None:
-            return _skip(self.raw, match.end(), opening)
-        if not (node.keys if opening == b"{" else node.items):
-            raise KindError(node.path, opening, node.wanted)
-        return self._walk(match.end(), opening, node)
+    def _walk(self, match: re.Match[bytes], node: Node | None) -> int:
+        """Go through the value that a pattern found; returns the place behind it."""
+        raw = self.raw
+        within: list[tuple[bytes, Node | None]] = []
+        """The objects and lists that are open, by their brackets, and what is chosen of each."""
+        while True:
+            at, follows, opening = match.end(), match[3], match[4]
+            if opening is None:
+                if node is not None:
+                    self._scalar(node, *match.span(2))
+            else:
+                if node is not None and not (node.keys if opening == b"{" else node.items):
+                    raise KindError(node.path, opening, node.wanted)
+                if empty := _EMPTY[opening].match(raw, at):
+                    at = empty.end()
+                else:
+                    within.append((opening, node))
+                    follows = b","
+            while within and follows != b",":
+                if follows is None:
+                    after = _NEXT.match(raw, at)
+                    if after is None:
+                        raise MalformedError(at)
+                    follows, at = after[1], after.end()
+                elif follows != _CLOSING[within.pop()[0]]:
+                    raise MalformedError(at - 1)
+                else:
+                    follows = None
+            if not within:
+                return at
+            opening, parent = within[-1]
+            found = _PATTERN[opening].match(raw, at)
+            if found is None:
+                raise MalformedError(at)
+            match, node = found, None
+            if parent is not None and opening == b"[":
+                node = parent.items
+            elif parent is not None:
+                node = parent.keys.get(parsed(found[1].decode("utf-8", "replace")))
 
     def _scalar(self, node: Node, start: int, end: int) -> None:
         first = self.raw[start : start + 1]
@@ -122,67 +149,6 @@ class Scan:
             raise KindError(node.path, first, node.wanted)
         if node.field is not None:
             self.seen.add(node.field)
-
-    def _walk(self, at: int, opening: bytes, node: Node) -> int:
-        """Go through an object or a list that leads to a field; at: behind its bracket."""
-        empty = _EMPTY[opening].match(self.raw, at)
-        if empty:
-            return empty.end()
-        pattern = _PATTERN[opening]
-        while True:
-            match = pattern.match(self.raw, at)
-            if match is None:
-                raise MalformedError(at)
-            child = node.items if opening == b"[" else node.keys.get(_key(match[1]))
-            at = self._value(match, child)
-            follows = match[3]
-            if follows is None:
-                after = _NEXT.match(self.raw, at)
-                if after is None:
-                    raise MalformedError(at)
-                follows, at = after[1], after.end()
-            if follows != b",":
-                if follows != _CLOSING[opening]:
-                    raise MalformedError(at - 1)
-                return at
-
-
-def _key(raw: bytes) -> str:
-    text = raw.decode("utf-8", "replace")
-    return parsed(text)
-
-
-def _skip(raw: bytes, at: int, opening: bytes) -> int:
-    """The place behind a value that is not chosen; checks its grammar, at any depth."""
-    open_ = [opening]
-    first = True
-    while True:
-        empty = _EMPTY[open_[-1]].match(raw, at) if first else None
-        if empty is None:
-            match = _PATTERN[open_[-1]].match(raw, at)
-            if match is None:
-                raise MalformedError(at)
-            at, first = match.end(), False
-            if match[4] is not None:
-                open_.append(match[4])
-                first = True
-                continue
-            if match[3] == b",":
-                continue
-        else:
-            at, first = empty.end(), False
-        while True:
-            open_.pop()
-            if not open_:
-                return at
-            after = _NEXT.match(raw, at)
-            if after is None:
-                raise MalformedError(at)
-            at = after.end()
-            if after[1] == b",":
-                break
-            if after[1] != _CLOSING[open_[-1]]:
-                raise MalformedError(at - 1)
 
 
 def is_blank(raw: bytes, at: int = 0) -> bool:
@@ -200,14 +166,6 @@ def opening_of(raw: bytes, at: int) -> int | None:
     """The place behind the bracket that begins a list, if one begins here."""
     match = _WHOLE.match(raw, at)
     return match.end() if match and match[4] == b"[" else None
-
-
-def value_end(raw: bytes, at: int) -> int:
-    """The place behind the value that begins here.  Raises MalformedError."""
-    match = _WHOLE.match(raw, at)
-    if match is None:
-        raise MalformedError(at)
-    return match.end() if match[4] is None else _skip(raw, match.end(), match[4])
 
 
 def following(raw: bytes, at: int) -> tuple[int, bool]:

@@ -15,12 +15,13 @@ without it the input fails with nothing written.  ``--field 'NAME?'`` lifts that
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.fields import Field, parse_field
-from dpsan.formats.json_scan import KindError, MalformedError, Node, Scan, is_blank
+from dpsan.formats.json_scan import KindError, Node, Scan, is_blank
 from dpsan.formats.json_strings import JSON_STYLE, long_string, parsed
 from dpsan.formats.near_names import near_path
 from dpsan.formats.text import byte_order_mark, decode, long_text, text_encoding, text_records
@@ -28,12 +29,6 @@ from dpsan.text.long_text import LongText, Text
 
 _HELD: Final = 1024
 """Records kept back, while a field has not been seen, before the input is refused."""
-
-
-def _array(line: int, raw: bytes) -> str:
-    """The hint for a file that is one JSON array."""
-    array = line == 1 and raw.lstrip().startswith(b"[")
-    return "one JSON array? -f json reads it" if array else ""
 
 
 _KINDS: Final = {
@@ -59,7 +54,7 @@ class JsonlFormat(Format):
 
     @staticmethod
     def _records(source: Source, options: ReadOptions, root: Node) -> Iterator[Taken | None]:
-        """Each record, which fields it has, and its size."""
+        """Each record, and which fields it has."""
         separator = b"\0" if options.null_data else b"\n"
         for item in text_records(source, separator, options):
             if item is None:
@@ -68,13 +63,14 @@ class JsonlFormat(Format):
             line, raw, ending = item
             if line == 1 and (mark := byte_order_mark(source, raw)):
                 raw = raw[len(mark) :]
-                yield Record(1, [], Unchanged(mark), part="mark"), set(), 0
+                yield Record(1, [], Unchanged(mark), part="mark"), set()
             owes = b"" if ending else separator
             if is_blank(raw):
-                yield Record(line, [], Unchanged(raw + ending), owes=owes), set(), 0
+                yield Record(line, [], Unchanged(raw + ending), owes=owes), set()
                 continue
+            array = line == 1 and raw.lstrip().startswith(b"[")
+            hint = "one JSON array? -f json reads it" if array else ""
             try:
-                hint = _array(line, raw)
                 taken = record_of(source, options, root, line, raw, ending, owes, hint)
             except MalformedError as error:
                 what = f"invalid JSON at byte {error.at + 1}"
@@ -90,8 +86,8 @@ class JsonlFormat(Format):
             options.aside(raw + (ending or separator), problem)
 
 
-Taken: TypeAlias = tuple[Record, set[int], int]
-"""A record, which fields it has, and its size; 0 for what is none."""
+Taken: TypeAlias = tuple[Record, set[int]]
+"""A record, and which fields it has."""
 
 
 def fields_of(kind: str, source: Source, options: ReadOptions) -> tuple[list[Field], Node]:
@@ -135,6 +131,8 @@ def record_of(
         decode(source, line, raw, options)
     try:
         scan = Scan(raw, root)
+        if not is_blank(raw, scan.end):
+            raise MalformedError(scan.end)
     except KindError as error:
         kind = _KINDS.get(error.found, "a number")
         what = f"field '{error.path}'" if error.path else "record"
@@ -162,7 +160,7 @@ def record_of(
         size=len(raw),
         bare=not scan.seen,
     )
-    return record, scan.seen, len(raw)
+    return record, scan.seen
 
 
 def hold_back(
@@ -174,15 +172,16 @@ def hold_back(
     """The records, once every field has been seen.  Raises InputError: one never is."""
     unseen = {number for number, each in enumerate(fields) if not each.optional}
     held: list[Record] = []
-    size = line = filled = 0
+    size = line = 0
+    filled = False
     for item in records:
         if item is None:
             yield None
             continue
-        record, seen, length = item
+        record, seen = item
         if unseen:
             unseen -= seen
-            line, size, filled = record.line, size + length, filled + bool(length)
+            line, size, filled = record.line, size + record.size, filled or record.size > 0
             held.append(record)
             if not unseen:
                 yield from held
@@ -203,15 +202,14 @@ def hold_back(
     yield from held
 
 
+@dataclass(slots=True, repr=False)
 class _Render:
     """A line of JSON with other strings in the chosen places."""
 
-    __slots__ = ("ending", "raw", "spans", "texts")
-
-    def __init__(
-        self, raw: bytes, ending: bytes, spans: list[tuple[int, int]], texts: list[Text]
-    ) -> None:
-        self.raw, self.ending, self.spans, self.texts = raw, ending, spans, texts
+    raw: bytes
+    ending: bytes
+    spans: list[tuple[int, int]]
+    texts: list[Text]
 
     def __call__(self, texts: list[Text]) -> bytes:
         out, at = [], 0

@@ -13,6 +13,7 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Final, NamedTuple
 
+from dpsan.errors import MalformedError
 from dpsan.text.patterns import compiled
 
 _HEADER: Final = compiled(rb"([!-9;-~]+)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)(?:\n|\Z)")
@@ -39,14 +40,6 @@ _PASSING: Final = {
 }
 _ENCODINGS: Final = ("7bit", "8bit", "binary", "base64", "quoted-printable")
 _ONCE: Final = ("content-type", "content-transfer-encoding", "mime-version")
-
-
-class MalformedMailError(Exception):
-    """What is no e-mail, at a byte."""
-
-    def __init__(self, at: int, what: str, hint: str = "") -> None:
-        super().__init__()
-        self.at, self.what, self.hint = at, what, hint
 
 
 class Header(NamedTuple):
@@ -80,7 +73,7 @@ class Entity:
         start, end: of this entity.
 
     Raises:
-        MalformedMailError: a line among the headers is none, or one that counts is there twice.
+        MalformedError: a line among the headers is none, or one that counts is there twice.
     """
 
     def __init__(self, data: bytes, start: int, end: int) -> None:
@@ -90,7 +83,7 @@ class Entity:
         while at < end and not (blank := _BLANK.match(data, at, end)):
             match = _HEADER.match(data, at, end)
             if match is None:
-                raise MalformedMailError(at, "no header, and no empty line before the text")
+                raise MalformedError(at, "no header, and no empty line before the text")
             name = match[1].decode("ascii").lower()
             pattern = _PASSING.get(name)
             passes = pattern is not None and pattern.fullmatch(match[2]) is not None
@@ -101,7 +94,7 @@ class Entity:
         self.body = blank.end() if at < end and blank else at
         names = [each.name for each in self.headers]
         if any(names.count(name) > 1 for name in _ONCE):
-            raise MalformedMailError(start, "a header that counts once is there twice")
+            raise MalformedError(start, "a header that counts once is there twice")
         try:
             self._said: Message = BytesHeaderParser().parsebytes(data[start:at])
             self.kind = self._said.get_content_type()
@@ -110,9 +103,9 @@ class Entity:
             self.boundary = self._said.get_boundary()
             self.encoding = str(self._said.get("content-transfer-encoding", "7bit")).strip().lower()
         except (MessageError, ValueError, LookupError):
-            raise MalformedMailError(start, "headers that cannot be read") from None
+            raise MalformedError(start, "headers that cannot be read") from None
         if self.encoding not in _ENCODINGS:
-            raise MalformedMailError(start, "an unknown Content-Transfer-Encoding")
+            raise MalformedError(start, "an unknown Content-Transfer-Encoding")
 
     @property
     def family(self) -> str:
@@ -129,7 +122,7 @@ class Entity:
         """A header that says how its part is written, without what else it says; None: leave out.
 
         Raises:
-            MalformedMailError: there is nothing that it could say.
+            MalformedError: there is nothing that it could say.
         """
         name, eol = self.data[header.start : header.value], self.eol
         if header.name == "content-type":
@@ -153,7 +146,7 @@ class Entity:
             return None
         out = name + b" " + text.encode("ascii", "replace") + eol
         if not _PASSING[header.name].fullmatch(out[len(name) :].rstrip(b"\r\n")):
-            raise MalformedMailError(header.start, "a header that cannot be read")
+            raise MalformedError(header.start, "a header that cannot be read")
         return out
 
 
@@ -161,17 +154,17 @@ def segments(entity: Entity) -> tuple[list[Segment], int]:
     """The parts of a multipart body, and where its last delimiter begins, or the body ends.
 
     Raises:
-        MalformedMailError: no boundary, or no part.
+        MalformedError: no boundary, or no part.
     """
     if not entity.boundary:
-        raise MalformedMailError(entity.body, "a multipart text without a boundary")
+        raise MalformedError(entity.body, "a multipart text without a boundary")
     try:
         boundary = re.escape(entity.boundary.encode("ascii"))
     except UnicodeEncodeError:
-        raise MalformedMailError(entity.body, "a boundary that cannot be read") from None
+        raise MalformedError(entity.body, "a boundary that cannot be read") from None
     found = list(_delimiters(entity, boundary))
     if not found or found[0][1]:
-        raise MalformedMailError(entity.body, "a multipart text without parts")
+        raise MalformedError(entity.body, "a multipart text without parts")
     last = next((at for at, (_, closes) in enumerate(found) if closes), None)
     ends = [match.start() for match, _ in found[1:]] + [entity.end]
     out = []

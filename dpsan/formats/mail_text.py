@@ -91,16 +91,8 @@ def _encoded(text: str, charset: str) -> bytes:
         return text.encode(charset)
     except UnicodeEncodeError:
         pass
-    bare = [each if _fits(each, charset) else _unaccented(each) for each in text]
+    bare = [each if each.encode(charset, "ignore") else _unaccented(each) for each in text]
     return "".join(bare).encode(charset, errors="replace")
-
-
-def _fits(character: str, charset: str) -> bool:
-    try:
-        character.encode(charset)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _unaccented(character: str) -> str:

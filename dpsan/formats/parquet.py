@@ -11,10 +11,11 @@ private text does not belong.
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 from typing import Any, ClassVar, Final
 
 from dpsan.errors import ExtraMissingError, InputError
@@ -22,11 +23,11 @@ from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.near_names import did_you_mean
-from dpsan.formats.parquet_output import Output, check_range
+from dpsan.formats.parquet_output import Output, Positioned, check_range
 from dpsan.formats.text import decode, long_text, too_long
 from dpsan.text.long_text import LongText, Text
 
-__all__ = ["ParquetFormat", "RowGroup", "chosen_columns", "chosen_paths", "opened", "read_group"]
+__all__ = ["ParquetFormat", "RowGroup", "chosen_paths", "opened", "read_group"]
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
@@ -78,7 +79,7 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
     done = 0
     schema = file.schema_arrow
     paths = chosen_paths(source, schema, options)
-    output = Output(source, file, chosen_columns(schema, paths))
+    output = Output(source, file, {each.name for each in paths})
     groups = file.num_row_groups
     for number in range(groups):
         group = RowGroup(source, options, read_group(source, file, number), paths, output.write)
@@ -98,19 +99,9 @@ def chosen_paths(source: Source, schema: Any, options: ReadOptions) -> list[_Pat
     return [_Path(source, schema, each) for each in dict.fromkeys(options.fields)]
 
 
-def chosen_columns(schema: Any, paths: list[_Path]) -> set[str]:
-    """The names of the columns that the paths lead into."""
-    return {schema.names[each.column] for each in paths}
-
-
 def read_group(source: Source, file: Any, number: int) -> Any:
     """A row group as a table.  Raises InputError: a value in it would change."""
-    import pyarrow.parquet as pq
-
-    def reopened(**options: Any) -> Any:
-        return pq.ParquetFile(Positioned(source.descriptor() or 0), **options)
-
-    check_range(source, file, reopened, number)
+    check_range(source, file, number)
     return file.read_row_group(number)
 
 
@@ -118,34 +109,6 @@ def _there(schema: Any) -> str:
     names = list(schema.names)
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return f"columns: {', '.join(names[:20])}{more}; choose with --field"
-
-
-class Positioned(io.RawIOBase):
-    """Reads a descriptor at positions of its own, without moving the descriptor's."""
-
-    def __init__(self, descriptor: int) -> None:
-        super().__init__()
-        self._descriptor, self._at = descriptor, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
-        self._at = offset + (os.fstat(self._descriptor).st_size if base is None else base)
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        data = os.pread(self._descriptor, len(buffer), self._at)
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
 
 
 class _Path:
@@ -156,12 +119,12 @@ class _Path:
 
         steps = (field,) if field in schema.names else parse_field(field).steps
         column = steps[0]
-        if column not in schema.names:
+        if column is None or column not in schema.names:
             near = did_you_mean(str(column), schema.names)
             raise InputError(source.name, f"no column '{column}'", near or _there(schema))
         if schema.names.count(column) > 1:
             raise InputError(source.name, f"two columns are named '{column}'")
-        self.column: int = schema.names.index(column)
+        self.name, self.column = column, int(schema.names.index(column))
         self.steps = steps[1:]
         kind = schema.field(self.column).type
         for step in self.steps:
@@ -208,6 +171,7 @@ class RowGroup:
     def _some(self, table: Any, first: int, start: int) -> Iterator[Record]:
         rows: list[list[list[Text]]] = [[[] for _ in self._paths] for _ in range(table.num_rows)]
         invalid = [0] * table.num_rows
+        utf8 = ReadOptions(invalid=self._options.invalid)
         for at, path in enumerate(self._paths):
             values, of_row = _leaves(_whole(table.column(path.column)), path.steps)
             for raw, row in zip(values, of_row, strict=True):
@@ -216,25 +180,21 @@ class RowGroup:
                     raise too_long(self._source, line, self._options.max_record)
                 text: Text | None = long_text(raw, "utf-8")
                 if text is None:
-                    text, bad = decode(self._source, line, raw, self._utf8)
+                    text, bad = decode(self._source, line, raw, utf8)
                     invalid[row] += bad
                 rows[row][at].append(text)
         for row, texts in enumerate(rows):
             counts = [len(each) for each in texts]
-            render = _Row(self, start + row, counts)
+            render = partial(self._take, start + row, counts)
             yield Record(first + row + 1, [t for each in texts for t in each], render, invalid[row])
 
-    @property
-    def _utf8(self) -> ReadOptions:
-        return ReadOptions(invalid=self._options.invalid)
-
-    def add(self, row: int, counts: list[int], texts: list[str | bytes]) -> None:
-        """Take the new texts of a row; bytes are UTF-8."""
+    def _take(self, row: int, counts: list[int], texts: list[Text]) -> bytes:
+        """Take the new texts of a row; the bytes come with the group."""
         self._rows.append(row)
-        at = 0
+        each = (text.ended(b"") if isinstance(text, LongText) else text for text in texts)
         for new, count in zip(self._texts, counts, strict=True):
-            new.extend(texts[at : at + count])
-            at += count
+            new.extend(islice(each, count))
+        return b""
 
     def _write(self, _: list[Text]) -> bytes:
         import pyarrow as pa
@@ -248,20 +208,6 @@ class RowGroup:
             table = table.set_column(path.column, table.schema.field(path.column), new)
             del new
         return self._written(table)
-
-
-class _Row:
-    """Gives the new texts of one row to its group; the bytes come with the group."""
-
-    __slots__ = ("counts", "group", "row")
-
-    def __init__(self, group: RowGroup, row: int, counts: list[int]) -> None:
-        self.group, self.row, self.counts = group, row, counts
-
-    def __call__(self, texts: list[Text]) -> bytes:
-        new = [text.ended(b"") if isinstance(text, LongText) else text for text in texts]
-        self.group.add(self.row, self.counts, new)
-        return b""
 
 
 def _whole(column: Any) -> Any:

@@ -14,13 +14,7 @@ from typing import Any
 
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions, Record, Source
-from dpsan.formats.parquet import (
-    RowGroup,
-    chosen_columns,
-    chosen_paths,
-    opened,
-    read_group,
-)
+from dpsan.formats.parquet import RowGroup, chosen_paths, opened, read_group
 from dpsan.formats.parquet_output import Output, layout
 
 
@@ -39,7 +33,7 @@ def read_groups(source: Source, options: ReadOptions, groups: range) -> Iterator
     """
     with opened(source) as (file, _):
         paths = chosen_paths(source, file.schema_arrow, options)
-        layout(source, file, chosen_columns(file.schema_arrow, paths))  # told before any work
+        layout(source, file, {each.name for each in paths})  # told before any work
         for number in groups:
             group = RowGroup(source, options, read_group(source, file, number), paths, _stream)
             yield from group.records(file.metadata, number)
@@ -65,8 +59,8 @@ def join_groups(source: Source, options: ReadOptions, parts: Iterable[Path]) -> 
     import pyarrow as pa
 
     with opened(source) as (file, _):
-        schema = file.schema_arrow
-        output = Output(source, file, chosen_columns(schema, chosen_paths(source, schema, options)))
+        paths = chosen_paths(source, file.schema_arrow, options)
+        output = Output(source, file, {each.name for each in paths})
         for path in parts:
             try:
                 with path.open("rb") as part:

@@ -5,12 +5,13 @@ and whether it has statistics; sorting columns as far as none is rewritten.  Wha
 write as it was is refused before anything is read: nobody would look for another type of a column
 in a sanitized file.
 
-Knows Arrow's writer.  Must not know texts.
+Knows Arrow's reader and writer.  Must not know texts.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -18,6 +19,8 @@ from typing import Any, Final
 from dpsan.errors import InputError
 from dpsan.formats.base import Source
 from dpsan.text.long_text import Text
+
+__all__ = ["Output", "check_range", "layout"]
 
 _CODECS: Final = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}
 _LEVELS: Final = {"RLE", "BIT_PACKED"}
@@ -30,6 +33,34 @@ _SAME: Final = re.compile(
 )
 _MOST_MILLISECONDS: Final = (1 << 63) // 10**6 - 1
 """What a time in nanoseconds reaches, on either side of 1970."""
+
+
+class Positioned(io.RawIOBase):
+    """Reads a descriptor at positions of its own, without moving the descriptor's."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor, self._at = descriptor, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
+        self._at = offset + (os.fstat(self._descriptor).st_size if base is None else base)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        data = os.pread(self._descriptor, len(buffer), self._at)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
 
 
 class _Written(io.RawIOBase):
@@ -196,24 +227,24 @@ def _int96(file: Any) -> list[str]:
     return [each.path for each in columns if each.physical_type == "INT96"]
 
 
-def check_range(source: Source, file: Any, reopened: Any, number: int) -> None:
+def check_range(source: Source, file: Any, number: int) -> None:
     """Arrow reads these times in nanoseconds and says nothing of those that do not fit.
 
     Args:
-        source: for messages.
-        file: the input.
-        reopened: makes the same file with other options.
+        source, file: the input.
         number: the row group.
 
     Raises:
         InputError: a time would become another one.
     """
     import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
     paths = _int96(file)
     if not paths:
         return
-    with reopened(coerce_int96_timestamp_unit="ms") as coarse:
+    again = Positioned(source.descriptor() or 0)
+    with pq.ParquetFile(again, coerce_int96_timestamp_unit="ms") as coarse:
         table = coarse.read_row_group(number, columns=paths)
     for column in table.columns:
         for times in (each for chunk in column.chunks for each in _times(chunk)):

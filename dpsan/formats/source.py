@@ -10,14 +10,17 @@ import os
 import select
 import stat
 import zlib
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from dpsan.errors import ExtraMissingError, InputError
+from dpsan.errors import ExtraMissingError, InputError, file_reason
 from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Source
 
 _CHUNK: Final = 1 << 18
-_ZSTD_CHUNK: Final = 1 << 10
 _ZSTD_WINDOW: Final = 1 << 27
 """Largest window accepted, as the zstd program does: what a file may make us allocate."""
 
@@ -70,67 +73,42 @@ class FileSource:
         return self._hash.hexdigest()
 
 
-class GzipSource:
-    """The decompressed bytes of a gzip source, all members."""
+class _Codec(NamedTuple):
+    """A kind of compression."""
 
-    def __init__(self, inner: Source) -> None:
+    name: str
+    frame: Callable[[], Any]
+    """A decompressor of one member or frame."""
+    errors: tuple[type[Exception], ...]
+    """What it raises on damaged data."""
+    piece: int
+    """Bytes that it is given at once: of a few its output is not large."""
+    padding: bytes
+    """What may stand behind a frame."""
+
+
+def _gzip() -> _Codec:
+    return _Codec("gzip", partial(zlib.decompressobj, wbits=31), (zlib.error,), 1 << 12, b"\0")
+
+
+def _zstd() -> _Codec:
+    try:
+        import zstandard  # an extra
+    except ImportError:
+        raise ExtraMissingError("reading .zst", "zst") from None
+    maker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    # A kilobyte of input gives at most some 30 MB of output.
+    errors = zstandard.ZstdError, MemoryError
+    return _Codec("zstd", maker.decompressobj, errors, 1 << 10, b"")
+
+
+class _Decompressed:
+    """The decompressed bytes of a source, all members or frames."""
+
+    def __init__(self, inner: Source, codec: _Codec) -> None:
         self.name = inner.name
-        self._inner = inner
-        self._member = zlib.decompressobj(wbits=31)
-        self._waiting = b""
-        self._started = False
-
-    def descriptor(self) -> None:
-        """See :class:`Source`."""
-
-    def read(self) -> bytes:
-        """See :class:`Source`.  Raises InputError on damaged data."""
-        while True:
-            data = self._member.unconsumed_tail or self._waiting
-            self._waiting = b""
-            if not data:
-                data = self._inner.read()
-                if not data:
-                    if not self._started:
-                        raise InputError(self.name, "not gzip data: empty")
-                    if not self._member.eof:
-                        raise InputError(self.name, "gzip data ends too early")
-                    return b""
-            if self._member.eof:
-                # Another member, or zero padding behind the last one.
-                data = data.lstrip(b"\0")
-                if not data:
-                    continue
-                self._member = zlib.decompressobj(wbits=31)
-            self._started = True
-            try:
-                out = self._member.decompress(data, _CHUNK)
-            except zlib.error:
-                raise InputError(self.name, "damaged gzip data") from None
-            if self._member.eof:
-                self._waiting = self._member.unused_data
-            if out:
-                return out
-
-    def idle(self) -> bool:
-        """See :class:`Source`."""
-        ready = self._member.unconsumed_tail or self._waiting
-        return not ready and self._inner.idle()
-
-
-class ZstdSource:
-    """The decompressed bytes of a Zstandard source, all frames; needs an extra."""
-
-    def __init__(self, inner: Source) -> None:
-        try:
-            import zstandard  # an extra
-        except ImportError:
-            raise ExtraMissingError("reading .zst", "zst") from None
-        self.name = inner.name
-        self._inner = inner
-        self._error: type[Exception] = zstandard.ZstdError
-        self._maker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-        self._frame: Any = None
+        self._inner, self._codec = inner, codec
+        self._frame: Any = codec.frame()
         self._waiting = b""
         self._at = 0
         self._started = False
@@ -140,25 +118,28 @@ class ZstdSource:
 
     def read(self) -> bytes:
         """See :class:`Source`.  Raises InputError on damaged data."""
+        kind = self._codec.name
         while True:
             if self._at >= len(self._waiting):
                 self._waiting, self._at = self._inner.read(), 0
                 if not self._waiting:
                     if not self._started:
-                        raise InputError(self.name, "not zstd data: empty")
+                        raise InputError(self.name, f"not {kind} data: empty")
                     if self._frame is not None:
-                        raise InputError(self.name, "zstd data ends too early")
+                        raise InputError(self.name, f"{kind} data ends too early")
                     return b""
                 self._started = True
-            # A little at a time: a kilobyte of input gives at most some 30 MB of output.
-            data = self._waiting[self._at : self._at + _ZSTD_CHUNK]
+            data = self._waiting[self._at : self._at + self._codec.piece]
             self._at += len(data)
             if self._frame is None:
-                self._frame = self._maker.decompressobj()
+                data = data.lstrip(self._codec.padding)
+                if not data:
+                    continue
+                self._frame = self._codec.frame()
             try:
                 out: bytes = self._frame.decompress(data)
-            except (self._error, MemoryError):
-                raise InputError(self.name, "damaged zstd data") from None
+            except self._codec.errors:
+                raise InputError(self.name, f"damaged {kind} data") from None
             if self._frame.eof:
                 self._at -= len(self._frame.unused_data)
                 self._frame = None
@@ -174,8 +155,21 @@ def decompressed(source: Source) -> Source:
     """The source, decompressed if its name ends in .gz or .zst.  Raises ExtraMissingError."""
     name = source.name.lower()
     if name.endswith(".gz"):
-        return GzipSource(source)
-    return ZstdSource(source) if name.endswith(".zst") else source
+        return _Decompressed(source, _gzip())
+    return _Decompressed(source, _zstd()) if name.endswith(".zst") else source
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    """The bytes of a file, decompressed as its name says.  Raises InputError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(path, file_reason(error)) from None
+    try:
+        yield decompressed(FileSource(str(path), descriptor))
+    finally:
+        os.close(descriptor)
 
 
 def read_whole(source: Source, kind: str, most: int) -> bytes:

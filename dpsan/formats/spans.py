@@ -17,7 +17,6 @@ text, in order.  Lines are read in step with the records, a list is read whole.
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -26,8 +25,8 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-from dpsan.errors import InputError, file_reason
-from dpsan.formats.source import FileSource, decompressed
+from dpsan.errors import InputError
+from dpsan.formats.source import opened
 from dpsan.formats.text import raw_records
 from dpsan.text.long_text import LongText, Text
 
@@ -155,12 +154,7 @@ class SpanFile:
     # --- layouts ---
 
     def _read(self) -> Generator[_Row, None, None]:
-        try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            self._fail(file_reason(error), "")
-        try:
-            source = decompressed(FileSource(str(self._path), descriptor))
+        with opened(self._path) as source:
             items = (item[:2] for item in raw_records(source, b"\n", _MOST) if item is not None)
             lines = (item for item in items if item[1].strip())
             at, first = next(lines, (0, b""))
@@ -171,8 +165,6 @@ class SpanFile:
                 yield from self._json(at, first, lines)
             else:
                 yield from self._tabs(at, first, lines)
-        finally:
-            os.close(descriptor)
 
     def _json(self, at: int, first: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[_Row]:
         try:

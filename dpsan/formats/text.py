@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from typing import ClassVar, Final, TypeAlias
@@ -261,24 +262,20 @@ class TextFormat(Format):
 
 def _byte_order(first: bytes, encoding: str) -> tuple[bytes, str]:
     """The byte order mark of a stream and the encoding to write in."""
-    if encoding in ("utf-16", "utf-32"):
-        wide = encoding == "utf-32"
-        big = codecs.BOM_UTF32_BE if wide else codecs.BOM_UTF16_BE
-        little = codecs.BOM_UTF32_LE if wide else codecs.BOM_UTF16_LE
-        if first.startswith(big):
-            return big, encoding + "-be"
-        return (little if first.startswith(little) else b""), encoding + "-le"
-    mark = "\ufeff".encode(encoding)
-    return (mark if first.startswith(mark) else b""), encoding
+    orders = ("-be", "-le") if encoding in _WIDE else ("",)
+    for written in (encoding + order for order in orders):
+        mark = "\ufeff".encode(written)
+        if first.startswith(mark):
+            return mark, written
+    return b"", written
 
 
+@dataclass(slots=True)
 class _Render:
     """A line with another text and the same ending."""
 
-    __slots__ = ("encoding", "ending")
-
-    def __init__(self, ending: bytes, encoding: str) -> None:
-        self.ending, self.encoding = ending, encoding
+    ending: bytes
+    encoding: str
 
     def __call__(self, texts: list[Text]) -> bytes:
         text = texts[0]

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Self
 
-from dpsan.errors import InputError, OutputError
-from dpsan.errors import reason as os_reason
-from dpsan.formats.atomic_files import create_private
+from dpsan.errors import InputError
+from dpsan.formats.atomic_files import create_private, write_all
 
 _TOLD: Final = 3
 """Problems that are told one by one; the file has the others."""
@@ -49,12 +48,7 @@ class BadRecords:
             raw: as it stands in the input, with its ending.
             problem: names file and line.
         """
-        data = memoryview(raw)
-        while data:
-            try:
-                data = data[os.write(self._descriptor, data) :]
-            except OSError as error:
-                raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+        write_all(self._descriptor, raw, self._path)
         self.count += 1
         if self.count <= _TOLD:
             self._complain(f"{problem.on_command_line()}: set aside")

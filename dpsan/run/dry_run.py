@@ -56,13 +56,14 @@ class DryRun(Run):
         workers = _Sampling(self.workers or Inline(self.sanitizer), self.samples)
         for file, path in enumerate(self.inputs, start=1):
             one = Run(
-                **{
-                    name: getattr(self, name)
-                    for name in ("sanitizer", "plan", "key", "progress", "books")
-                },
-                inputs=[path],
-                output=Path(os.devnull),
+                self.sanitizer,
+                self.plan,
+                self.key,
+                [path],
+                Path(os.devnull),
                 workers=workers,
+                progress=self.progress,
+                books=self.books,
                 complain=self.complain,
             ).execute()
             if not one.failed:

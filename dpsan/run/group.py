@@ -126,7 +126,7 @@ class Group:
 
 def _sync_all(waiting: list[_Waiting]) -> None:
     """Sync all outputs: what is asked at once, a disk does at once."""
-    asked = [(each, each.finished.sync) for each in waiting if each.finished]
+    asked = [(each, each.finished.sink.sync) for each in waiting if each.finished]
     if not asked:
         return
     pool = ThreadPoolExecutor(min(_AT_ONCE, len(asked)))

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
 from dpsan.privacy.composition import Composed
-from dpsan.run.private_database import Kind, PrivateDatabase
+from dpsan.run.private_database import Book, Kind
 from dpsan.sanitize.remembered import LedgerTotals
 from dpsan.text.long_text import Text, encoded
 
@@ -35,7 +34,7 @@ _LARGEST: Final = 5
 """Records whose sums are listed."""
 
 
-class Ledger:
+class Ledger(Book):
     """An open ledger; a context manager.
 
     Args:
@@ -52,22 +51,7 @@ class Ledger:
     ) -> None:
         self.limit = limit
         self._charged = 0
-        self._base = PrivateDatabase(Path(path), _KIND, scratch=scratch)
-        try:
-            self._check()
-        except BaseException:
-            self.close()
-            raise
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._base.close()
+        super().__init__(Path(path), _KIND, scratch=scratch)
 
     def _check(self) -> None:
         """Raise OutputError unless every sum is as it was written."""
@@ -83,7 +67,7 @@ class Ledger:
 
     def _checked(self, row: tuple[Any, ...]) -> tuple[float, float]:
         """The sums of a row.  Raises OutputError: it is damaged."""
-        if self._base.tag(*row[:-1]) != row[-1]:
+        if not self._base.intact(row):
             raise self._base.damage()
         return row[1], row[2]
 
@@ -96,10 +80,6 @@ class Ledger:
         """Epsilon and delta that a record has cost.  Raises OutputError."""
         rows = self._base.ask("SELECT * FROM records WHERE record = ?", (record,))
         return self._checked(rows[0]) if rows else (0.0, 0.0)
-
-    def turn(self) -> AbstractContextManager[None]:
-        """Within it no other run pays.  Raises OutputError."""
-        return self._base.turn()
 
     def refused(self, records: Sequence[bytes], costs: Sequence[Composed]) -> list[int]:
         """Places of the records that cannot pay, where each that can does so before the next.
@@ -128,16 +108,12 @@ class Ledger:
             if not cost.epsilon and not cost.delta:
                 continue
             epsilon, delta = self.spent(record)
-            row = record, float(epsilon + cost.epsilon), float(min(1.0, delta + cost.delta))
-            self._base.ask(
-                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (*row, self._base.tag(*row))
-            )
+            sums = float(epsilon + cost.epsilon), float(min(1.0, delta + cost.delta))
+            self._base.put("records", record, *sums)
             new += not (epsilon or delta)
             self._charged += 1
         if new:
-            totals = self._base.totals
-            totals["records"] += new
-            self._base.totals = totals
+            self._base.count("records", new)
 
     def totals(self) -> LedgerTotals:
         """What the ledger has come to.  Raises OutputError."""

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, overload
+from typing import Final, overload
 
 from dpsan.embeddings.cache.private_files import make_private
 from dpsan.errors import Hint, OutputError, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.privacy import randomness
-from dpsan.run.private_database import Kind, PrivateDatabase
+from dpsan.run.private_database import Book, Kind
 from dpsan.run.workers import Batch, Inline, Workers
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
@@ -63,7 +62,7 @@ class Pending:
         return self.memo.settled(self)
 
 
-class Memo:
+class Memo(Book):
     """An open memo; a context manager.
 
     >>> with Memo("chat", Sanitizer(epsilon=8)) as memo:  # doctest: +SKIP
@@ -101,28 +100,14 @@ class Memo:
                 make_private(self._directory.absolute())
             except OSError as error:
                 raise OutputError(f"{directory}: cannot create: {os_reason(error)}") from None
-        self._base = PrivateDatabase(self._directory / NAME, _KIND, scratch=scratch)
+        self._note = note
         self._drawn = self._remembered = 0
-        try:
-            self._settings = self._base.digest(b"dpsan settings", (_settings(sanitizer),))
-            self._check(note)
-        except BaseException:
-            self.close()
-            raise
-
-    def __enter__(self) -> Memo:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the directory."""
-        self._base.close()
+        super().__init__(self._directory / NAME, _KIND, scratch=scratch)
+        self._settings = self._base.digest(b"dpsan settings", (_settings(sanitizer),))
 
     # --- the entries -------------------------------------------------------------------------
 
-    def _check(self, note: Callable[[str], None] | None) -> None:
+    def _check(self) -> None:
         """Read all entries, and tell of those that are damaged or gone.  Raises OutputError."""
         with self._base.reading():
             missing = self._missing()
@@ -131,8 +116,8 @@ class Memo:
                 missing = self._missing()  # another run may have counted them meanwhile
                 if missing:
                     self._put_in_order(missing)
-        if missing and note is not None:
-            note(
+        if missing and self._note is not None:
+            self._note(
                 f"{self._directory}: damaged or lost entries: {number(missing)} (a message that "
                 "was among them is drawn again when it comes, and costs twice)"
             )
@@ -141,24 +126,18 @@ class Memo:
         """How many entries that nobody told of are damaged or gone.  Raises OutputError."""
         totals = self._base.totals
         rows = self._base.each("SELECT * FROM entries")
-        missing: int = totals["entries"] - totals["lost"] - sum(map(self._good, rows))
+        missing: int = totals["entries"] - totals["lost"] - sum(map(self._base.intact, rows))
         if missing < 0:
             raise self._base.damage()
         return missing
 
-    def _good(self, row: tuple[Any, ...]) -> bool:
-        """Whether an entry is as it was written."""
-        return bool(self._base.tag(*row[:-1]) == row[-1])
-
     def _put_in_order(self, missing: int) -> None:
         """Count lost entries, and keep the good ones: a damaged one may hide others in a search."""
-        totals = self._base.totals
-        totals["lost"] += missing
-        self._base.totals = totals
+        self._base.count("lost", missing)
         self._base.ask("ALTER TABLE entries RENAME TO damaged")
         self._base.ask(_KIND.table)
         for row in self._base.each("SELECT * FROM damaged"):
-            if self._good(row):
+            if self._base.intact(row):
                 self._base.ask("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
         self._base.ask("DROP TABLE damaged")
 
@@ -169,7 +148,7 @@ class Memo:
             (digest, self._settings),
         )
         for row in rows:
-            if self._good(row):
+            if self._base.intact(row):
                 return bytes(row[2]).decode("utf-8", "surrogatepass")
         return None
 
@@ -184,10 +163,6 @@ class Memo:
         numbers = [batch.numbers[place] for place in asked]
         future = workers.submit(Batch(texts, batch.key, numbers, batch.audit))
         return Pending(self, batch.texts, digests, asked, future)
-
-    def turn(self) -> AbstractContextManager[None]:
-        """Within it no other run stores anything.  Raises OutputError."""
-        return self._base.turn()
 
     def settled(self, pending: Pending) -> Sanitized:
         """What became of a batch: see :class:`Pending`."""
@@ -220,15 +195,9 @@ class Memo:
             cost = accountant.composed(accountant.charges_of(done.drawn[place]))
             output = str(done.lines[place]).encode("utf-8", "surrogatepass")
             loss = float(cost.epsilon), float(cost.delta)
-            row = pending.digests[place], self._settings, output, *loss
-            self._base.ask(
-                "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)",
-                (*row, self._base.tag(*row)),
-            )
+            self._base.put("entries", pending.digests[place], self._settings, output, *loss)
         if fresh:
-            totals = self._base.totals
-            totals["entries"] += len(fresh)
-            self._base.totals = totals
+            self._base.count("entries", len(fresh))
         self._drawn += len(fresh)
         self._remembered += len(done.remembered)
 

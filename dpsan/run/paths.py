@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpsan.errors import InputError, OutputError, UsageError, file_reason
 from dpsan.errors import reason as os_reason
 from dpsan.formats.placing import refuse_special
+from dpsan.formats.source import FileSource
 
 
 class Original:
@@ -106,6 +107,16 @@ def open_input(path: Path) -> int:
     except OSError as error:
         raise InputError(path, file_reason(error)) from None
     return descriptor
+
+
+@contextmanager
+def opened_input(path: Path) -> Iterator[FileSource]:
+    """An input file to read.  Raises InputError."""
+    descriptor = open_input(path)
+    try:
+        yield FileSource(str(path), descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def refuse_unusual(path: Path) -> None:

@@ -18,8 +18,9 @@ import sqlite3
 import stat
 import struct
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -66,7 +67,7 @@ class Kind:
 
 
 class PrivateDatabase:
-    """An open database; a context manager.
+    """An open database.
 
     Args:
         path: made if nothing is there.
@@ -101,12 +102,6 @@ class PrivateDatabase:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -192,9 +187,15 @@ class PrivateDatabase:
             state.update(piece)
         return state.digest()
 
-    def tag(self, *values: Value) -> bytes:
-        """What shows later that a row is as it was written."""
-        return _tag(self._key, values)
+    def put(self, table: str, *values: Value) -> None:
+        """Write a row, and last what shows later that it is as it was.  Raises OutputError."""
+        row = *values, _tag(self._key, values)
+        places = ", ".join("?" * len(row))
+        self.ask(f"INSERT OR REPLACE INTO {table} VALUES ({places})", row)  # noqa: S608 - our own
+
+    def intact(self, row: tuple[Any, ...]) -> bool:
+        """Whether a row is as it was written."""
+        return bool(_tag(self._key, row[:-1]) == row[-1])
 
     def ask(self, line: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """Do one line of SQL and return all rows.  Raises OutputError."""
@@ -211,14 +212,15 @@ class PrivateDatabase:
     def totals(self) -> Totals:
         """Numbers of the whole file.  Raises OutputError: they are damaged."""
         ((totals, tag),) = self.ask("SELECT totals, tag FROM own")
-        if not isinstance(totals, bytes) or tag != self.tag(totals):
+        if not isinstance(totals, bytes) or not self.intact((totals, tag)):
             raise self.damage()
         return {**self._kind.totals, **json.loads(totals)}
 
-    @totals.setter
-    def totals(self, totals: Totals) -> None:
-        data = json.dumps(totals).encode()
-        self.ask("UPDATE own SET totals = ?, tag = ?", (data, self.tag(data)))
+    def count(self, name: str, more: int) -> None:
+        """Add to a number of the whole file.  Raises OutputError."""
+        totals = self.totals
+        data = json.dumps({**totals, name: totals[name] + more}).encode()
+        self.ask("UPDATE own SET totals = ?, tag = ?", (data, _tag(self._key, (data,))))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -291,6 +293,36 @@ class PrivateDatabase:
         }
         told = known.get(code, getattr(error, "sqlite_errorname", type(error).__name__))
         return OutputError(f"{self.path}: cannot be used: {told}")
+
+
+class Book(ABC):
+    """What remembers in a private database; a context manager.  Raises OutputError."""
+
+    def __init__(self, path: Path, kind: Kind, *, scratch: bool) -> None:
+        self._base = PrivateDatabase(path, kind, scratch=scratch)
+        try:
+            self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._base.close()
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Within it no other run writes anything.  Raises OutputError."""
+        return self._base.turn()
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Read all that is remembered.  Raises OutputError: it is damaged."""
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dpsan.errors import BudgetError, OutputError, UsageError, failure
 from dpsan.errors import reason as os_reason
@@ -21,22 +21,10 @@ from dpsan.formats.placing import stream_number
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
 from dpsan.run.group import Group, is_small
-from dpsan.run.paths import open_input, plan_outputs
-from dpsan.run.stream import (
-    Inplace,
-    Outcome,
-    Plan,
-    rewrite_file,
-    rewrite_stream,
-)
-from dpsan.run.workers import Workers
-from dpsan.sanitize.accountant import Accountant, Budget
+from dpsan.run.paths import opened_input, plan_outputs
+from dpsan.run.stream import Inplace, Outcome, Work, rewrite_file, rewrite_stream
+from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
-from dpsan.sanitize.sanitizer import Sanitizer
-
-if TYPE_CHECKING:
-    from dpsan.run.audit import AuditWriter
-    from dpsan.run.books import Books
 
 STDIN: Final = Path("-")
 
@@ -70,25 +58,17 @@ class Result:
 
 
 @dataclass
-class Run:
+class Run(Work):
     """Inputs, outputs and how to go from one to the other.
 
     ``output`` is a file for everything together, a directory for one file each (``tree``), an
     :class:`Inplace`, or None for standard output.
     """
 
-    sanitizer: Sanitizer
-    plan: Plan
-    key: bytes
     inputs: list[Path]
     output: Path | Inplace | None = None
     tree: bool = False
     resume: bool = False
-    workers: Workers | None = None
-    audit: AuditWriter | None = None
-    progress: Callable[[int], None] | None = None
-    budget: Budget | None = None
-    books: Books | None = None
     complain: Callable[[str], None] = lambda _: None
     """Told of each failed input at once."""
 
@@ -101,15 +81,19 @@ class Run:
         result = Result(self.sanitizer.accountant(whole_run=True))
         complete = False
         try:
-            if self.tree or isinstance(self.output, Inplace):
-                self._each(result)
-            else:
-                self._together(result)
+            self._do(result)
             complete = not result.failed
         finally:
             if self.audit:
                 self.audit.totals(result.totals, result.hashes, complete=complete)
         return result
+
+    def _do(self, result: Result) -> None:
+        """Rewrite all inputs."""
+        if self.tree or isinstance(self.output, Inplace):
+            self._each(result)
+        else:
+            self._together(result)
 
     def _record(self, result: Result, file: int, outcome: Outcome) -> None:
         result.outcomes.append(outcome)
@@ -123,6 +107,12 @@ class Run:
         result.became[file] = str(path), "failed"
         result.failed.append(line)
         self.complain(line)
+
+    def _skip(self, result: Result, file: int, path: Path) -> None:
+        result.skipped += 1
+        result.became[file] = str(path), "skipped"
+        if self.progress:
+            self.progress(path.stat().st_size if path.exists() else 0)
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
@@ -140,29 +130,14 @@ class Run:
             targets = [*plan_outputs(self.inputs, self.output or Path())]
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             if self.resume and isinstance(target, Path) and target.exists():
-                result.skipped += 1
-                result.became[file] = str(path), "skipped"
-                if self.progress:
-                    self.progress(path.stat().st_size if path.exists() else 0)
+                self._skip(result, file, path)
                 continue
             small = is_small(path)
             if not small:
                 group.flush()
             group.begin()
             try:
-                finished = rewrite_file(
-                    path,
-                    target,
-                    self.sanitizer,
-                    self.plan,
-                    self.key,
-                    workers=self.workers,
-                    books=self.books,
-                    file=file,
-                    audit=self.audit,
-                    progress=self.progress,
-                    budget=self.budget,
-                )
+                finished = rewrite_file(path, target, self, file)
             except Exception as error:  # noqa: BLE001 - one input's: the others go on
                 self._fail(result, file, path, error)
                 group.add(file, path, None)
@@ -237,27 +212,9 @@ class Run:
 
     def _stream(self, path: Path, sink: Sink, file: int, begun: list[Accountant]) -> Outcome:
         begun.append(self.sanitizer.accountant())
-        with ExitStack() as stack:
-            if path == STDIN:
-                source = FileSource("standard input", 0)
-            else:
-                descriptor = open_input(path)
-                stack.callback(os.close, descriptor)
-                source = FileSource(str(path), descriptor)
-            return rewrite_stream(
-                source,
-                sink,
-                self.sanitizer,
-                self.plan,
-                self.key,
-                workers=self.workers,
-                books=self.books,
-                file=file,
-                audit=self.audit,
-                progress=self.progress,
-                started=begun.append,
-                budget=self.budget,
-            )
+        standard = nullcontext(FileSource("standard input", 0))
+        with standard if path == STDIN else opened_input(path) as source:
+            return rewrite_stream(source, sink, self, file=file, started=begun.append)
 
 
 def _replaceable(path: Path) -> bool:

@@ -9,12 +9,12 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import DpsanError, InputError, OutputError
+from dpsan.errors import BudgetError, DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import AtomicFile, Sink
 from dpsan.formats.base import ReadOptions, Record
@@ -24,13 +24,13 @@ from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
 from dpsan.run.batch_size import FilePace, Pace, few_searches
 from dpsan.run.paths import Original, open_input, refuse_unusual
-from dpsan.run.payment import affordable
 from dpsan.run.spans import with_spans
 from dpsan.run.workers import Answer, Batch, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.run.audit import AuditWriter
@@ -55,6 +55,26 @@ class Plan:
     """Most records sanitized at once; no result depends on it."""
 
 
+@dataclass
+class Work:
+    """What is done to every input of a run, by whom, and who is told."""
+
+    sanitizer: Sanitizer
+    plan: Plan
+    key: bytes
+    """Of the run; each file and each copy gets keys of their own from it."""
+    _: KW_ONLY
+    workers: Workers | None = None
+    """Default this process."""
+    audit: AuditWriter | None = None
+    progress: Callable[[int], None] | None = None
+    """Called with the number of input bytes read since the last call."""
+    budget: Budget | None = None
+    """What may be spent."""
+    books: Books | None = None
+    """What is asked and told before a batch is written."""
+
+
 @dataclass(frozen=True)
 class Inplace:
     """Write over the input; keep the original under another suffix if one is given."""
@@ -70,6 +90,8 @@ class Outcome:
     totals: Accountant
     sha256: tuple[str, str]
     """Of input and output."""
+    texts: int = 0
+    """How many were read."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
     noted: Mapping[str, int] = field(default_factory=dict)
@@ -79,17 +101,10 @@ class Outcome:
 def rewrite_stream(
     source: FileSource,
     sink: Sink,
-    sanitizer: Sanitizer,
-    plan: Plan,
-    key: bytes,
+    work: Work,
     *,
-    workers: Workers | None = None,
     file: int = 1,
-    audit: AuditWriter | None = None,
-    progress: Callable[[int], None] | None = None,
     started: Callable[[Accountant], None] | None = None,
-    budget: Budget | None = None,
-    books: Books | None = None,
     records: Iterator[Record | None] | None = None,
     first: int = 0,
 ) -> Outcome:
@@ -99,12 +114,8 @@ def rewrite_stream(
     fails, all records before the failure are written first.
 
     Args:
-        key: of the run; the file and each copy get keys of their own from it.
         file: 1-based number of the input within the run.
-        progress: called with the number of input bytes read since the last call.
         started: called with the totals, which grow while the input is read.
-        budget: what may be spent.
-        books: what is asked and told before a batch is written.
         records: of a part of the input, being read from ``source``; default all.
         first: number of the first text of ``records`` within the file.
 
@@ -113,6 +124,7 @@ def rewrite_stream(
         InputError: the input cannot be read.
         OutputError: the output cannot be written.
     """
+    sanitizer, plan, budget = work.sanitizer, work.plan, work.budget
     if records is None:
         records = format_for(plan.format, source.name).read(decompressed(source), plan.options)
     if plan.spans is not None:
@@ -122,11 +134,9 @@ def rewrite_stream(
         started(totals)
     unit = sanitizer.spec.consistent
     where = ("run",) if unit is Unit.RUN else ("file", file - 1)
-    keys = [randomness.derive_key(key, *where, "copy", copy) for copy in range(plan.copies)]
-    workers = workers or Inline(sanitizer)
-    flow = _Flow(
-        source, sink, workers, keys, file, totals, audit, progress, budget, books, first, unit
-    )
+    keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
+    workers = work.workers or Inline(sanitizer)
+    flow = _Flow(work, source, sink, workers, keys, file, totals, first)
     if budget and unit is Unit.FILE:
         budget.paid = Distinct()  # under another key, words are drawn again
     with few_searches():
@@ -145,27 +155,23 @@ def rewrite_stream(
             flow.finish(everything=True)
             raise
         flow.finish(everything=True)
-    return Outcome(source.name, totals, (source.sha256, sink.sha256), flow.bare, flow.noted)
+    hashes = source.sha256, sink.sha256
+    return Outcome(source.name, totals, hashes, flow.texts - first, flow.bare, flow.noted)
 
 
 @dataclass
 class _Flow:
     """Batches on their way: sanitized in any order, written in the order of the input."""
 
+    work: Work
     source: FileSource
     sink: Sink
     workers: Workers
     keys: list[bytes]
     file: int
     totals: Accountant
-    audit: AuditWriter | None
-    progress: Callable[[int], None] | None
-    budget: Budget | None
-    books: Books | None
-    _cells: int = 0
-    """Texts so far: the number of a text under the key does not depend on batches."""
-    unit: Unit | None = None
-    """Within what equal words have the same draw."""
+    texts: int
+    """How many so far: the number of a text under the key does not depend on batches."""
     bare: int = 0
     noted: Counter[str] = field(default_factory=Counter)
     _seen: int = 0
@@ -182,28 +188,29 @@ class _Flow:
                     "-O DIR writes one output for each",
                     line=record.line,
                 )
-        self._waiting.append((batch, self._cells, self._start(batch, self._cells)))
-        self._cells += sum(len(record.texts) for record in batch)
+        self._waiting.append((batch, self.texts, self._start(batch, self.texts)))
+        self.texts += sum(len(record.texts) for record in batch)
 
     def _start(self, batch: list[Record], first: int) -> list[Answer]:
         texts = [text for record in batch for text in record.texts]
         numbers: Sequence[int] = range(first, first + len(texts))
-        if self.unit:  # a record has the number of its first text
+        if self.work.sanitizer.spec.consistent:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
-        audited = self.audit is not None
+        audited = self.work.audit is not None
         spans = [each.spans for each in batch if each.spans is not None] or None
         batches = [Batch(texts, key, numbers, audited, spans) for key in self.keys]
-        if self.books:
-            return [self.books.submit(self.workers, each) for each in batches]
+        if books := self.work.books:
+            return [books.submit(self.workers, each) for each in batches]
         return [self.workers.submit(each) for each in batches]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
+        audit, progress, books = self.work.audit, self.work.progress, self.work.books
         while self._waiting and (everything or len(self._waiting) > self.workers.window):
             batch, first, answers = self._waiting.popleft()
             # What is told of a batch is on the disk before any of it is written.
-            with self.books.turn(answers) if self.books else nullcontext():
+            with books.turn(answers) if books else nullcontext():
                 results = [answer.result() for answer in answers]
                 paid, ending = self._payable(batch, results)
                 while len(paid) < len(batch):
@@ -213,17 +220,17 @@ class _Flow:
                     results = [answer.result() for answer in answers]
                     if not ending:
                         paid, ending = self._payable(batch, results)
-                if self.books:
-                    self.books.enter(batch, answers, results, self.totals)
+                if books:
+                    books.enter(batch, answers, results, self.totals)
             sizes = [len(record.texts) for record in batch]
             self.totals.add(results, sizes)
-            for copy, done in enumerate(results if self.audit else [], start=1):
-                if self.audit and done.records is not None:
+            for copy, done in enumerate(results if audit else [], start=1):
+                if audit and done.records is not None:
                     lines = [record.line for record in batch for _ in record.texts]
-                    self.audit.words(self.file, lines, done.records, copy, done.remembered)
+                    audit.words(self.file, lines, done.records, copy, done.remembered)
             self._write(batch, results)
-            if self.progress:
-                self.progress(self.source.bytes_read - self._seen)
+            if progress:
+                progress(self.source.bytes_read - self._seen)
                 self._seen = self.source.bytes_read
             if ending:
                 self._waiting.clear()
@@ -234,11 +241,21 @@ class _Flow:
     ) -> tuple[list[Record], DpsanError | None]:
         """The records of a batch that can be paid for, and what ends the input behind them."""
         name = self.source.name
-        if self.books and self.books.ledger:
-            return self.books.payable(name, batch, results, self.totals)
-        if self.budget is None:
+        books, budget = self.work.books, self.work.budget
+        if books and books.ledger:
+            return books.payable(name, batch, results, self.totals)
+        if budget is None:
             return batch, None
-        return affordable(self.budget, name, batch, results, self.totals)
+        drawn = budget.unpaid(results[0])  # the words are the same in every copy
+        at = 0
+        for place, record in enumerate(batch):
+            end = at + len(record.texts)
+            if not budget.take(len(results) * self.totals.cost(drawn[at:end])):
+                spent = f"{number(budget.spent)} of {number(budget.limit)} spent"
+                what = f"{name}:{record.line}: the budget ends here: {spent}"
+                return batch[:place], BudgetError(what)
+            at = end
+        return batch, None
 
     def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
         sink = self.sink
@@ -319,10 +336,6 @@ class Finished:
     outcome: Outcome
     original: Original | None = None
 
-    def sync(self) -> None:
-        """Wait for the disk.  Raises OutputError; then nothing is left behind."""
-        self.sink.sync()
-
     def place(self) -> None:
         """Give the output its name.
 
@@ -340,26 +353,14 @@ class Finished:
             self.sink.discard()  # nothing to discard once it has its name
 
 
-def rewrite_file(
-    path: Path,
-    target: Path | Inplace,
-    sanitizer: Sanitizer,
-    plan: Plan,
-    key: bytes,
-    *,
-    file: int,
-    workers: Workers | None = None,
-    audit: AuditWriter | None = None,
-    progress: Callable[[int], None] | None = None,
-    budget: Budget | None = None,
-    books: Books | None = None,
-) -> Finished:
+def rewrite_file(path: Path, target: Path | Inplace, work: Work, file: int = 1) -> Finished:
     """Sanitize one input into a file that is then to be synced and placed.
 
     Raises:
         BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
             is left.
     """
+    force = work.plan.force
     if isinstance(target, Inplace):
         refuse_unusual(path)
     descriptor = open_input(path)
@@ -367,25 +368,13 @@ def rewrite_file(
         original = None
         if isinstance(target, Inplace):
             backup = path.with_name(path.name + target.backup) if target.backup else None
-            original = Original(path, descriptor, backup, force=plan.force)
+            original = Original(path, descriptor, backup, force=force)
             sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            sink = AtomicFile(target, force=plan.force, packer=packer_for(target.name))
+            sink = AtomicFile(target, force=force, packer=packer_for(target.name))
         try:
-            outcome = rewrite_stream(
-                FileSource(str(path), descriptor),
-                sink,
-                sanitizer,
-                plan,
-                key,
-                workers=workers,
-                books=books,
-                file=file,
-                audit=audit,
-                progress=progress,
-                budget=budget,
-            )
+            outcome = rewrite_stream(FileSource(str(path), descriptor), sink, work, file=file)
             sink.seal()
             outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
         except BaseException:

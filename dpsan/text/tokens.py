@@ -307,3 +307,8 @@ def write_gaps(pieces: list[str]) -> tuple[str, int]:
     """
     pieces[::2], passed, dropped = gaps_to_write(pieces[::2])
     return passed, dropped
+
+
+def wordless(text: str) -> bool:
+    """Whether nothing in a text is drawn or dropped."""
+    return len(TOKENIZERS["unicode"].split(text)) == 1 and not INVISIBLE.search(text)

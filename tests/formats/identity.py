@@ -11,7 +11,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.formats.atomic_files import Sink
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.source import FileSource
-from dpsan.run.stream import Plan, rewrite_stream
+from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import INVISIBLE
 
@@ -123,7 +123,7 @@ def through(
     """What comes out of a container, and the outcome."""
     sink = sink or Collected()
     plan = Plan(kind, ReadOptions(**options), batch=batch, copies=copies, spans=spans)
-    outcome = rewrite_stream(Pieces(data, size), sink, sanitizer, plan, key)
+    outcome = rewrite_stream(Pieces(data, size), sink, Work(sanitizer, plan, key))
     return sink.data, outcome
 
 
@@ -133,9 +133,8 @@ def through_file(sanitizer: Sanitizer, path: Path, kind: str = "auto", **options
     descriptor = os.open(path, os.O_RDONLY)
     try:
         source = FileSource(str(path), descriptor)
-        outcome = rewrite_stream(
-            source, sink, sanitizer, Plan(kind, ReadOptions(**options)), b"k" * 32
-        )
+        plan = Plan(kind, ReadOptions(**options))
+        outcome = rewrite_stream(source, sink, Work(sanitizer, plan, b"k" * 32))
     finally:
         os.close(descriptor)
     return sink.data, outcome

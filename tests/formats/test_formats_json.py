@@ -105,6 +105,7 @@ def test_messages_name_the_line_and_no_text():
         (b'[{"text": "secret"},\n{"text": {"secret": 1}}]', "test:2: field 'text' is an object"),
         (b'[{"text": "secret"}', "test:1: invalid JSON at byte 20"),
         (b'[{"other": "secret"}]', "test: no record up to line 1 has the field 'text'"),
+        (b'[\n]\n{"text": 1}', "test:3: field 'text' is a number, not a string"),
     ):
         with pytest.raises(InputError) as caught:
             run(data, "text")

@@ -122,13 +122,13 @@ def test_copies(tmp_path):
 
     from dpsan.formats.base import ReadOptions
     from dpsan.formats.source import FileSource
-    from dpsan.run.stream import Plan, rewrite_stream
+    from dpsan.run.stream import Plan, Work, rewrite_stream
 
     path = write(tmp_path / "a.parquet", table(50), row_group_size=20)
     sink = Collected()
     descriptor = os.open(path, os.O_RDONLY)
     plan = Plan("auto", ReadOptions(fields=("text", "tags[]")), copies=3)
-    rewrite_stream(FileSource(str(path), descriptor), sink, SAME, plan, b"k" * 32)
+    rewrite_stream(FileSource(str(path), descriptor), sink, Work(SAME, plan, b"k" * 32))
     os.close(descriptor)
     after = pq.read_table(pa.BufferReader(sink.data)).to_pylist()
     assert after == [row for row in table(50).to_pylist() for _ in range(3)]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support import make_embeddings
 
 from dpsan.errors import OutputError
+from dpsan.formats import atomic_files as files
 from dpsan.run.audit import AuditWriter, fragments, writer
 from dpsan.sanitize.result import ACTIONS, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -151,7 +152,7 @@ def test_a_full_disk_is_told_by_the_rows_that_met_it(tmp_path, monkeypatch):
         return len(data)
 
     with AuditWriter(tmp_path / "a", KINDS["plain"], part=True) as audit:
-        monkeypatch.setattr(writer, "os", SimpleNamespace(**vars(writer.os) | {"write": write}))
+        monkeypatch.setattr(files, "os", SimpleNamespace(**vars(files.os) | {"write": write}))
         with pytest.raises(OutputError, match="No space left on device"):
             audit.words(1, [1], table_of(batch, ["c"] * N, False), 1)
         assert len(sent) == 4  # nothing behind what was not written

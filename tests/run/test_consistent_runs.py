@@ -121,7 +121,9 @@ def rewritten(sanitizer, plan, paths, out, *, cluster=0, seed="s", workers=None,
         if cluster:
             root = sanitizer._store.root
             run = ClusterRun(
-                *(sanitizer, plan, run_key(seed), paths, out, lambda _: Here(), root),
+                *(sanitizer, plan, run_key(seed), paths, out),
+                engine=lambda _: Here(),
+                cache=root,
                 audit=writer,
                 audit_path=audit,
                 piece_bytes=cluster,

@@ -22,7 +22,7 @@ from dpsan.errors import (
 from dpsan.formats.atomic_files import Sink
 from dpsan.formats.source import FileSource
 from dpsan.run import workers
-from dpsan.run.stream import Plan, rewrite_stream
+from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.run.workers import Batch, Inline, Pool
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -169,7 +169,7 @@ def test_an_idle_input_is_used_to_warm_up(tmp_path):
     writer.start()
     with open(tmp_path / "out", "wb") as out:
         sink = Sink("out", out.fileno())
-        rewrite_stream(FileSource("in", reading), sink, sanitizer, Plan(), b"k" * 32)
+        rewrite_stream(FileSource("in", reading), sink, Work(sanitizer, Plan(), b"k" * 32))
     writer.join()
     os.close(reading)
     assert warm.is_set()

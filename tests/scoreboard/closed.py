@@ -109,9 +109,9 @@ MUTANTS: Final = [
     for name, change in {
         "output that cannot be written is no error": (
             "formats/atomic_files.py",
-            "raise\n            except OSError as error:\n                raise OutputError(",
-            "raise\n            except OSError as error:\n                return\n"
-            "                raise OutputError(",
+            "raise\n        except OSError as error:\n            raise OutputError(",
+            "raise\n        except OSError as error:\n            return\n"
+            "            raise OutputError(",
         ),
         "an error has the status 0": (
             "cli/rewrite_run.py", "return 1 if result.failed else 0", "return 0",

@@ -149,7 +149,7 @@ MUTANTS: Final = [
         ),
         "a reader that leaves is an error with a message": (
             "formats/atomic_files.py",
-            "            except BrokenPipeError:\n                raise\n", "",
+            "        except BrokenPipeError:\n            raise\n", "",
         ),
     }.items()
 ]  # fmt: skip

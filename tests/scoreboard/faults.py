@@ -182,12 +182,13 @@ MUTANTS: Final = [
         "temporaries stay": ("formats/atomic_files.py", "self._temporary.unlink(missing_ok=True)", "pass"),
         "an error of writing is swallowed": (
             "formats/atomic_files.py",
-            "raise\n            except OSError as error:\n                raise OutputError(",
-            "raise\n            except OSError as error:\n                return\n"
-            "                raise OutputError(",
+            "raise\n        except OSError as error:\n            raise OutputError(",
+            "raise\n        except OSError as error:\n            return\n"
+            "            raise OutputError(",
         ),
         "a short write is taken for a whole one": (
-            "formats/atomic_files.py", "view = view[done:]", "view = view[len(view):]",
+            "formats/atomic_files.py", "view = view[os.write(descriptor, view) :]",
+            "os.write(descriptor, view); view = view[len(view):]",
         ),
         "an error of reading is taken for the end": (
             "formats/source.py",
@@ -203,9 +204,9 @@ MUTANTS: Final = [
             "if error:\n                    return\n            else",
         ),
         "an error of writing the audit is swallowed": (
-            "run/audit/writer.py", "data = data[os.write(self._descriptor, data) :]\n            except OSError"
-            " as error:\n", "data = data[os.write(self._descriptor, data) :]\n"
-            "            except OSError as error:\n                return\n",
+            "run/audit/writer.py", "        write_all(self._descriptor, rows, self._path)\n",
+            "        try:\n            write_all(self._descriptor, rows, self._path)\n"
+            "        except OutputError:\n            return\n",
         ),
         "the audit always says complete": (
             "run/run.py", "complete = not result.failed", "complete = True",
@@ -222,8 +223,8 @@ MUTANTS: Final = [
             "run/run.py", "if self.resume and isinstance(target, Path) and target.exists():", "if False:",
         ),
         "two inputs, one of them twice": (
-            "run/run.py", "finished = rewrite_file(\n                    path,",
-            "finished = rewrite_file(\n                    self.inputs[0],",
+            "run/run.py", "finished = rewrite_file(path,",
+            "finished = rewrite_file(self.inputs[0],",
         ),
     }.items()
 ]  # fmt: skip

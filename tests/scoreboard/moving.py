@@ -201,7 +201,7 @@ MUTANTS: Final = [
             "space/library.py", "if embeddings.digest != digest:", "if False:",
         ),
         "compressed data that end too early are taken for whole": (
-            "formats/source.py", "if not self._member.eof:", "if False:",
+            "formats/source.py", "if self._frame is not None:", "if False:",
         ),
         "an input that vanished is no error": (
             "run/paths.py", "        raise InputError(path, file_reason(error)) from None",

@@ -176,7 +176,7 @@ MUTANTS: Final = [
             "run/paths.py", "if self._status.st_nlink > 1 + own:", "if False:",
         ),
         "what exists is replaced": (
-            "run/stream.py", "AtomicFile(target, force=plan.force,", "AtomicFile(target, force=True,",
+            "run/stream.py", "AtomicFile(target, force=force,", "AtomicFile(target, force=True,",
         ),
         "an audit replaces what exists": (
             "formats/atomic_files.py", "if force:\n            path.unlink", "if True:\n            path.unlink",

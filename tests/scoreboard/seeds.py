@@ -151,7 +151,7 @@ class _Compared:
             inputs = [each for each in self.inputs if each.name[2:] == ending]
             for again in (False, True)[: 1 + resume]:
                 plan = self._plan(f".{ending}", batch)
-                run = Run(sanitizer, plan, run_key("s"), inputs, out, True, again, pool)
+                run = Run(sanitizer, plan, run_key("s"), inputs, out, True, again, workers=pool)
                 result = run.execute()
                 self.row.count("failed", bool(result.failed))
                 self.row.count("not resumed", result.skipped != int(again))
@@ -171,7 +171,10 @@ class _Compared:
             inputs = [each for each in self.inputs if each.name[2:] == ending]
             plan = self._plan(f".{ending}", 7)
             run = ClusterRun(
-                sanitizer, plan, run_key("s"), inputs, out, _engine, cache, piece_bytes=size
+                *(sanitizer, plan, run_key("s"), inputs, out),
+                engine=_engine,
+                cache=cache,
+                piece_bytes=size,
             )
             self.row.count("failed", bool(run.execute().failed))
         self._compare(f"pieces of {size} bytes", tree(out))
@@ -219,7 +222,7 @@ MUTANTS: Final = [
     Mutant("seed", name, *change)
     for name, change in {
         "the key depends on the batch": (
-            "run/stream.py", "self._cells += sum(", "self._cells = sum(",
+            "run/stream.py", "self.texts += sum(", "self.texts = sum(",
         ),
         "the key depends on the process": (
             "privacy/randomness.py", 'hashlib.shake_256(b"dpsan stream 1\\0" + self.key)',
@@ -229,12 +232,8 @@ MUTANTS: Final = [
             "run/stream.py", 'else ("file", file - 1)', 'else ("file", 0)',
         ),
         "a resumed run counts files anew": (
-            "run/run.py", "                    file=file,\n                    audit=self.audit,\n"
-            "                    progress=self.progress,\n                    budget=self.budget,\n"
-            "                )\n            except",
-            "                    file=file - result.skipped,\n                    audit=self.audit,\n"
-            "                    progress=self.progress,\n                    budget=self.budget,\n"
-            "                )\n            except",
+            "run/run.py", "rewrite_file(path, target, self, file)",
+            "rewrite_file(path, target, self, file - result.skipped)",
         ),
         "the numbers of a stream depend on how many there are": (
             "privacy/randomness.py", "parts.append(state.digest(8 * width * words))",

@@ -202,10 +202,11 @@ MUTANTS: Final = [
             r'''_STRING: Final = rb'"[^"\\]*+''',
         ),
         "text behind a JSON record": (
-            "formats/json_scan.py", "if _END.match(raw, at) is None:", "if False:",
+            "formats/jsonl.py", "if not is_blank(raw, scan.end):", "if False:",
         ),
         "brackets of JSON that do not match": (
-            "formats/json_scan.py", "if after[1] != _CLOSING[open_[-1]]:", "if False:",
+            "formats/json_scan.py", "elif follows != _CLOSING[within.pop()[0]]:",
+            "elif within.pop() is None:",
         ),
         "escapes of JSON are not decoded": (
             "formats/json_strings.py", 'if "\\\\" not in text:', "if True:",
@@ -217,10 +218,10 @@ MUTANTS: Final = [
             "formats/csv.py", 'if raw[end:] not in (b"", b"\\r"):', "if False:",
         ),
         "only the first member of gzip": (
-            "formats/source.py", 'data = data.lstrip(b"\\0")', 'data = b""',
+            "formats/source.py", "data = data.lstrip(self._codec.padding)", 'data = b""',
         ),
         "compressed data that end too early": (
-            "formats/source.py", "if not self._member.eof:", "if False:",
+            "formats/source.py", "if self._frame is not None:", "if False:",
         ),
         "marks are punctuation": (
             "text/tokens.py", r"[\p{L}\p{M}\p{N}\p{Co}", r"[\p{L}\p{N}\p{Co}",

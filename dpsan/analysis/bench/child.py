@@ -23,7 +23,7 @@ from dpsan.errors import DpsanError, UsageError
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy import randomness
 from dpsan.run.audit import AuditWriter
-from dpsan.run.stream import Plan, rewrite_file
+from dpsan.run.stream import Plan, Work, rewrite_file
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.exact_search import FlatIndex
@@ -207,10 +207,11 @@ def _run(sanitizer: Sanitizer, text: Path, folder: Path, *, audit: bool) -> tupl
     started = time.perf_counter()
     if audit:
         with AuditWriter(folder / "audit", sanitizer) as writer:
-            done = rewrite_file(text, folder / "out", sanitizer, plan, key, file=1, audit=writer)
+            work = Work(sanitizer, plan, key, audit=writer)
+            done = rewrite_file(text, folder / "out", work)
     else:
-        done = rewrite_file(text, folder / "out", sanitizer, plan, key, file=1)
-    done.sync()
+        done = rewrite_file(text, folder / "out", Work(sanitizer, plan, key))
+    done.sink.sync()
     done.place()
     return done.outcome.totals.words, time.perf_counter() - started
 

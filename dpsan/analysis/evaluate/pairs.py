@@ -6,7 +6,6 @@ figures that need strings; no message contains any of them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,10 +17,10 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.align import aligned
 from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordClass
-from dpsan.errors import InputError, file_reason
+from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
-from dpsan.formats.source import FileSource, decompressed
+from dpsan.formats.source import opened
 from dpsan.text.tokens import folded, write_gaps
 
 _SLACK = 4
@@ -80,12 +79,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
     Raises:
         InputError: it cannot be read, naming file and line.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise InputError(path, file_reason(error)) from None
-    try:
-        source = decompressed(FileSource(str(path), descriptor))
+    with opened(path) as source:
         seen = 0
         for record in format_for(inputs.format, str(path)).read(source, inputs.options):
             if record is None or record.part != "record" or record.bare or not record.texts:
@@ -94,8 +88,6 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
             if inputs.max_records is not None and seen > inputs.max_records:
                 return
             yield record
-    finally:
-        os.close(descriptor)
 
 
 def read_pairs(

@@ -12,7 +12,7 @@ from dpsan.analysis.verify.inputs import may_hold
 from dpsan.formats.atomic_files import Sink
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.source import FileSource
-from dpsan.run.stream import Plan, rewrite_stream
+from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -36,6 +36,7 @@ def rewritten(
         batch: records that are sanitized at once.
     """
     plan = Plan(format, ReadOptions(fields=fields), copies, batch=batch)
+    work = Work(sanitizer, plan, key, workers=workers)
     out = []
     for number, document in enumerate(documents, start=1):
         with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
@@ -43,7 +44,7 @@ def rewritten(
             source.seek(0)
             sink = Sink("verify", target.fileno())
             given = FileSource("verify", source.fileno())
-            rewrite_stream(given, sink, sanitizer, plan, key, workers=workers, file=number)
+            rewrite_stream(given, sink, work, file=number)
             sink.finish()
             target.seek(0)
             out.append(target.read())

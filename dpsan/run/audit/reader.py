@@ -6,18 +6,15 @@ Knows the grammar and files.  Must not know texts: no message quotes a row.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
 from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
 from dpsan.formats.base import Source
-from dpsan.formats.source import FileSource, decompressed
+from dpsan.formats.source import opened
 from dpsan.formats.text import raw_records
 from dpsan.run.audit.schema import SCHEMA, DamagedError, checked, word_fields
 from dpsan.sanitize.result import DRAWN, Action
@@ -39,7 +36,7 @@ def read_header(path: Path) -> Row:
     Raises:
         InputError: it cannot be read or is not an audit.
     """
-    with _opened(path) as source:
+    with opened(path) as source:
         return next(_checked(source))[1]
 
 
@@ -49,21 +46,8 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
     Raises:
         InputError: it cannot be read, or a row is damaged.
     """
-    with _opened(path) as source:
+    with opened(path) as source:
         yield from _checked(source)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Source]:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else os_reason(error)
-        raise InputError(path, str(reason)) from None
-    try:
-        yield decompressed(FileSource(str(path), descriptor))
-    finally:
-        os.close(descriptor)
 
 
 def _checked(source: Source) -> Iterator[tuple[int, Row]]:

@@ -163,20 +163,13 @@ def finite(value: float | None) -> float | None:
 def guarantee_row(guarantee: Guarantee) -> Row:
     """A guarantee as JSON values."""
     return {
+        **{name: getattr(guarantee, name) for name in _GUARANTEE},
         "status": str(guarantee.status),
         "arithmetic": str(guarantee.arithmetic),
         "epsilon_ldp": finite(guarantee.epsilon_ldp),
-        "delta": guarantee.delta,
-        "metric": guarantee.metric,
         "epsilon_metric": finite(guarantee.epsilon_metric),
-        "slack": guarantee.slack,
         "also": [list(each) for each in guarantee.also],
-        "per_line": guarantee.per_line,
-        "infinite_loss_mass": guarantee.infinite_loss_mass,
-        "public_words": guarantee.public_words,
         "claimed": None if guarantee.claimed is None else asdict(guarantee.claimed),
-        "why": guarantee.why,
-        "source": guarantee.source,
     }
 
 

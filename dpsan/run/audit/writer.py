@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from dpsan import __version__
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.formats.atomic_files import create_private
+from dpsan.formats.atomic_files import create_private, write_all
 from dpsan.mechanisms.base import Mechanism
 from dpsan.run.audit.fragments import Fragments, as_json, encodable
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
@@ -33,7 +32,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import CHOICE, EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
 from dpsan.text.tokens import folded
 
-_CHUNK: Final = 1 << 20
 _ROWS: Final = 1 << 13
 """Rows that are put together at once."""
 _MOST_HELD: Final = 4 << 20
@@ -49,7 +47,7 @@ class AuditWriter:
         force: replace an existing file.
         memo: whether equal messages are drawn once.
         spans: whether only words in spans are drawn.
-        part: without a header: rows that another writer is to :meth:`append`.
+        part: without a header: rows that another writer is to :meth:`send`.
 
     Raises:
         OutputError: it exists or cannot be written.
@@ -69,7 +67,6 @@ class AuditWriter:
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
-        self._is_file = stat.S_ISREG(os.fstat(self._descriptor).st_mode)  # a write soon ends
         self._path = path
         self._originals = originals
         self._space = sanitizer.space
@@ -168,7 +165,7 @@ class AuditWriter:
     def _send_all(self, parts: Iterator[bytes]) -> None:
         """Write parts, each while the next is put together.  Raises OutputError."""
         first, second = next(parts, b""), next(parts, None)
-        if second is None or self._held is not None or not self._is_file:
+        if second is None or self._held is not None:
             for part in chain([first, second], parts):
                 self.send(part or b"")
             return
@@ -242,7 +239,7 @@ class AuditWriter:
         """Keep rows in memory until they are taken: what was finished earlier comes before them.
 
         Args:
-            overflow: called when they are many; makes room for them and calls :meth:`release`.
+            overflow: called when they are many; takes them, and sends them behind what comes first.
         """
         self._held, self._held_bytes, self._overflow = [], 0, overflow
 
@@ -250,19 +247,6 @@ class AuditWriter:
         """The rows that are held, no longer held from now on."""
         held, self._held = self._held or [], None
         return b"".join(held)
-
-    def release(self) -> None:
-        """Write the rows that are held, and hold no more.  Raises OutputError."""
-        self.send(self.take())
-
-    def append(self, part: Path) -> None:
-        """Copy the rows of a part.  Raises OutputError."""
-        try:
-            with part.open("rb") as rows:
-                while data := rows.read(_CHUNK):
-                    self.send(data)
-        except OSError as error:
-            raise OutputError(f"{part}: cannot read: {os_reason(error)}") from None
 
     def file(self, file: int, name: str, totals: Accountant, hashes: tuple[str, str]) -> None:
         """Write the row that ends an input."""
@@ -309,12 +293,7 @@ class AuditWriter:
             if self._held_bytes > _MOST_HELD:
                 self._overflow()
             return
-        data = memoryview(rows)
-        while data:
-            try:
-                data = data[os.write(self._descriptor, data) :]
-            except OSError as error:
-                raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+        write_all(self._descriptor, rows, self._path)
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Knows files of parts.  Must not know who made them.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,8 @@ from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import AtomicFile
 from dpsan.formats.base import ReadOptions
-from dpsan.run.ray.pieces import opened
+from dpsan.run.paths import opened_input
+from dpsan.run.ray.pieces import remove
 
 _CHUNK: Final = 1 << 20
 
@@ -46,24 +47,18 @@ class Joining:
         if self._groups is not None:
             self._parts.append(part)  # encoded together, behind the last one
             return
-        try:
-            with part.open("rb") as file:
-                while data := file.read(_CHUNK):
-                    self._sink.write(data)
-        except OSError as error:
-            raise OutputError(f"{part}: cannot read: {os_reason(error)}") from None
-        _remove(part)
+        take(part, self._sink.write)
 
     def commit(self) -> str:
         """Put the output in place; returns its SHA-256.  Raises InputError, OutputError."""
         if self._groups is not None:
             from dpsan.formats.parquet_groups import join_groups  # pyarrow is an extra
 
-            with opened(self._path) as source:
+            with opened_input(self._path) as source:
                 for data in join_groups(source, self._groups, self._parts):
                     self._sink.write(data)
             for part in self._parts:
-                _remove(part)
+                remove(part)
         self._sink.commit()
         return self._sink.sha256
 
@@ -72,6 +67,12 @@ class Joining:
         self._sink.discard()
 
 
-def _remove(part: Path) -> None:
-    with suppress(OSError):
-        part.unlink(missing_ok=True)
+def take(part: Path, write: Callable[[bytes], None]) -> None:
+    """Copy a part, and remove it.  Raises OutputError."""
+    try:
+        with part.open("rb") as file:
+            while data := file.read(_CHUNK):
+                write(data)
+    except OSError as error:
+        raise OutputError(f"{part}: cannot read: {os_reason(error)}") from None
+    remove(part)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import COMPRESSED, format_for, format_name
 from dpsan.formats.source import FileSource
 from dpsan.formats.text import text_encoding
-from dpsan.run.paths import open_input
+from dpsan.run.paths import open_input, opened_input
 
 _SMALLEST: Final = 1 << 16
 _LARGEST: Final = 8 << 20
@@ -90,49 +90,47 @@ def cut(
     Raises:
         InputError: it cannot be read.
     """
-    with opened(path) as source:
+    with opened_input(path) as source:
         there = path.stat().st_size
-        if format_name(kind, str(path)) == "parquet":
-            return _row_groups(source, path, file, number, there, size)
-        cuttable = (
-            format_for(kind, str(path)).divisible
-            and path.suffix.lower() not in COMPRESSED
-            and "\n".encode(text_encoding(options.encoding)) == b"\n"
-        )
-        edges = [*range(0, there, size), there] if cuttable and there > size else [0, there]
-    whole = len(edges) == 2
+        groups = format_name(kind, str(path)) == "parquet"
+        if groups:
+            from dpsan.formats.parquet_groups import group_sizes  # pyarrow is an extra
+
+            sizes = group_sizes(source)
+            edges = _groups_of(size, sizes)
+        else:
+            cuttable = (
+                format_for(kind, str(path)).divisible
+                and path.suffix.lower() not in COMPRESSED
+                and "\n".encode(text_encoding(options.encoding)) == b"\n"
+            )
+            edges = [*range(0, there, size), there] if cuttable and there > size else [0, there]
+    if len(edges) == 2:
+        return [Piece(number, file, path, True, False, 0, there, there)]
     return [
-        Piece(number + at, file, path, whole, False, start, end, end - start)
+        Piece(
+            *(number + at, file, path, False, groups, start, end),
+            sum(sizes[start:end]) if groups else end - start,
+        )
         for at, (start, end) in enumerate(pairwise(edges))
     ]
 
 
-def _row_groups(
-    source: FileSource, path: Path, file: int, number: int, there: int, size: int
-) -> list[Piece]:
-    from dpsan.formats.parquet_groups import group_sizes  # pyarrow is an extra
-
-    out: list[Piece] = []
-    sizes = group_sizes(source)
-    start = held = 0
-    for at, each in enumerate(sizes, start=1):
+def _groups_of(size: int, sizes: list[int]) -> list[int]:
+    """Where row groups are cut: behind the one with which there are ``size`` bytes."""
+    edges, held = [0], 0
+    for at, each in enumerate(sizes[:-1], start=1):
         held += each
-        if held >= size and at < len(sizes):
-            out.append(Piece(number + len(out), file, path, False, True, start, at, held))
-            start, held = at, 0
-    if not out:
-        return [Piece(number, file, path, True, False, 0, there, there)]
-    return [*out, Piece(number + len(out), file, path, False, True, start, len(sizes), held)]
+        if held >= size:
+            edges.append(at)
+            held = 0
+    return [*edges, len(sizes)]
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[FileSource]:
-    """A whole file to read.  Raises InputError."""
-    descriptor = open_input(path)
-    try:
-        yield FileSource(str(path), descriptor)
-    finally:
-        os.close(descriptor)
+def remove(part: Path) -> None:
+    """Remove a temporary file, if it is there and can be."""
+    with suppress(OSError):
+        part.unlink(missing_ok=True)
 
 
 @contextmanager

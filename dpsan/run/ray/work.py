@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +25,9 @@ from dpsan.formats.fields import optional
 from dpsan.formats.registry import format_for, format_name
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.run.audit import AuditWriter
-from dpsan.run.ray.pieces import Piece, opened, stretch
-from dpsan.run.stream import Plan, rewrite_stream
+from dpsan.run.paths import opened_input
+from dpsan.run.ray.pieces import Piece, remove, stretch
+from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.request import RunSpec
@@ -102,7 +103,7 @@ def count(job: Job, piece: Piece) -> Row:
     """
     if piece.start == 0 and not piece.groups:
         # What a reader asks of a whole file, such as that it has the field, is asked here.
-        with opened(piece.path) as source:
+        with opened_input(piece.path) as source:
             next(format_for(job.plan.format, source.name).read(source, job.plan.options), None)
     first = 1 if piece.start == 0 else _UNKNOWN_LINE
     lines = texts = 0
@@ -133,32 +134,28 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
     with ExitStack() as stack:
         stack.callback(os.close, descriptor)
         failed = stack.enter_context(ExitStack())
-        failed.callback(_remove, part)
+        failed.callback(remove, part)
         audit = None
         if job.audits is not None:
             rows = part_audit(job.audits, part.name)
-            failed.callback(_remove, rows)
+            failed.callback(remove, rows)
             writer = AuditWriter(
                 rows, sanitizer, originals=job.originals, copies=job.plan.copies, part=True
             )
             audit = stack.enter_context(writer)
         source, records = _reading(stack, job.plan, piece, piece.first_line)
-        tally = [0]
         packer = packer_for(piece.path.name) if piece.whole else None
         sink = Sink("temporary file", descriptor, packer)
         outcome = rewrite_stream(
             source,
             sink,
-            sanitizer,
-            job.plan,
-            job.key,
+            Work(sanitizer, job.plan, job.key, audit=audit),
             file=piece.file,
-            audit=audit,
-            records=_tallied(records, tally),
+            records=records,
             first=piece.first_text,
         )
         sink.finish()
-        if piece.texts >= 0 and tally[0] != piece.texts:
+        if piece.texts >= 0 and outcome.texts != piece.texts:
             # Its neighbour's texts would have the same random numbers as the last of these.
             raise InputError(piece.path, "changed while it was read")
         failed.pop_all()
@@ -216,13 +213,13 @@ def _reading(
 ) -> tuple[FileSource, Iterator[Record | None]]:
     """A piece's source and records."""
     if piece.whole:
-        source = stack.enter_context(opened(piece.path))
+        source = stack.enter_context(opened_input(piece.path))
         return source, format_for(plan.format, source.name).read(decompressed(source), plan.options)
     options = _part_options(plan, piece, first_line)
     if piece.groups:
         from dpsan.formats.parquet_groups import read_groups  # pyarrow is an extra
 
-        source = stack.enter_context(opened(piece.path))
+        source = stack.enter_context(opened_input(piece.path))
         return source, read_groups(source, options, range(piece.start, piece.end))
     source = stack.enter_context(stretch(piece, options))
     return source, format_for(plan.format, source.name).read(source, options)
@@ -234,16 +231,3 @@ def _part_options(plan: Plan, piece: Piece, first_line: int) -> ReadOptions:
     if format_name(plan.format, str(piece.path)) == "jsonl":
         options = replace(options, fields=tuple(map(optional, options.fields)))
     return options
-
-
-def _tallied(records: Iterator[Record | None], tally: list[int]) -> Iterator[Record | None]:
-    """The same records; ``tally[0]`` grows by their texts."""
-    for record in records:
-        if record is not None:
-            tally[0] += len(record.texts)
-        yield record
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
