@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from html import unescape
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
 
@@ -82,7 +82,7 @@ def mails(draw):
     """A mail as the standard library writes it."""
     mail = EmailMessage()
     mail["From"], mail["X-Who"] = "Zorblatt <zorblatt@example.org>", "zorblatt"
-    mail["Subject"] = draw(TEXTS)
+    mail["Subject"] = subject = draw(TEXTS)
     mail.set_content(draw(LINES), cte=draw(CTES))
     if draw(st.booleans()):
         page = f"<p title='{draw(TEXTS)}'>{draw(LINES)}</p>\n"
@@ -94,7 +94,10 @@ def mails(draw):
     for number, part in enumerate(mail.walk()):
         if part.is_multipart():
             part.set_boundary(f"==={number}")
-    return mail.as_bytes(policy=policy.SMTP if draw(st.booleans()) else policy.default)
+    data = mail.as_bytes(policy=policy.SMTP if draw(st.booleans()) else policy.default)
+    # Folding, it loses the space between two encoded words: then they are one.
+    assume(shape(data)[0] == " ".join(subject.split()))
+    return data
 
 
 def shape(data):
