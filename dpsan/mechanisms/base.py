@@ -238,7 +238,7 @@ class Mechanism(ABC):
 
 
 class IntegerResponse(Mechanism):
-    """A proved LDP distribution over the words, made of integers."""
+    """A proved distribution over the words, made of integers; LDP but where a class says else."""
 
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED

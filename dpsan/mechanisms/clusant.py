@@ -30,7 +30,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dpsan.mechanisms.base import IntegerResponse
@@ -67,21 +67,17 @@ class CluSanT(IntegerResponse):
     def clusters(self, space: MetricSpace) -> Clusters:
         """The clusters with this mechanism's scores."""
         found = Clusters(space, groups(space, min(self.k, space.n)))
-        if self.dp == "metric":
-            unit = self.scale
-        else:
+        unit = self.scale
+        if self.dp == "standard":
             largest = found.diameter()
             unit = 1 / largest if largest > 0 else 0.0
-        return Clusters(space, found.members, 0.5 * self.epsilon * unit)
+        return replace(found, factor=0.5 * self.epsilon * unit)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Both steps together."""
         slack = 4 * WEIGHT_ERROR  # of the first step: two weights, two sums
-        between = self.epsilon
-        if self.dp == "metric":
-            largest = Clusters(space, groups(space, min(self.k, space.n))).diameter()
-            between *= self.scale * largest
         metric = self.dp == "metric"
+        between = self.epsilon * (self.scale * self.clusters(space).diameter() if metric else 1)
         return self.promise(
             epsilon_ldp=min(between, 2 * SCORE_CAP) + slack + self.epsilon,
             metric=f"{self.scale:g}·centroid distance + 1" if metric else None,

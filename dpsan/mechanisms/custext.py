@@ -40,7 +40,7 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -53,7 +53,7 @@ class GroupSampler(Sampler):
         self.group = np.empty(space.n, dtype=np.int64)
         self.group[members.ravel()[places]] = places // members.shape[1]
 
-    def pmf(self, words: NDArray[np.int64]) -> Floats:
+    def pmf(self, words: Ids) -> Floats:
         """Probabilities of the members of each word's group, (m, k); 0 where a group is short."""
         members = self.members[self.group[words]]
         points = self.space.points(words)
@@ -66,7 +66,7 @@ class GroupSampler(Sampler):
         pmf = np.where(real, np.exp(-0.5 * self.epsilon * np.where(real, scores, 0)), 0.0)
         return np.asarray(pmf / pmf.sum(axis=1, keepdims=True))
 
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
         out = streams.integers("unknown", self.space.n).astype(np.int64)
         known = np.flatnonzero(ids < self.space.n)
@@ -80,7 +80,7 @@ class GroupSampler(Sampler):
             out[rows] = members[np.arange(len(rows)), np.minimum(place, last)]
         return out
 
-    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         for row in np.flatnonzero(ids < self.space.n).tolist():

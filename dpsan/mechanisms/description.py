@@ -9,6 +9,7 @@ import math
 import re
 import sys
 import textwrap
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,13 +89,7 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
         "delta": guarantee.at(mechanism.epsilon).delta
         if mechanism.epsilon_unit == "nats"
         else guarantee.delta,
-        "claimed": None
-        if claimed is None
-        else {
-            "epsilon": claimed.epsilon,
-            "delta": claimed.delta,
-            "metric": claimed.metric,
-        },
+        "claimed": None if claimed is None else asdict(claimed),
         "true": {
             "epsilon_metric": finite(guarantee.epsilon_metric),
             "metric": guarantee.metric,

@@ -29,23 +29,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.rank_noise import RankNoise, RankNoiseSampler
 from dpsan.mechanisms.sampling.word_orders import ORDERS, word_order
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
-class Diffractor(Mechanism):
+class Diffractor(IntegerResponse):
     """Clamped geometric noise on places."""
 
     name: ClassVar[str] = "diffractor"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "geometric noise on the place in a public one-dimensional order"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Diffractor, geometric form"

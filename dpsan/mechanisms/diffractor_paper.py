@@ -35,7 +35,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
@@ -44,7 +43,7 @@ from dpsan.mechanisms.sampling.word_orders import word_order
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -55,15 +54,15 @@ class CopyingSampler(RankNoiseSampler):
         order: rows in order of their place, shape (n,).
     """
 
-    def __init__(self, order: NDArray[np.int64], noise: RankNoise, first: int) -> None:
+    def __init__(self, order: Ids, noise: RankNoise, first: int) -> None:
         super().__init__(order, noise)
         self.first = first
 
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
         return np.where(ids < self.first, ids, super().sample(ids, streams))
 
-    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         out = super().probabilities(ids)
         copied = np.flatnonzero(ids < self.first)
@@ -71,7 +70,7 @@ class CopyingSampler(RankNoiseSampler):
         out[copied, ids[copied]] = 1.0
         return out
 
-    def unchanged(self, ids: NDArray[np.int64]) -> Floats:
+    def unchanged(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         return np.where(ids < self.first, 1.0, super().unchanged(ids))
 
@@ -127,7 +126,7 @@ class DiffractorPaper(Mechanism):
             "stop words; epsilon per place holds between words that are drawn",
         )
 
-    def claim_distances(self, space: MetricSpace, ids: NDArray[np.int64]) -> Floats | None:
+    def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """See :class:`Mechanism`: in places."""
         places = self.prepare(space).places[ids]
         return np.asarray(np.abs(places[:, None] - places), dtype=np.float64)

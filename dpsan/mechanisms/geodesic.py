@@ -35,13 +35,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampler
+from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampler, by_word
 from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
 from dpsan.privacy.certificate import Certificate, exp_certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
-from dpsan.space.arrays import Floats
+from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 
 _BLOCK: Final = 256
@@ -71,8 +71,7 @@ def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32
 
     n = space.n
     near = np.empty((n, k), dtype=np.int64)
-    for at in range(0, n, 8192):
-        ids = np.arange(at, min(at + 8192, n))
+    for ids in blocks(n, 8192):
         near[ids] = space.neighbors(ids, k + 1)[:, 1:]
     pairs = np.stack([np.repeat(np.arange(n), k), near.ravel()], axis=1)
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
@@ -90,7 +89,7 @@ def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32
     }
 
 
-def _bridges(space: MetricSpace, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+def _bridges(space: MetricSpace, pairs: Ids) -> Ids:
     """Pairs (e, 2) that join the components: each with its closest other one, until one is left."""
     from scipy.sparse import coo_matrix  # heavy import
     from scipy.sparse.csgraph import connected_components
@@ -119,17 +118,14 @@ def _bridges(space: MetricSpace, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         added = np.concatenate([added, np.array(bridges, dtype=np.int64)])
 
 
-def _ranks(space: MetricSpace, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
     """For pairs (w, u) the rank of u from w, at least 1; shape (e,)."""
     out = np.empty(len(pairs), dtype=np.int64)
-    order = np.argsort(pairs[:, 0], kind="stable")
-    words, starts = np.unique(pairs[order, 0], return_index=True)
-    groups = np.split(order, starts[1:])
-    for at in range(0, len(words), _BLOCK):
-        rows = space.distances(words[at : at + _BLOCK])
-        for row, group in zip(rows, groups[at : at + _BLOCK], strict=True):
-            reached = row[pairs[group, 1]]
-            out[group] = np.searchsorted(np.sort(row), reached, side="left")
+    for words, places, rows in by_word(pairs[:, 0], _BLOCK):
+        for row, distances in enumerate(space.distances(words)):
+            group = places[rows == row]
+            reached = distances[pairs[group, 1]]
+            out[group] = np.searchsorted(np.sort(distances), reached, side="left")
     return np.maximum(out, 1)
 
 
@@ -158,14 +154,14 @@ class PathLengths:
             self._matrix = csr_matrix(parts, shape=(self.n, self.n))
         return self._matrix
 
-    def lengths(self, ids: NDArray[np.int64]) -> Floats:
+    def lengths(self, ids: Ids) -> Floats:
         """Path lengths from words (m,) to every word, (m, n): whole numbers."""
         from scipy.sparse.csgraph import dijkstra  # heavy import
 
         found = dijkstra(self._sparse(), indices=ids, limit=self.cap)
         return np.asarray(np.minimum(found, self.cap))
 
-    def near(self, ids: NDArray[np.int64]) -> NearRows:
+    def near(self, ids: Ids) -> NearRows:
         """The words nearer than the cap; their levels are lengths.  Only for hops with a cap."""
         from scipy.sparse import identity  # heavy import
 
@@ -186,7 +182,7 @@ class PathLengths:
         scores = lengths * self.factor
         return np.minimum(scores, SCORE_CAP, out=scores)
 
-    def __call__(self, ids: NDArray[np.int64]) -> Floats:
+    def __call__(self, ids: Ids) -> Floats:
         """Scores of words (m,) against every word, (m, n)."""
         return self.of(self.lengths(ids))
 
@@ -201,13 +197,10 @@ class PathLengths:
 
 
 @dataclass(frozen=True)
-class Geodesic(Mechanism):
+class Geodesic(IntegerResponse):
     """Exponential mechanism along the neighbour graph."""
 
     name: ClassVar[str] = "geodesic"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     summary: ClassVar[str] = "exponential mechanism along the graph of nearest neighbours"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "dpsan §geodesic"
@@ -282,7 +275,7 @@ class _Held:
         self._asked = 0
         self._all: NearRows | None = None
 
-    def __call__(self, ids: NDArray[np.int64]) -> NearRows:
+    def __call__(self, ids: Ids) -> NearRows:
         self._asked += len(ids)
         if self._all is None:
             if not self.small or 2 * self._asked < self.paths.n:

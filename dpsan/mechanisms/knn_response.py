@@ -53,7 +53,7 @@ from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer
 from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
@@ -152,7 +152,7 @@ class KnnResponse(IntegerResponse):
         return BaseResponseSampler(space, base, self.epsilon, self.public, euclidean=True)
 
 
-def _protected(space: MetricSpace, public: tuple[int, ...]) -> NDArray[np.int64]:
+def _protected(space: MetricSpace, public: tuple[int, ...]) -> Ids:
     return np.delete(np.arange(space.n), np.array(public, dtype=np.int64))
 
 
@@ -175,22 +175,16 @@ def mean_cosines(
     Returns:
         For the first M words: to the K nearest, (M, K), nan where K > M; to all, (M,).
     """
-
-    def build() -> dict[str, Floats]:
-        return _mean_cosines(space, _protected(space, public), outputs, sizes)
-
     name = f"cosines-{'-'.join(map(str, outputs))}-of-{'-'.join(map(str, sizes))}"
     if public:
         name += f"-without-{hashlib.sha256(np.array(public, dtype='<i8').tobytes()).hexdigest()}"
-    found = space.table(name, build)
+    words = _protected(space, public)
+    found = space.table(name, lambda: _mean_cosines(space, words, outputs, sizes))
     return found["near"], found["all"]
 
 
 def _mean_cosines(
-    space: MetricSpace,
-    words: NDArray[np.int64],
-    outputs: tuple[int, ...],
-    sizes: tuple[int, ...],
+    space: MetricSpace, words: Ids, outputs: tuple[int, ...], sizes: tuple[int, ...]
 ) -> dict[str, Floats]:
     vectors = space.vectors if len(words) == space.n else space.vectors[words]
     norms = np.linalg.norm(vectors, axis=1)
@@ -220,14 +214,14 @@ def _mean_cosines(
     return {"near": near, "all": every}
 
 
-def _smallest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+def _smallest(values: NDArray[np.float32], k: int) -> Ids:
     """Places of the k smallest values of each row, in no order."""
     if values.shape[1] <= k:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
 
 
-def _inputs(frequencies: Floats, d: int) -> tuple[NDArray[np.int64], Floats]:
+def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:
     """Words whose cosines are averaged, and their shares: the frequent ones, every s-th other."""
     n = len(frequencies)
     frequent = min(n, _FREQUENT, max(500, int(_AUTO_FLOPS / (2.5 * n * d))))

@@ -31,13 +31,12 @@ from typing import ClassVar
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 from dpsan.mechanisms.sampling.samplers import PointSampler
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise import elliptical_laplace
 from dpsan.privacy.noise_distributions import SphericalLaplace
-from dpsan.privacy.noise_formulas import radial_std
 from dpsan.space.arrays import Floats
 from dpsan.space.diameters import largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
@@ -58,14 +57,15 @@ def _covariance(space: MetricSpace) -> Arrays:
 
 
 @dataclass(frozen=True)
-class Mahalanobis(Mechanism):
-    """Elliptical Laplace noise, nearest word."""
+class Mahalanobis(LaplaceNoise):
+    """Elliptical Laplace noise, nearest word.
+
+    Its standard deviation per coordinate is a root mean square: S has trace d.
+    """
 
     name: ClassVar[str] = "mahalanobis"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
+    arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
     summary: ClassVar[str] = "Laplace noise shaped by the covariance of the words, nearest word"
-    epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Mahalanobis Algorithm 1"
 
     lam: float = parameter(0.2, "lambda, the share of the covariance in the metric", low=0, high=1)
@@ -114,10 +114,6 @@ class Mahalanobis(Mechanism):
             why="density decays in a norm, so the triangle inequality gives epsilon per unit of "
             "regularised Mahalanobis distance, which is at most Euclidean / sqrt(least eigenvalue)",
         )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """Root mean square over the coordinates: S has trace d."""
-        return radial_std(space.d, self.epsilon)
 
     def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
         """See :class:`Mechanism`."""

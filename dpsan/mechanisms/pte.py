@@ -26,24 +26,18 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.samplers import PointSampler
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
-from dpsan.privacy.noise import multivariate_laplace
-from dpsan.privacy.noise_distributions import SphericalLaplace
-from dpsan.privacy.noise_formulas import radial_std
+from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.space.arrays import Floats
 from dpsan.space.diameters import largest_norm, largest_stretch
-from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
+from dpsan.space.metric_space import Arrays, MetricSpace
 
 _UP: Final = 1 + 1e-6
 
@@ -55,15 +49,11 @@ def projection(d: int, m: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class ProjectedLaplace(Mechanism):
+class ProjectedLaplace(LaplaceNoise):
     """Multivariate Laplace noise after a public random projection, nearest projected word."""
 
     name: ClassVar[str] = "pte"
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
     summary: ClassVar[str] = "public random projection to few dimensions, Laplace noise, nearest"
-    epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "PTE §3"
 
     dimensions: int = parameter(
@@ -77,45 +67,41 @@ class ProjectedLaplace(Mechanism):
         as they are used: rounding is in it.  Where that takes too long, or equal vectors have
         different images, it is the largest singular value of Phi, and rounding comes on top.
         """
-        moved = self._moved(space)
+        moved, inputs = self.projected(space), np.arange(space.n + 1)
 
         def build() -> Arrays:
-            inputs = np.arange(space.n + 1)
-            images = np.concatenate([moved, centroid_of(moved)[None]], dtype=np.float64)
-            return {"factor": np.array([largest_stretch(space.points(inputs), images)])}
+            return {
+                "factor": np.array([largest_stretch(space.points(inputs), moved.points(inputs))])
+            }
 
         if space.eager(space.n):
-            held = space.table(f"pte-factor-2-{moved.shape[1]}", build)
+            held = space.table(f"pte-factor-2-{moved.d}", build)
             exact = float(held["factor"][0])
             if 0 < exact < np.inf:  # 0: all words at one point
                 return exact, 0.0
-        sound = float(np.linalg.norm(projection(*self._shape(space)), 2)) * _UP
+        sound = float(np.linalg.norm(projection(space.d, moved.d), 2)) * _UP
         # Half a unit of float32 in each coordinate, relative or of the denormal numbers.
-        return sound, 2.0**-23 * largest_norm(moved) + moved.shape[1] * 2.0**-149
+        return sound, 2.0**-23 * largest_norm(moved.vectors) + moved.d * 2.0**-149
 
     def factor(self, space: MetricSpace) -> float:
         """F: the largest stretch of a difference of two inputs, ⊥ included; rounded up."""
         return self._stretch(space)[0]
 
-    def _shape(self, space: MetricSpace) -> tuple[int, int]:
-        return space.d, min(self.dimensions, space.d)
-
-    def _moved(self, space: MetricSpace) -> NDArray[np.float32]:
-        """The projected vectors, (n, m)."""
-        d, m = self._shape(space)
-        phi = projection(d, m)
+    def projected(self, space: MetricSpace) -> MetricSpace:
+        """See :class:`LaplaceNoise`: in m dimensions."""
+        m = min(self.dimensions, space.d)
+        phi = projection(space.d, m)
         moved = np.empty((space.n, m), dtype=np.float32)
         with np.errstate(over="ignore"):
             for at in range(0, space.n, 8192):
                 moved[at : at + 8192] = space.vectors[at : at + 8192].astype(np.float64) @ phi
         if not np.isfinite(moved).all():
             raise UsageError("pte: vectors too long to be projected in 32 bits")
-        return moved
+        return space.transformed(f"pte-{m}", moved)
 
-    def projected(self, space: MetricSpace) -> MetricSpace:
-        """The words in m dimensions."""
-        moved = self._moved(space)
-        return space.transformed(f"pte-{moved.shape[1]}", moved, lipschitz=self.factor(space))
+    def rate(self, space: MetricSpace) -> float:
+        """See :class:`LaplaceNoise`: epsilon'."""
+        return self.epsilon / self.factor(space)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X on the original distances, and LDP from the projected diameter."""
@@ -132,16 +118,3 @@ class ProjectedLaplace(Mechanism):
             claimed=Claim(self.epsilon, metric="euclidean"),
             why="epsilon is divided by the largest stretch of the public projection on any pair",
         )
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        """Per projected coordinate."""
-        return radial_std(min(self.dimensions, space.d), self.epsilon / self.factor(space))
-
-    def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
-        """See :class:`Mechanism`."""
-        return SphericalLaplace(self.epsilon / self.factor(space))
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler among the projected words."""
-        inner = self.epsilon / self.factor(space)
-        return PointSampler(self.projected(space), partial(multivariate_laplace, epsilon=inner))

@@ -28,18 +28,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 from dpsan.mechanisms.sampling.pivot_ranks import PivotRanks
 from dpsan.mechanisms.sampling.samplers import nearest
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 
-def draw_ranks(uniform: Floats, rate: float, n: int) -> NDArray[np.int64]:
+def draw_ranks(uniform: Floats, rate: float, n: int) -> Ids:
     """Ranks 0 ... n-1 with P(r) ~ e^(-rate·r), by the inverse of their distribution function."""
     # P(rank < r) = (1 - e^(-rate r)) / (1 - e^(-rate n))
     ranks = np.floor(-np.log1p(-uniform * -np.expm1(-rate * n)) / rate)
@@ -53,7 +52,7 @@ class SoftmaxRanks:
     rate: float
     _kept: list[PivotRanks] = field(default_factory=list, repr=False, compare=False)
 
-    def __call__(self, space: MetricSpace, points: Floats, streams: Streams) -> NDArray[np.int64]:
+    def __call__(self, space: MetricSpace, points: Floats, streams: Streams) -> Ids:
         """Words for noisy points (m, d), shape (m,)."""
         pivots = nearest(space, points, streams)
         ranks = draw_ranks(streams.uniform("rank")[:, 0], self.rate, space.n)

@@ -39,7 +39,7 @@ from dpsan.mechanisms.sampling.distance_scores import distance_guarantee
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -49,7 +49,7 @@ class NearestScores(DistanceScores):
 
     first: int = 0
 
-    def __call__(self, ids: NDArray[np.int64]) -> Floats:
+    def __call__(self, ids: Ids) -> Floats:
         """Scores of words (m,) against every word, (m, n)."""
         scores = self.space.distances(ids) * self.factor
         scores -= scores[:, self.first :].min(axis=1, keepdims=True)
@@ -69,7 +69,7 @@ class SanTextPlusSampler(DistanceSampler):
         self.factor, self.first, self.p = scores.factor, scores.first, p
         self._least = np.full(scores.first, np.nan)
 
-    def _nearest(self, ids: NDArray[np.int64]) -> Floats:
+    def _nearest(self, ids: Ids) -> Floats:
         missing = np.unique(ids[ids < self.first])
         missing = missing[np.isnan(self._least[missing])]
         for at in range(0, len(missing), self.block):
@@ -80,13 +80,13 @@ class SanTextPlusSampler(DistanceSampler):
         out[frequent] = self._least[ids[frequent]] * self.factor
         return out
 
-    def weights(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def weights(self, ids: Ids) -> NDArray[np.uint64]:
         """Integer weights, 0 for the words of V_N."""
         out = super().weights(ids)
         out[np.flatnonzero(ids < self.space.n), : self.first] = 0
         return out
 
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
         keep = (ids < self.first) & (streams.uniform("keep")[:, 0] >= self.p)
         out = ids.copy()
@@ -96,7 +96,7 @@ class SanTextPlusSampler(DistanceSampler):
     def integer_weights(self) -> None:
         """None: the coin of a word of V_N is no integer weight."""
 
-    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         out = super().probabilities(ids)
         frequent = np.flatnonzero(ids < self.first)

@@ -35,7 +35,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -49,7 +48,7 @@ from dpsan.privacy.certificate import (
 )
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 _AUDIT_WORDS: Final = 300
@@ -146,12 +145,12 @@ class TruncatedGumbelSampler(Sampler):
         points = self.space.vectors - self.space.vectors[word].astype(np.float64)
         return np.asarray(np.sqrt(np.einsum("nd,nd->n", points, points)))
 
-    def _order(self, distances: Floats, word: int) -> NDArray[np.int64]:
+    def _order(self, distances: Floats, word: int) -> Ids:
         first = distances.copy()
         first[word] = -1.0
         return np.argsort(first, kind="stable")
 
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
         n = self.space.n
         out = streams.integers("unknown", n).astype(np.int64)
@@ -178,7 +177,7 @@ class TruncatedGumbelSampler(Sampler):
             out[row] = order[np.argmin(distances[order] + self._noise(uniform)[: len(order)])]
         return out
 
-    def probabilities(self, ids: NDArray[np.int64]) -> Floats | None:
+    def probabilities(self, ids: Ids) -> Floats | None:
         """See :class:`Sampler`; None above 2000 words."""
         n = self.space.n
         if n > MATRIX_WORDS:

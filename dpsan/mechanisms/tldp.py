@@ -44,8 +44,8 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -54,8 +54,8 @@ from numpy.typing import NDArray
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.keep_or_noise import PARTS, line_lengths
-from dpsan.mechanisms.sampling.samplers import Sampler, nearest
+from dpsan.mechanisms.sampling.keep_or_noise import nearest_words
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.mechanisms.sampling.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
 from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
@@ -67,8 +67,6 @@ _TAIL: Final = 0.05
 """Share of words beyond either end of a coordinate's grid."""
 _CELLS: Final = 1 << 16
 """Largest number of grid points for which the distribution over words is computed."""
-_HELD: Final = 64
-"""Line lengths whose tables are held."""
 
 
 class Lattice(NamedTuple):
@@ -120,6 +118,13 @@ def coordinate_budgets(epsilon: float, shares: Floats) -> list[float]:
     return [epsilon * share / total * (1 - 2.0**-48) for share in shares.tolist()]
 
 
+@lru_cache(maxsize=64)  # for as many lengths of lines
+def _cumulative(budgets: tuple[float, ...], levels: int) -> NDArray[np.uint64]:
+    """The table of each coordinate, summed along its rows, (D, k, k)."""
+    tables = [grid_table(budget, levels) for budget in budgets]
+    return np.cumsum(tables, axis=2, dtype=np.uint64)
+
+
 class GridSampler(Sampler):
     """A randomized table for each coordinate, then the nearest word.
 
@@ -131,7 +136,7 @@ class GridSampler(Sampler):
     def __init__(
         self, lattice: Lattice, epsilon: float, shares: Floats, weights: Floats, *, line: bool
     ) -> None:
-        self.lattice, self.epsilon, self.shares, self.line = lattice, epsilon, shares, line
+        self.lattice, self.epsilon, self.shares = lattice, epsilon, shares
         self.whole_records = line
         self.weighted = bool(weights.any())
         if self.weighted:  # the level that takes the place of one's own is uniform but for this
@@ -139,7 +144,6 @@ class GridSampler(Sampler):
         self._weights = weights
         # Rounded up: a little less of the word's own row.
         self._swap = np.ceil(weights * 2.0**62).astype(np.uint64)
-        self._held: OrderedDict[int, NDArray[np.uint64]] = OrderedDict()
 
     def tables(self, words: int) -> list[NDArray[np.uint64]]:
         """The integer table of each coordinate for a tensor of so many words."""
@@ -151,25 +155,13 @@ class GridSampler(Sampler):
         losses = math.fsum(certified_loss(table) for table in self.tables(words))
         return losses * (1 + 2.0**-50)
 
-    def _cumulative(self, words: int) -> NDArray[np.uint64]:
-        if words not in self._held:
-            self._held[words] = np.cumsum(self.tables(words), axis=2, dtype=np.uint64)
-            if len(self._held) > _HELD:
-                self._held.popitem(last=False)
-        self._held.move_to_end(words)
-        return self._held[words]
-
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
-        out = np.empty(len(ids), dtype=np.int64)
-        words = line_lengths(streams) if self.line else np.ones_like(out)
-        at = 0
-        for part in streams.chunks(PARTS):
-            here = slice(at, at + len(part))
-            levels = self.perturb(ids[here], words[here], part)
-            out[here] = nearest(self.lattice.space, self.lattice.decode(levels), part)
-            at += len(part)
-        return out
+
+        def release(ids: Ids, words: Ids, streams: Streams) -> Floats:
+            return self.lattice.decode(self.perturb(ids, words, streams))
+
+        return nearest_words(self.lattice.space, ids, streams, release, line=self.whole_records)
 
     def perturb(self, ids: Ids, words: Ids, streams: Streams) -> Ids:
         """The levels that are released, (m, D).
@@ -189,14 +181,15 @@ class GridSampler(Sampler):
         column = np.arange(width)
         for size in np.unique(words).tolist():
             rows = np.flatnonzero(words == size)
-            cumulative = self._cumulative(size)[column, levels[rows]]
+            budgets = coordinate_budgets(self.epsilon / size, self.shares)
+            cumulative = _cumulative(tuple(budgets), k)[column, levels[rows]]
             out[rows] = (cumulative <= drawn[rows][:, :, None]).sum(axis=2)
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:
         """See :class:`Sampler`; None for lines and for grids of more than 65,536 points."""
         width, k = len(self.shares), self.lattice.levels
-        if self.line or k**width > _CELLS:
+        if self.whole_records or k**width > _CELLS:
             return None
         grid = np.stack(np.unravel_index(np.arange(k**width), (k,) * width), axis=1)
         words = self.lattice.space.search(self.lattice.decode(grid), 1)[0][:, 0]
@@ -211,9 +204,6 @@ class GridSampler(Sampler):
                 pmf = np.multiply.outer(pmf, mixed).ravel()
             out[row] = np.bincount(words, weights=pmf, minlength=out.shape[1])
         return out
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_held": OrderedDict()}
 
 
 @dataclass(frozen=True)
@@ -258,8 +248,7 @@ class TLDP(Mechanism):
         dimensions = min(self.dimensions, space.d)
         points = principal_components(space, dimensions)
         low, high = np.quantile(points.astype(np.float64), (_TAIL, 1 - _TAIL), axis=0)
-        # An orthogonal projection; the metric is not used by the guarantee.
-        reduced = space.transformed(f"components-{dimensions}", points, 1 + 1e-6)
+        reduced = space.transformed(f"components-{dimensions}", points)
         spread = points.std(axis=0, dtype=np.float64)
         return Lattice(reduced, low, (high - low) / (self.levels - 1), spread, self.levels)
 

@@ -23,33 +23,28 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.sampling.samplers import Projection
 from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
-class FirstOrSecond:
-    """Projection: one of the two nearest words, by their distances."""
-
-    t: float
-
-    def __call__(self, space: MetricSpace, points: Floats, streams: Streams) -> NDArray[np.int64]:
-        """Words for noisy points (m, d), shape (m,)."""
-        found, distances = space.search(points, min(2, space.n))
-        first = (1 - self.t) * distances[:, -1]
-        total = self.t * distances[:, 0] + first
-        # P(first) = first / total; where both are 0 the first is taken.
-        second = streams.uniform("vickrey")[:, 0] * total > first
-        return np.where(second, found[:, -1], found[:, 0])
+def first_or_second(space: MetricSpace, points: Floats, streams: Streams, *, t: float) -> Ids:
+    """Projection of points (m, d): one of the two nearest words, by their distances, (m,)."""
+    found, distances = space.search(points, min(2, space.n))
+    first = (1 - t) * distances[:, -1]
+    total = t * distances[:, 0] + first
+    # P(first) = first / total; where both are 0 the first is taken.
+    second = streams.uniform("vickrey")[:, 0] * total > first
+    return np.where(second, found[:, -1], found[:, 0])
 
 
 @dataclass(frozen=True)
@@ -64,6 +59,6 @@ class Vickrey(LaplaceNoise):
 
     t: float = parameter(0.75, "weight of the second nearest word", low=0, high=1)
 
-    def projection(self) -> FirstOrSecond:
+    def projection(self) -> Projection:
         """By the distances of the two nearest words."""
-        return FirstOrSecond(self.t)
+        return partial(first_or_second, t=self.t)

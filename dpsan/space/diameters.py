@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
+from dpsan.space.arrays import Floats, Floats32, norms
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, far_apart
 
@@ -30,16 +30,9 @@ _LEAST: Final = 2.0**-100
 numbers of float32, where rounding is no longer relative."""
 
 
-def largest_norm(vectors: NDArray[np.float32]) -> float:
+def largest_norm(vectors: Floats32) -> float:
     """The largest Euclidean norm of a row, rounded up."""
-    return max(float(part.max()) for part in _norms(vectors)) * _UP
-
-
-def _norms(vectors: NDArray[np.float32]) -> list[NDArray[np.float64]]:
-    return [
-        np.linalg.norm(vectors[at : at + 4096].astype(np.float64), axis=1)
-        for at in range(0, len(vectors), 4096)
-    ]
+    return float(norms(vectors).max()) * _UP
 
 
 def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
@@ -65,13 +58,13 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
             f"clip must be >= {least:.3g} for vectors of 32 bits with norms up to {largest:.3g} "
             f"(got {clip:g})"
         )
-    norms = np.concatenate(_norms(space.vectors))
+    lengths = norms(space.vectors)
     # Rounded down by more than float32 rounding can add: 2^-24 for the factor, as much for a
     # product, and 2^-150 for a coordinate below the normal numbers, far less than _LEAST.
-    factors = np.where(norms > clip, clip * (1 - 2.0**-22) / norms, 1.0).astype(np.float32)
+    factors = np.where(lengths > clip, clip * (1 - 2.0**-22) / lengths, 1.0).astype(np.float32)
     index = FlatIndex.over(space.vectors * factors[:, None])
     name = f"clip-{float(clip)!r}"
-    return space.transformed(name, index.vectors, lipschitz=1.0, index=index), float(clip)
+    return space.transformed(name, index.vectors, index), float(clip)
 
 
 def l2_diameter(space: MetricSpace, radius: float) -> float:
@@ -109,7 +102,7 @@ def smallest_distance(space: MetricSpace) -> float | None:
     return found if np.isfinite(found) else None
 
 
-def _l1(vectors: NDArray[np.float32]) -> Arrays:
+def _l1(vectors: Floats32) -> Arrays:
     """Exact L1 diameter, or an upper bound; rounded up.
 
     Rows i, j farther apart than L have radii (L1 distances from the centroid) that sum to at least
@@ -144,7 +137,7 @@ def _l1(vectors: NDArray[np.float32]) -> Arrays:
     return {"bound": np.array([best * _UP]), "exact": np.array([True])}
 
 
-def largest_stretch(points: NDArray[np.float64], images: NDArray[np.float64]) -> float:
+def largest_stretch(points: Floats, images: Floats) -> float:
     """Max |f(x) - f(y)|/|x - y| over all pairs of rows, rounded up.
 
     Inf where too many pairs are near, or where equal points have different images.

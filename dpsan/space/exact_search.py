@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Floats, Floats32, Ids
 from dpsan.space.float32_search import least_values
 from dpsan.space.int8_search import FEWEST_POINTS, MOST_NEAREST, SmallIntegers
 
@@ -44,7 +45,7 @@ _SCORED: Final = 8192
 """Candidates re-scored at a time where their number differs from point to point."""
 
 
-def largest_norm(vectors: NDArray[np.float32]) -> float:
+def largest_norm(vectors: Floats32) -> float:
     """The largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
     squares = [
         float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
@@ -65,23 +66,20 @@ class FlatIndex:
     by_integers: ClassVar[int] = 0
     """Points of all indexes that were searched by it."""
 
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
+    def __init__(self, vectors: Floats32) -> None:
         """Copy ``vectors`` (n, d) into a new index."""
         copy = np.array(vectors, dtype=np.float32, order="C")
         self._hold(copy.shape, lambda: copy, largest_norm(copy))
 
     @classmethod
-    def over(cls, vectors: NDArray[np.float32]) -> FlatIndex:
+    def over(cls, vectors: Floats32) -> FlatIndex:
         """An index of vectors (n, d), float32, C order, where they are; made read-only."""
         vectors.flags.writeable = False
         return cls.later(vectors.shape, lambda: vectors, largest_norm(vectors))
 
     @classmethod
     def later(
-        cls,
-        shape: tuple[int, ...],
-        read: Callable[[], NDArray[np.float32]],
-        largest_norm: float,
+        cls, shape: tuple[int, ...], read: Callable[[], Floats32], largest_norm: float
     ) -> FlatIndex:
         """An index of vectors that are not in memory until they are used.
 
@@ -94,19 +92,17 @@ class FlatIndex:
         self._hold(shape, read, largest_norm)
         return self
 
-    def _hold(
-        self, shape: tuple[int, ...], read: Callable[[], NDArray[np.float32]], norm: float
-    ) -> None:
+    def _hold(self, shape: tuple[int, ...], read: Callable[[], Floats32], norm: float) -> None:
         self.n, self.d = shape
         self._read = read
-        self._vectors: NDArray[np.float32] | None = None
+        self._vectors: Floats32 | None = None
         self._largest_norm = norm
-        self._half_squares: NDArray[np.float32] | None = None
+        self._half_squares: Floats32 | None = None
         self._searched = 0
         self._small: SmallIntegers | None = None
 
     @property
-    def vectors(self) -> NDArray[np.float32]:
+    def vectors(self) -> Floats32:
         """Shape (n, d), read-only."""
         # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
         if self._vectors is None:
@@ -122,9 +118,7 @@ class FlatIndex:
         vectors = state["vectors"]
         self._hold(vectors.shape, lambda: vectors, state["largest_norm"])
 
-    def search(
-        self, points: NDArray[np.float64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, points: Floats, k: int) -> tuple[Ids, Floats]:
         """The k nearest rows of each point, nearest first, ties by row number.
 
         Args:
@@ -140,7 +134,7 @@ class FlatIndex:
             return self._reckoned(small, points, k)
         return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
 
-    def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+    def nearest(self, points: Floats) -> Ids:
         """The nearest row of each point, ties by row number, shape (m,): :meth:`search` for k = 1.
 
         Where the float32 values of the best two differ by more than rounding can, the first is
@@ -169,9 +163,7 @@ class FlatIndex:
             self._searched = -1  # asked once, whatever the answer
         return self._small
 
-    def _reckoned(
-        self, small: SmallIntegers, points: NDArray[np.float64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _reckoned(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
         """The k nearest rows and their distances, from candidates by integers."""
         FlatIndex.by_integers += len(points)
         found = small.candidates(points, k)
@@ -195,9 +187,7 @@ class FlatIndex:
             ids[lost], distances[lost] = self._settle(points[lost], *proposed, k)
         return ids, distances
 
-    def _propose(
-        self, points: NDArray[np.float64], width: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _propose(self, points: Floats, width: int) -> tuple[Ids, Floats32]:
         with np.errstate(over="ignore"):
             asked = np.ascontiguousarray(points, dtype=np.float32)
         found, near = least_values(self.vectors, asked, width)
@@ -207,7 +197,7 @@ class FlatIndex:
         found[lost], near[lost] = np.arange(width), 0.0
         return found, near
 
-    def _bound(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _bound(self, points: Floats) -> Floats:
         """Bound on |float32 value - true squared distance| for any order of summation, (m,).
 
         d products, the rounding of the point itself and of the final sums: factor d + 8 on the
@@ -218,13 +208,7 @@ class FlatIndex:
         bound = np.where(norms**2 < _HUGE, 2 * _UNIT * norms**2 + _TINY, np.inf)
         return np.asarray((self.d + 8) * bound, dtype=np.float64)
 
-    def _settle(
-        self,
-        points: NDArray[np.float64],
-        found: NDArray[np.int64],
-        near: NDArray[np.float32],
-        k: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _settle(self, points: Floats, found: Ids, near: Floats32, k: int) -> tuple[Ids, Floats]:
         """The k nearest rows and their distances, from candidates and their float32 values."""
         m = len(points)
         ids = np.empty((m, k), dtype=np.int64)
@@ -243,13 +227,7 @@ class FlatIndex:
         return ids, distances
 
     def _decide(
-        self,
-        points: NDArray[np.float64],
-        found: NDArray[np.int64],
-        near: NDArray[np.float32],
-        k: int,
-        ids: NDArray[np.int64],
-        distances: NDArray[np.float64],
+        self, points: Floats, found: Ids, near: Floats32, k: int, ids: Ids, distances: Floats
     ) -> NDArray[np.bool_]:
         """Re-score candidates into ``ids`` and ``distances``; True where certainly right."""
         found = np.sort(found, axis=1)  # ascending rows: a stable sort breaks ties by row
@@ -263,12 +241,10 @@ class FlatIndex:
         if found.shape[1] == self.n:
             return np.ones(len(points), dtype=np.bool_)
         # A row outside the candidates has a float32 value of at least the largest candidate's.
-        largest: NDArray[np.float64] = near[:, -1].astype(np.float64)
+        largest: Floats = near[:, -1].astype(np.float64)
         return np.asarray(exact[:, -1] < largest - self._bound(points), dtype=np.bool_)
 
-    def _far(
-        self, points: NDArray[np.float64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _far(self, points: Floats, k: int) -> tuple[Ids, Floats]:
         """Queries whose first candidates could not be proved complete, mostly far from all words.
 
         There x² drowns x·y - y²/2 in float32; without x² the rounding is smaller by |x|/|y|.
@@ -298,9 +274,7 @@ class FlatIndex:
             ids[row], distances[row] = self._all(points[row], k)
         return ids, distances
 
-    def _all(
-        self, point: NDArray[np.float64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _all(self, point: Floats, k: int) -> tuple[Ids, Floats]:
         """One query against every row in float64."""
         exact = np.empty(self.n, dtype=np.float64)
         for at in range(0, self.n, 16384):

@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dpsan.space.arrays import Floats32, Ids
 
 _ONE_THREAD_FLOPS: Final = 1e9
 """Work (2·m·n·d) of a search that one thread does in some 20 ms: on a busy machine threads that
@@ -32,12 +33,10 @@ _ROWS: Final = 1 << 14
 _PARTS: Final = 4
 """Parts per thread, at most: a thread that is held up leaves the next parts to the others."""
 
-Proposals = tuple[NDArray[np.int64], NDArray[np.float32]]
+Proposals = tuple[Ids, Floats32]
 
 
-def least_values(
-    vectors: NDArray[np.float32], points: NDArray[np.float32], width: int
-) -> Proposals:
+def least_values(vectors: Floats32, points: Floats32, width: int) -> Proposals:
     """The rows with the least float32 squared distances from each point.
 
     Args:
@@ -65,9 +64,7 @@ def least_values(
         faiss.omp_set_num_threads(threads)
 
 
-def _shared(
-    vectors: NDArray[np.float32], points: NDArray[np.float32], width: int, threads: int
-) -> Proposals:
+def _shared(vectors: Floats32, points: Floats32, width: int, threads: int) -> Proposals:
     """The same by several threads."""
     import faiss  # heavy import
 
@@ -99,9 +96,7 @@ def _cuts(size: int, parts: int) -> list[tuple[int, int]]:
     return list(pairwise(size * part // parts for part in range(parts + 1)))
 
 
-def _search(
-    rows: NDArray[np.float32], points: NDArray[np.float32], width: int, first: int
-) -> Proposals:
+def _search(rows: Floats32, points: Floats32, width: int, first: int) -> Proposals:
     """The same in some rows, the first of which has the number ``first``, by this thread."""
     import faiss  # heavy import
 

@@ -12,14 +12,14 @@ row whose score cannot reach what another has for certain is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.int8_product import Product, levels, wins
+from dpsan.space.threads import side_by_side, threads
 
 _TILE: Final = 2048
 """Rows whose values are computed at once: with those of _BLOCK points they fit into a cache."""
@@ -48,9 +48,9 @@ _FULL: Final = 2**31 - 1
 class Candidates(NamedTuple):
     """Rows that may be among the nearest: all others are farther for certain."""
 
-    points: NDArray[np.int64]
+    points: Ids
     """Numbers of points, ascending."""
-    rows: NDArray[np.int64]
+    rows: Ids
     """A row for each, ascending for each point."""
     lost: NDArray[np.bool_]
     """Points of which nothing is known, shape (m,); they have no rows."""
@@ -66,7 +66,7 @@ class SmallIntegers:
         level: the largest number of a rounded point, 127 or 63.
     """
 
-    def __init__(self, vectors: NDArray[np.float32], level: int) -> None:
+    def __init__(self, vectors: Floats32, level: int) -> None:
         self.n, self.d = vectors.shape
         self._level = level
         self._centre = vectors.mean(axis=0, dtype=np.float64)
@@ -76,7 +76,7 @@ class SmallIntegers:
         # Rows of one tile share a step, and of one group a bound; so they should be of one size.
         # But the first rows come first: files begin with frequent words, mostly, and a row that is
         # near early leaves few of the others.
-        sizes = _sizes(vectors, self._centre)
+        sizes = norms(vectors, self._centre)
         first = np.argsort(sizes[: self._width], kind="stable")
         others = self._width + np.argsort(sizes[self._width :], kind="stable")
         self._order = np.concatenate([first, others]).astype(np.int32)
@@ -102,11 +102,11 @@ class SmallIntegers:
             small -= some
             self._lost[tile] = np.sqrt(np.einsum("nd,nd->n", small, small))
 
-        _in_threads(rounded, range(tiles))
+        side_by_side(rounded, range(tiles))
         self._largest = float(self._norms.max())
 
     @classmethod
-    def of(cls, vectors: NDArray[np.float32]) -> SmallIntegers | None:
+    def of(cls, vectors: Floats32) -> SmallIntegers | None:
         """Those of vectors, or None where the kernel is missing, wrong, slower or out of range."""
         n, d = vectors.shape
         if n < _TILE or d >= _DIMENSIONS or not (level := levels()) or not wins(d):
@@ -114,7 +114,7 @@ class SmallIntegers:
         out = cls(vectors, level)
         return out if _SIZE[0] < out._largest < _SIZE[1] else None
 
-    def candidates(self, points: NDArray[np.float64], k: int) -> Candidates:
+    def candidates(self, points: Floats, k: int) -> Candidates:
         """Rows of which the k nearest of each point are among, in terms of exact distances.
 
         Args:
@@ -127,8 +127,8 @@ class SmallIntegers:
         order = np.argsort(largest, kind="stable")
         known = int(np.searchsorted(largest[order], _SIZE[1] / math.sqrt(self.d)))
         lost = np.ones(len(points), dtype=np.bool_)
-        blocks = max(1, math.ceil(known / _BLOCK), min(_threads(), known // FEWEST_POINTS))
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = [_NONE] * blocks
+        blocks = max(1, math.ceil(known / _BLOCK), min(threads(), known // FEWEST_POINTS))
+        found: list[tuple[Ids, Ids]] = [_NONE] * blocks
 
         def search(block: int) -> None:
             some = order[known * block // blocks : known * (block + 1) // blocks]
@@ -137,14 +137,12 @@ class SmallIntegers:
             lost[some] = ~good
 
         if known:
-            _in_threads(search, range(blocks))
+            side_by_side(search, range(blocks))
         owners, rows = (np.concatenate(each) for each in zip(*found, strict=True))
         ascending = np.argsort(owners * self.n + rows)
         return Candidates(owners[ascending], rows[ascending], lost)
 
-    def _block(
-        self, moved: NDArray[np.float64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    def _block(self, moved: Floats, k: int) -> tuple[Ids, Ids, NDArray[np.bool_]]:
         """Points and places of rows, and for which points they are all that are needed."""
         level = self._level
         step = max(float(np.abs(moved).max()), _SIZE[0]) / level
@@ -185,8 +183,8 @@ class SmallIntegers:
         return self._left(found, best[:, -1], count <= _MOST, slacks, k)
 
     def _raised(
-        self, error: NDArray[np.float64], step: float, columns: int
-    ) -> tuple[list[float], NDArray[np.float64], NDArray[np.int8], NDArray[np.float64]]:
+        self, error: Floats, step: float, columns: int
+    ) -> tuple[list[float], Floats, NDArray[np.int8], Floats]:
         """What makes upper bounds on scores of products.
 
         The columns raise each product so that it is at least as many units as the score and error,
@@ -210,9 +208,7 @@ class SmallIntegers:
             left -= column
         return units[:, 0].tolist(), base[:, 0], digits, slacks
 
-    def _error(
-        self, moved: NDArray[np.float64], rounded: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _error(self, moved: Floats, rounded: Floats) -> Floats:
         """Bound on |units · product - p·w| of each row for all these points, (tiles, width)."""
         out = self._lost * _norm(rounded)
         out += self._norms * _norm(moved - rounded)
@@ -223,12 +219,12 @@ class SmallIntegers:
 
     def _left(
         self,
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]],
-        least: NDArray[np.float64],
+        found: list[tuple[Ids, Ids, Floats]],
+        least: Floats,
         good: NDArray[np.bool_],
-        slacks: NDArray[np.float64],
+        slacks: Floats,
         k: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    ) -> tuple[Ids, Ids, NDArray[np.bool_]]:
         """The same, of rows found in each tile, once more by what is known after the last tile."""
         points, rows, values = (np.concatenate(each) for each in zip(*found, strict=True))
         kept = (values >= least[points]) & good[points] & (rows < self.n)
@@ -251,15 +247,7 @@ class SmallIntegers:
 _NONE: Final = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
-def _sizes(vectors: NDArray[np.float32], centre: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The norms of vectors less their centre, shape (n,)."""
-    out = np.empty(len(vectors))
-    for at in range(0, len(out), _TILE):
-        out[at : at + _TILE] = np.linalg.norm(vectors[at : at + _TILE] - centre, axis=1)
-    return out
-
-
-def _turned(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turned(points: Floats) -> Floats:
     """Points (m, d) by an orthogonal map, the cosine transform.
 
     Some coordinates of real vectors are many times larger than others, and would make the steps of
@@ -270,17 +258,12 @@ def _turned(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(dct(points, norm="ortho", axis=1, overwrite_x=True), dtype=np.float64)
 
 
-def _norm(rows: NDArray[np.float64]) -> float:
+def _norm(rows: Floats) -> float:
     """The largest norm of rows."""
     return math.sqrt(float(np.einsum("md,md->m", rows, rows).max()))
 
 
-def _improve(
-    best: NDArray[np.float64],
-    highest: NDArray[np.int32],
-    unit: float,
-    offsets: NDArray[np.float64],
-) -> None:
+def _improve(best: Floats, highest: NDArray[np.int32], unit: float, offsets: Floats) -> None:
     """Take into ``best`` (m, k), descending, scores that rows of different groups reach."""
     reached = highest * unit
     reached += offsets
@@ -290,24 +273,3 @@ def _improve(
     reached[highest == -_FULL] = -np.inf  # a group without a row
     both = np.concatenate([best, reached], axis=1)
     best[:] = -np.sort(-both, axis=1)[:, : best.shape[1]]
-
-
-def _threads() -> int:
-    """As many as FAISS uses."""
-    import faiss  # heavy import
-
-    return int(faiss.omp_get_max_threads())
-
-
-def _in_threads(work: Callable[[int], Any], parts: range) -> None:
-    """Do the work for each part; the first error is raised."""
-    if (threads := min(_threads(), len(parts))) <= 1:
-        for each in parts:
-            work(each)
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for begun in [pool.submit(work, part) for part in parts]:
-            begun.result()
-    finally:
-        pool.shutdown(cancel_futures=True)

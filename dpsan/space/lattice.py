@@ -18,8 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from dpsan.space.arrays import Floats, Floats32, Ids, norms
 
 _LARGEST: Final = 2.0**25.5
 """Bound on a norm L in lattice units: 2·|x||y| + x² + y² <= 4·L² = 2^53."""
@@ -40,14 +39,10 @@ class Lattice:
         centroid: shape (d,).
     """
 
-    def __init__(self, vectors: NDArray[np.float32], centroid: Floats) -> None:
+    def __init__(self, vectors: Floats32, centroid: Floats) -> None:
         self.n, self.d = vectors.shape
         self._vectors, self._centroid = vectors, centroid
-        squares = [
-            float(np.einsum("nd,nd->n", part, part).max())
-            for part in (vectors[at : at + _STEP] - centroid for at in range(0, self.n, _STEP))
-        ]
-        largest = math.sqrt(max(squares, default=0.0)) * (1 + 1e-9)
+        largest = float(norms(vectors, centroid).max(initial=0.0)) * (1 + 1e-9)
         # The largest power of two with largest·scale + the rounding of a row <= _LARGEST.
         exponent = 0
         if largest > 0:
@@ -66,7 +61,7 @@ class Lattice:
         if 8 * self.n * (self.d + 2) <= _HELD_BYTES:
             self._held = self._made(0, self.n)
 
-    def _integers(self, vectors: NDArray[np.float32]) -> Floats:
+    def _integers(self, vectors: Floats32) -> Floats:
         out = vectors - self._centroid
         out *= self.scale
         return np.rint(out, out=out)

@@ -25,14 +25,12 @@ from dpsan.embeddings.files import Later
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
 from dpsan.errors import EmbeddingError
 from dpsan.space.exact_search import FlatIndex, largest_norm
-from dpsan.space.metric_space import MetricSpace, Tables, centroid_of
+from dpsan.space.metric_space import Arrays, MetricSpace, Tables, centroid_of
 
 INDEX_KIND = "index"
 TABLE_KIND = "table"
 _SMALL: Final = ("centroid", "largest_norm", "counts")
 """What is read of an entry before it is known whether anything else is needed."""
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def _entry(embeddings: Embeddings) -> Entry:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.embeddings.frequencies import word_frequencies
+from dpsan.space.arrays import Floats, Floats32, Ids, blocks, norms
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.lattice import Lattice
 
@@ -88,7 +89,6 @@ class MetricSpace:
         embeddings: words and vectors; their vectors are moved into the index, not copied twice.
         tables: where derived tables are cached, keyed by this space.
         index: an index that already holds the vectors.
-        lipschitz: constant of the public map from the original vectors to these.
         centroid: what :func:`centroid_of` gives for the vectors, if it is known.
         watch: shows the tables that take long to make.
     """
@@ -99,16 +99,14 @@ class MetricSpace:
         tables: Tables = no_tables,
         *,
         index: FlatIndex | None = None,
-        lipschitz: float = 1.0,
         name: str = "",
-        centroid: NDArray[np.float64] | None = None,
+        centroid: Floats | None = None,
         watch: Watch = unseen,
     ) -> None:
         self.index = index or FlatIndex(embeddings.vectors)
         self.n, self.d = self.index.n, self.index.d
         self.counts = embeddings.counts
         self.digest = embeddings.digest
-        self.lipschitz = lipschitz
         self.name = name
         self._tables = tables
         self.watch = watch
@@ -117,12 +115,12 @@ class MetricSpace:
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
 
     @property
-    def vectors(self) -> NDArray[np.float32]:
+    def vectors(self) -> Floats32:
         """Shape (n, d), read-only."""
         return self.index.vectors
 
     @property
-    def frequencies(self) -> NDArray[np.float64]:
+    def frequencies(self) -> Floats:
         """Public frequencies of the words, shape (n,); they sum to 1."""
         return word_frequencies(self.n, self.counts)
 
@@ -155,18 +153,13 @@ class MetricSpace:
         self._tables.keep(full, arrays)
 
     def transformed(
-        self,
-        name: str,
-        vectors: NDArray[np.float32],
-        lipschitz: float,
-        index: FlatIndex | None = None,
+        self, name: str, vectors: Floats32, index: FlatIndex | None = None
     ) -> MetricSpace:
         """The same words at other points (clipped, whitened, projected).
 
         Args:
             name: names the transform and its parameters, part of the key of every cached table.
             vectors: shape (n, d'), a public deterministic function of the original vectors.
-            lipschitz: bound on distance(new) / distance(original) over all pairs.
             index: one that already holds the vectors.
         """
         moved = Embeddings(
@@ -180,12 +173,11 @@ class MetricSpace:
             moved,
             self._tables,
             index=index,
-            lipschitz=self.lipschitz * lipschitz,
             name=f"{self.name}{name}/",
             watch=self.watch,
         )
 
-    def points(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def points(self, ids: Ids) -> Floats:
         """The points of inputs (⊥ allowed), shape (m, d)."""
         unknown = ids == self.n
         if not unknown.any():
@@ -194,26 +186,19 @@ class MetricSpace:
         out[unknown] = self.centroid
         return out
 
-    def search(
-        self, points: NDArray[np.float64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, points: Floats, k: int) -> tuple[Ids, Floats]:
         """Exact k nearest words of points (m, d): row numbers and distances, each (m, k)."""
         return self.index.search(points, k)
 
-    def distances(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def distances(self, ids: Ids) -> Floats:
         """Euclidean distances from inputs (⊥ allowed) to every word, shape (m, n).
 
         Each is a function of its two rows alone, symmetric, and exactly 0 from a word to itself.
         """
         return self.lattice.distances(ids)
 
-    def rank(self, word: int, other: int) -> tuple[float, int]:
-        """Distance between two words, and how many words are nearer to the first (ties by row)."""
-        distances, ranks = self.ranks(word, np.array([other]))
-        return distances[0], ranks[0]
-
-    def ranks(self, word: int, others: NDArray[np.int64]) -> tuple[list[float], list[int]]:
-        """Distances from a word to others, and for each how many words are nearer to the word."""
+    def ranks(self, word: int, others: Ids) -> tuple[list[float], list[int]]:
+        """Distances from a word to others, and for each how many are nearer (ties by row)."""
         distances = self.distances(np.array([word]))[0]
         reached = distances[others]
         ranks = []
@@ -238,9 +223,7 @@ class MetricSpace:
         """Whether a table over all words against ``outputs`` words is cheap enough to build."""
         return bool(2.0 * self.n * outputs * self.d <= _EAGER_FLOPS)
 
-    def neighbors(
-        self, ids: NDArray[np.int64], k: int, outputs: int | NDArray[np.int32] | None = None
-    ) -> NDArray[np.int64]:
+    def neighbors(self, ids: Ids, k: int, outputs: int | NDArray[np.int32] | None = None) -> Ids:
         """The k nearest outputs of each word, (m, k).
 
         A word that is itself an output comes first; ties go to the smaller row number.
@@ -282,7 +265,7 @@ class MetricSpace:
         """Whether :attr:`diameter` is exact up to rounding upwards."""
         return bool(self._diameter()["exact"][0])
 
-    def nearest_distances(self) -> NDArray[np.float64]:
+    def nearest_distances(self) -> Floats:
         """Distance from each word to its nearest other word, ascending.
 
         All words where that is cheap, else the most frequent ones (for display, not for proofs).
@@ -291,8 +274,7 @@ class MetricSpace:
 
         def build() -> Arrays:
             out = np.empty(sample)
-            for at in range(0, sample, 8192):
-                ids = np.arange(at, min(at + 8192, sample))
+            for ids in blocks(sample, 8192):
                 out[ids] = self.search(self.points(ids), 2)[1][:, 1]
             return {"nearest": np.sort(out)}
 
@@ -313,13 +295,13 @@ class MetricSpace:
         return state
 
 
-def centroid_of(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+def centroid_of(vectors: Floats32) -> Floats:
     """The mean of vectors (n, d), shape (d,): the point of ⊥."""
-    mean: NDArray[np.float64] = vectors.mean(axis=0, dtype=np.float64)
+    mean: Floats = vectors.mean(axis=0, dtype=np.float64)
     return mean
 
 
-def far_apart(vectors: NDArray[np.float32], here: int, norm: int) -> float:
+def far_apart(vectors: Floats32, here: int, norm: int) -> float:
     """The distance of two rows of vectors (n, d) that are far apart, by a walk from row ``here``.
 
     Args:
@@ -339,7 +321,7 @@ def far_apart(vectors: NDArray[np.float32], here: int, norm: int) -> float:
     return best
 
 
-def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
+def diameter_bound(vectors: Floats32) -> tuple[float, bool]:
     """An upper bound on the largest distance between rows, and whether it is the exact value.
 
     Two rows at distance >= L have radii (distances from the centroid) that sum to at least L, so
@@ -349,10 +331,8 @@ def diameter_bound(vectors: NDArray[np.float32]) -> tuple[float, bool]:
     Args:
         vectors: shape (n, d).
     """
-    centroid = vectors.mean(axis=0, dtype=np.float64)
-    radii = np.empty(len(vectors))
-    for at in range(0, len(vectors), 4096):
-        radii[at : at + 4096] = np.linalg.norm(vectors[at : at + 4096] - centroid, axis=1)
+    centroid = centroid_of(vectors)
+    radii = norms(vectors, centroid)
     low = far_apart(vectors, int(np.argmax(radii)), 2)
     largest = float(radii.max())
     rounding = 1 + 1e-9  # float64 sums of at most 10^4 squares are good to 1e-12; safe side

@@ -17,11 +17,11 @@ from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.sampling.blocked import DistanceSampler, DistanceScores
 from dpsan.mechanisms.sampling.limbs import first_above
 from dpsan.mechanisms.sampling.samplers import RowSampler
-from dpsan.mechanisms.sampling.threads import side_by_side
-from dpsan.mechanisms.sampling.threads import threads as allowed
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
 from dpsan.space.metric_space import MetricSpace
+from dpsan.space.threads import side_by_side
+from dpsan.space.threads import threads as allowed
 
 
 class Rows(RowSampler):

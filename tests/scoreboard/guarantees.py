@@ -123,8 +123,8 @@ MUTANTS: Final = [
     for name, change in {
         "the noise is halved": (
             "mechanisms/sampling/laplace_noise.py",
-            "partial(multivariate_laplace, epsilon=self.epsilon)",
-            "partial(multivariate_laplace, epsilon=2 * self.epsilon)",
+            "partial(multivariate_laplace, epsilon=self.rate(space))",
+            "partial(multivariate_laplace, epsilon=2 * self.rate(space))",
         ),
         "the true word never comes out": (
             "mechanisms/sampling/samplers.py", "return self.project(self.space, points, streams)",

@@ -122,7 +122,7 @@ def _flattened(space: MetricSpace, d: int) -> MetricSpace:
     if d == space.d:
         return space
     # An orthogonal projection, but for rounding.
-    return space.transformed(f"components-{d}", principal_components(space, d), 1 + 1e-6)
+    return space.transformed(f"components-{d}", principal_components(space, d))
 
 
 def _shares(shares: Sequence[Estimate]) -> Mapping[str, float]:

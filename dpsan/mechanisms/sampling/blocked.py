@@ -20,13 +20,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, cumulative, first_above, number_below
+from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, cumulative, first_above, minus, number_below
 from dpsan.mechanisms.sampling.samplers import ROW_BYTES, SCORE_CAP, RowSampler
-from dpsan.mechanisms.sampling.threads import side_by_side, threads
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, Integers
 from dpsan.space.metric_space import MetricSpace
-
-Integers = NDArray[np.uint64]
+from dpsan.space.threads import side_by_side, threads
 
 _CELLS: Final = 49_152
 """Cells of a tile: their float64 and integer values fit in a core's second-level cache."""
@@ -203,8 +201,7 @@ class DistanceSampler(RowSampler):
         """The words at numbers below the totals of inputs whose block sums are in ``rows``."""
         block = first_above(self._high[:, 1:], self._low[:, 1:], rows, high, low)
         before = self._high[rows, block], self._low[rows, block]
-        high = high - before[0] - (low < before[1])
-        low = (low - before[1]) & LOW
+        high, low = minus((high, low), before)
         # Tokens of one word that fall into one block share its weights.
         pair = block * self.space.n + ids
         order = np.argsort(pair, kind="stable")

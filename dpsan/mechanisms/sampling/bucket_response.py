@@ -11,12 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler, by_word
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, Integers
 from dpsan.space.metric_space import MetricSpace
-
-Integers = NDArray[np.uint64]
 
 MOST_BUCKETS: Final = 64
 _TOP: Final = 1 << 56
@@ -65,16 +63,11 @@ class BucketResponseSampler(Sampler):
         out = streams.integers("unknown", self.space.n).astype(np.int64)
         numbers = _Numbers(streams)
         known = np.flatnonzero(ids < self.space.n)
-        known = known[np.argsort(ids[known], kind="stable")]
-        distinct, starts = np.unique(ids[known], return_index=True)
-        ends = np.append(starts, len(known))
-        for at in range(0, len(distinct), _ROWS):
-            words = distinct[at : at + _ROWS]
+        for words, places, row in by_word(ids[known], _ROWS):
+            tokens = known[places]
             buckets = self.buckets(words)
             sizes = self._sizes(buckets)
             sums = np.cumsum(np.where(sizes > 0, self.bucket_weights, np.uint64(0)), axis=1)
-            tokens = known[ends[at] : ends[at + len(words)]]
-            row = np.repeat(np.arange(len(words)), np.diff(ends[at : at + len(words) + 1]))
             drawn = numbers.below("bucket", tokens, sums[row, -1])
             bucket = (sums[row] <= drawn[:, None]).sum(axis=1)
             place = numbers.below("member", tokens, sizes[row, bucket].astype(np.uint64))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import NearestIn, PointSampler, nearest
+from dpsan.mechanisms.sampling.samplers import PointSampler, nearest, nearest_in
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise import independent_laplace, truncated_laplace
 from dpsan.privacy.noise_distributions import LaplaceCoordinates, TruncatedLaplaceCoordinates
@@ -38,7 +38,7 @@ class ClippedNoise(Mechanism):
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler: clipped points in; clipped or unclipped words out."""
         moved, radius = clipped(space, self.clip)
-        project = NearestIn(space) if self.unclipped else nearest
+        project = partial(nearest_in, space) if self.unclipped else nearest
         return PointSampler(moved, self.noise(moved, radius), project)
 
 

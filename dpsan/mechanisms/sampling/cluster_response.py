@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.samplers import RowSampler, Sampler
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, Integers, blocks
 from dpsan.space.metric_space import MetricSpace
-
-Integers = NDArray[np.uint64]
 
 _BLOCK: Final = 512
 _EXACT: Final = Context(prec=60)
@@ -78,11 +76,7 @@ class Clusters:
 
     def diameter(self) -> float:
         """The largest distance of two centroids."""
-        blocks = (
-            self.apart(np.arange(at, min(at + _BLOCK, self.n))).max()
-            for at in range(0, self.n, _BLOCK)
-        )
-        return float(max(blocks))
+        return float(max(self.apart(some).max() for some in blocks(self.n, _BLOCK)))
 
     def __call__(self, clusters: Ids) -> Floats:
         """Scores of clusters (m,) against all, (m, clusters)."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.sampling.blocked import DistanceSampler, DistanceScores
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR
 from dpsan.privacy.certificate import Certificate, exp_certificate
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 COARSE: Final = 0.01
@@ -36,12 +36,9 @@ def distance_guarantee(
 
 
 @dataclass(frozen=True)
-class DistanceWeights(Mechanism):
+class DistanceWeights(IntegerResponse):
     """Weights exp(-epsilon·min(d, gamma)/2) of all words, ⊥ uniform."""
 
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
     epsilon_unit: ClassVar[str] = "1/distance"
     why: ClassVar[str]
     """Of the guarantee."""

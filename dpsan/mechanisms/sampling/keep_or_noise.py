@@ -32,7 +32,7 @@ from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-PARTS: Final = 4096
+_PARTS: Final = 4096
 """Words whose noise is held at once."""
 
 
@@ -95,10 +95,29 @@ def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> f
     return min(1.0, atoms(kept, coordinates) + none * noise.delta(epsilon, coordinates))
 
 
-def line_lengths(streams: Streams) -> Ids:
-    """For each word the number of words of its record, shape (m,); needs whole records."""
-    _, which, counts = np.unique(streams.records, return_inverse=True, return_counts=True)
-    return np.asarray(counts[which], dtype=np.int64)
+def nearest_words(
+    space: MetricSpace,
+    ids: Ids,
+    streams: Streams,
+    release: Callable[[Ids, Ids, Streams], Floats],
+    *,
+    line: bool,
+) -> Ids:
+    """The words nearest to noisy points, some at a time.
+
+    Args:
+        release: ids, for each how many words its tensor has, and streams -> points.
+        line: a tensor is a record, which must be whole; else it is a word.
+    """
+    words, out, at = np.ones_like(ids), np.empty_like(ids), 0
+    if line:
+        _, which, counts = np.unique(streams.records, return_inverse=True, return_counts=True)
+        words = counts[which]
+    for part in streams.chunks(_PARTS):
+        here = slice(at, at + len(part))
+        out[here] = nearest(space, release(ids[here], words[here], part), part)
+        at += len(part)
+    return out
 
 
 class TensorSampler(Sampler):
@@ -133,15 +152,7 @@ class TensorSampler(Sampler):
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
-        out = np.empty(len(ids), dtype=np.int64)
-        words = np.ones_like(out) if self.mechanism.tensor == "word" else line_lengths(streams)
-        at = 0
-        for part in streams.chunks(PARTS):
-            here = slice(at, at + len(part))
-            points = self.release(ids[here], words[here], part)
-            out[here] = nearest(self.space, points, part)
-            at += len(part)
-        return out
+        return nearest_words(self.space, ids, streams, self.release, line=self.whole_records)
 
 
 @dataclass(frozen=True)

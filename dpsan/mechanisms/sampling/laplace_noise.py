@@ -20,7 +20,7 @@ from dpsan.space.metric_space import MetricSpace
 
 @dataclass(frozen=True)
 class LaplaceNoise(Mechanism):
-    """Noise with a density proportional to exp(-epsilon·|z|); the rest is post-processing."""
+    """Noise with a density that falls as exp(-rate·|z|); the rest is post-processing."""
 
     family: ClassVar[str] = "point"
     status: ClassVar[Status] = Status.PROVED
@@ -28,6 +28,14 @@ class LaplaceNoise(Mechanism):
     epsilon_unit: ClassVar[str] = "1/distance"
     why: ClassVar[str]
     """Of the guarantee."""
+
+    def projected(self, space: MetricSpace) -> MetricSpace:
+        """The words where noise is added to them."""
+        return space
+
+    def rate(self, space: MetricSpace) -> float:
+        """Epsilon per unit of distance there."""
+        return self.epsilon
 
     def projection(self) -> Projection:
         """What makes a word of a noisy point."""
@@ -45,13 +53,13 @@ class LaplaceNoise(Mechanism):
 
     def noise_scale(self, space: MetricSpace) -> float:
         """Standard deviation per coordinate."""
-        return radial_std(space.d, self.epsilon)
+        return radial_std(self.projected(space).d, self.rate(space))
 
     def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
         """See :class:`Mechanism`."""
-        return SphericalLaplace(self.epsilon)
+        return SphericalLaplace(self.rate(space))
 
     def prepare(self, space: MetricSpace) -> PointSampler:
         """A point sampler."""
-        noise = partial(multivariate_laplace, epsilon=self.epsilon)
-        return PointSampler(space, noise, self.projection())
+        noise = partial(multivariate_laplace, epsilon=self.rate(space))
+        return PointSampler(self.projected(space), noise, self.projection())

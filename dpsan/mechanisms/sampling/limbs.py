@@ -19,6 +19,16 @@ LOW: Final = np.uint64(0xFFFFFFFF)
 SHIFT: Final = np.uint64(32)
 
 
+def less(a: tuple[Limbs, NDArray[Any]], b: tuple[Limbs, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Whether a is below b."""
+    return np.asarray((a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])))
+
+
+def minus(a: tuple[Limbs, Limbs], b: tuple[Limbs, NDArray[Any]]) -> tuple[Limbs, Limbs]:
+    """What is left of a without b, which is at most a."""
+    return a[0] - b[0] - (a[1] < b[1]), (a[1] - b[1]) & LOW
+
+
 def cumulative(weights: Limbs) -> tuple[Limbs, Limbs]:
     """High and low limbs of the cumulative sums of rows (m, n), which are overwritten."""
     low = weights & LOW
@@ -42,8 +52,7 @@ def number_below(
     excess = (np.uint64(0) - bound) % bound  # 2^64 modulo bound
     drawn, rest = bits[:, 0] % bound, bits[:, 1] >> SHIFT
     good = bits[:, 0] <= np.uint64(2**64 - 1) - excess
-    good &= (drawn < high) | ((drawn == high) & (rest < low))
-    return good, drawn, rest
+    return good & less((drawn, rest), (high, low)), drawn, rest
 
 
 def first_above(
@@ -54,9 +63,7 @@ def first_above(
     end = np.full(len(rows), high.shape[1] - 1, dtype=np.int64)
     for _ in range((high.shape[1] - 1).bit_length()):
         middle = (begin + end) >> 1
-        value = high[rows, middle]
-        above = value > wanted_high
-        above |= (value == wanted_high) & (low[rows, middle] > wanted_low)
+        above = less((wanted_high, wanted_low), (high[rows, middle], low[rows, middle]))
         end = np.where(above, middle, end)
         begin = np.where(above, begin, middle + 1)
     return end

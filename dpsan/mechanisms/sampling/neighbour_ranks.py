@@ -18,10 +18,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.sampling.samplers import by_word
 from dpsan.mechanisms.sampling.sorted_distances import SortedRows, place_type
-from dpsan.mechanisms.sampling.threads import side_by_side
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
+from dpsan.space.threads import side_by_side
 
 _ORDER_BYTES: Final = 128 << 20
 """Memory for whole orders."""
@@ -62,7 +63,6 @@ class RankOrders:
         """
         out = ids.copy()
         far = np.flatnonzero(ranks > 0)
-        far = far[np.argsort(ids[far], kind="stable")]
         out[far] = self._found(ids[far], ranks[far])
         return out
 
@@ -78,7 +78,7 @@ class RankOrders:
         return out
 
     def _found(self, ids: Ids, ranks: Ids) -> Ids:
-        """As :meth:`words`, for ids in ascending order and ranks > 0."""
+        """As :meth:`words`, for ranks > 0."""
         out = np.empty(len(ids), dtype=np.int64)
         held = ranks < self._reach[ids]
         whole = np.flatnonzero(held & (ids < len(self._orders)))
@@ -92,21 +92,19 @@ class RankOrders:
 
     def _made(self, ids: Ids, ranks: Ids, places: Ids, out: Ids) -> None:
         """Make rows for these places, keep what there is room for, and answer by them."""
-        words, firsts = np.unique(ids[places], return_index=True)
-        bounds = np.append(firsts, len(places))
-        strip = self._strip(len(words))
+        strip = self._strip(len(places))
         idle: list[SortedRows] = []  # one for each thread: new memory costs as much as its use
 
-        def task(at: int) -> None:
-            some = words[at : at + strip]
+        def task(group: tuple[Ids, Ids, Ids]) -> None:
+            words, tokens, which = group
             rows = idle.pop() if idle else SortedRows(self.space.lattice, strip)
-            for row in rows.fill(some):
-                self._keep(some[row], row, rows)
-            draws = places[bounds[at] : bounds[at + len(some)]]
-            out[draws] = rows.words(np.searchsorted(some, ids[draws]), ranks[draws])
+            for row in rows.fill(words):
+                self._keep(words[row], row, rows)
+            draws = places[tokens]
+            out[draws] = rows.words(which, ranks[draws])
             idle.append(rows)
 
-        side_by_side(task, range(0, len(words), strip))
+        side_by_side(task, list(by_word(ids[places], strip)))
 
     def _strip(self, words: int) -> int:
         """Rows made by one task."""

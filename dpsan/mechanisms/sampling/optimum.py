@@ -70,14 +70,12 @@ def optimum(sampler: BaseResponseSampler, epsilon: float) -> Optimum:
     """
     space = sampler.space
 
-    def achieved() -> dict[str, Floats]:
-        return {_COSINE: np.array([mean_cosine(sampler)])}
-
     def bound() -> dict[str, Floats]:
         with space.watch(f"looking for a bound at epsilon {epsilon:g}") as progress:
             return {_COSINE: np.array([_bound(sampler, epsilon, progress)])}
 
-    mean = space.table(f"mean-cosine-1-{epsilon!r}-{sampler.key}", achieved)
+    name = f"mean-cosine-1-{epsilon!r}-{sampler.key}"
+    mean = space.table(name, lambda: {_COSINE: np.array([mean_cosine(sampler)])})
     most = 1.0
     if epsilon < _CERTAIN:
         most = min(most, float(space.table(bound_name(epsilon), bound)[_COSINE][0]))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
-from dpsan.mechanisms.sampling.samplers import ByRank, Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.integer_weights import RankWeights
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -34,18 +34,14 @@ class RankResponseSampler(Sampler):
         self.weights = weights
         self.orders = RankOrders(space, **memory)
         self._cumulative = np.cumsum(weights)
-        self._pmf = weights / self._cumulative[-1]
+        self.pmf = weights / self._cumulative[-1]
+        """Probability of each rank, shape (n,)."""
 
-    @property
-    def by_rank(self) -> ByRank:
-        """See :class:`Sampler`."""
-        return ByRank(self._pmf, self.order)
-
-    def order(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    def order(self, ids: Ids) -> NDArray[np.int32]:
         """All words by rank from each word, shape (m, n)."""
         return self.orders.order(ids)
 
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
         n = self.space.n
         bounds = np.where(ids < n, self._cumulative[-1], np.uint64(n))
@@ -56,23 +52,22 @@ class RankResponseSampler(Sampler):
         out[known] = self.orders.words(ids[known], ranks)
         return out
 
-    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         known = np.flatnonzero(ids < self.space.n)
-        out[known[:, None], self.order(ids[known])] = self._pmf
+        out[known[:, None], self.order(ids[known])] = self.pmf
         return out
 
     def integer_weights(self) -> RankWeights:
         """See :class:`Sampler`."""
 
-        def rows() -> Iterator[NDArray[np.int64]]:
-            for at in range(0, self.space.n, 64):
-                ids = np.arange(at, min(at + 64, self.space.n))
+        def rows() -> Iterator[Ids]:
+            for ids in blocks(self.space.n, 64):
                 yield from self.order(ids).astype(np.int64)
 
         return RankWeights(self.weights, rows)
 
-    def unchanged(self, ids: NDArray[np.int64]) -> Floats:
+    def unchanged(self, ids: Ids) -> Floats:
         """See :class:`Sampler`; a word is taken to have the first rank from itself."""
-        return np.full(len(ids), float(self._pmf[0]))
+        return np.full(len(ids), float(self.pmf[0]))

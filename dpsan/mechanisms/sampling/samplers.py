@@ -8,28 +8,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.limbs import cumulative, first_above, number_below
-from dpsan.mechanisms.sampling.threads import side_by_side
 from dpsan.privacy.certificate import PROBABILITY_ERROR, Certificate
 from dpsan.privacy.integer_weights import IntegerWeights, RowWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
-
-
-class ByRank(NamedTuple):
-    """Probabilities that are the same for every word but for the order of the outputs."""
-
-    pmf: Floats
-    """Of each rank, shape (n,)."""
-    order: Callable[[Ids], NDArray[np.int32]]
-    """All words by rank from each word: (m,) -> (m, n)."""
+from dpsan.space.threads import side_by_side
 
 
 class Sampler(ABC):
@@ -65,11 +55,6 @@ class Sampler(ABC):
         """The exact distribution of each input as a matrix (m, n), or None where none is known."""
         return None
 
-    @property
-    def by_rank(self) -> ByRank | None:
-        """Where a probability depends on the rank of the output alone."""
-        return None
-
     def integer_weights(self) -> IntegerWeights | None:
         """All integers that are drawn from, or None where draws come from anything else."""
         return None
@@ -92,15 +77,9 @@ def nearest(space: MetricSpace, points: Floats, streams: Streams) -> Ids:
     return space.index.nearest(points)
 
 
-@dataclass(frozen=True)
-class NearestIn:
-    """Projection to the nearest word of a given space: the unclipped words."""
-
-    words: MetricSpace
-
-    def __call__(self, space: MetricSpace, points: Floats, streams: Streams) -> Ids:
-        """Words for noisy points (m, d), shape (m,)."""
-        return nearest(self.words, points, streams)
+def nearest_in(words: MetricSpace, space: MetricSpace, points: Floats, streams: Streams) -> Ids:
+    """The word nearest to each noisy point in a space of one's own: among the unclipped words."""
+    return nearest(words, points, streams)
 
 
 _NOISY: Final = 1024
@@ -144,6 +123,21 @@ class PointSampler(Sampler):
         begins = np.cumsum([0, *map(len, parts)])[:-1].tolist()
         side_by_side(add, list(zip(begins, parts, strict=True)))
         return self.project(self.space, points, streams)
+
+
+def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:
+    """Tokens of equal words together, so many words at a time.
+
+    Returns:
+        Distinct words, ascending; the places of their tokens, and which of the words each is.
+    """
+    order = np.argsort(ids, kind="stable")
+    distinct, starts = np.unique(ids[order], return_index=True)
+    bounds = np.append(starts, len(ids))
+    for at in range(0, len(distinct), size):
+        words = distinct[at : at + size]
+        ends = bounds[at : at + len(words) + 1]
+        yield words, order[ends[0] : ends[-1]], np.repeat(np.arange(len(words)), np.diff(ends))
 
 
 SCORE_CAP: Final = 30.0
@@ -210,8 +204,8 @@ class RowSampler(Sampler):
         """See :class:`Sampler`."""
 
         def rows() -> Iterator[NDArray[np.uint64]]:
-            for at in range(0, self.space.n, self.block):
-                yield from self.weights(np.arange(at, min(at + self.block, self.space.n)))
+            for ids in blocks(self.space.n, self.block):
+                yield from self.weights(ids)
 
         return RowWeights(rows)
 
@@ -257,17 +251,14 @@ class RowSampler(Sampler):
     ) -> NDArray[np.bool_]:
         """Try to draw every input once; True where the draw was accepted."""
         good = np.zeros(len(ids), dtype=np.bool_)
-        order = np.argsort(ids, kind="stable")
-        distinct, starts = np.unique(ids[order], return_index=True)
-        groups = np.split(order, starts[1:])
-        for at in range(0, len(distinct), self.block):
-            keys = distinct[at : at + self.block]
-            self._cumulative(keys)
-            for key, group in zip(keys.tolist(), groups[at : at + self.block], strict=True):
-                high, low = self._rows[key]
+        for words, tokens, rows in by_word(ids, self.block):
+            self._cumulative(words)
+            for row, word in enumerate(words.tolist()):
+                high, low = self._rows[word]
+                group = tokens[rows == row]
                 good[group], *drawn = number_below(high[-1:], low[-1:], bits[group])
-                row = np.zeros(len(group), dtype=np.int64)
-                out[places[group]] = first_above(high[None], low[None], row, *drawn)
+                first = np.zeros(len(group), dtype=np.int64)
+                out[places[group]] = first_above(high[None], low[None], first, *drawn)
         return good
 
     def __getstate__(self) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Limbs, number_below
-from dpsan.mechanisms.sampling.samplers import SCORE_CAP, RowSampler
+from dpsan.mechanisms.sampling.limbs import LOW, SHIFT, Limbs, less, minus, number_below
+from dpsan.mechanisms.sampling.samplers import SCORE_CAP, RowSampler, by_word
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -66,14 +66,7 @@ class SparseRowSampler(RowSampler):
 
     def _round(self, ids: Ids, bits: Limbs, out: Ids, places: Ids) -> NDArray[np.bool_]:
         good = np.zeros(len(ids), dtype=np.bool_)
-        order = np.argsort(ids, kind="stable")
-        distinct, starts = np.unique(ids[order], return_index=True)
-        bounds = np.append(starts, len(order))
-        for at in range(0, len(distinct), self._step):
-            words = distinct[at : at + self._step]
-            ends = bounds[at : at + len(words) + 1]
-            draws = order[ends[0] : ends[-1]]
-            rows = np.repeat(np.arange(len(words)), np.diff(ends))
+        for words, draws, rows in by_word(ids, self._step):
             good[draws], out[places[draws]] = self._inverse(words, rows, bits[draws])
         return good
 
@@ -124,7 +117,7 @@ class SparseRowSampler(RowSampler):
             previous = np.maximum(at - 1, 0)
             begin = np.where(after, near.words[previous] + 1, 0)
             high, low = (np.where(after, each[previous], np.uint64(0)) for each in ends)
-            rest = _minus(drawn, (high, low))
+            rest = minus(drawn, (high, low))
             limit[inside] = near.words[at[inside]]
         return good, np.minimum(begin + _divided(rest, base[rows]), limit)
 
@@ -135,23 +128,9 @@ def _times(weight: Limbs, count: NDArray[np.integer]) -> tuple[Limbs, Limbs]:
     return (weight >> SHIFT) * number, (weight & LOW) * number
 
 
-def _less(a: tuple[Limbs, Limbs], b: tuple[Limbs, Limbs]) -> NDArray[np.bool_]:
-    return np.asarray((a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])))
-
-
-def _minus(a: tuple[Limbs, Limbs], b: tuple[Limbs, Limbs]) -> tuple[Limbs, Limbs]:
-    """A - b >= 0."""
-    borrow = a[1] < b[1]
-    return a[0] - b[0] - borrow, (a[1] - b[1]) & LOW
-
-
 def _divided(number: tuple[Limbs, Limbs], by: Limbs) -> Ids:
     """The whole quotients, which are below 2^31."""
-    guess = (number[0] * 2.0**32 + number[1]) / by  # wrong by far less than 1
-    out = np.floor(guess).astype(np.int64)
-    for step in (0, 1):
-        high, low = _times(by, out + step)
-        over = _less(number, (high + (low >> SHIFT), low & LOW))
-        # The quotient q is the largest with q·by <= number.
-        out = np.where(over, out - 1, out) if step == 0 else np.where(over, out, out + 1)
-    return out
+    # The float64 quotient is wrong by far less than 1/2: rounded, it is the whole one or one more.
+    out = np.rint((number[0] * 2.0**32 + number[1]) / by).astype(np.int64)
+    high, low = _times(by, out)
+    return out - less(number, (high + (low >> SHIFT), low & LOW))

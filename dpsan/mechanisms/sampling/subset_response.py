@@ -19,7 +19,7 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio, set_certificate
 from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 
 _ROOMY: Final = 40.0
@@ -66,17 +66,17 @@ class SubsetResponseSampler(Sampler):
         if k == 1 and outputs == space.n:
             self._sets = np.arange(space.n, dtype=np.int32)[:, None]
         elif space.eager(outputs) and k:
-            self._sets = space.table(f"neighbors-{k}-{outputs}", self._build)["sets"]
+            name, every = f"neighbors-{k}-{outputs}", np.arange(space.n)
+            self._sets = space.table(name, lambda: {"sets": self.sets(every)})["sets"]
 
     def certificate(self) -> Certificate:
         """The exact loss of the integer weights, with two words whose sets differ."""
         pair = None
         first = np.sort(self.sets(np.zeros(1, dtype=np.int64)))
-        for at in range(0, self.space.n if self.k else 0, 1024):
-            ids = np.arange(at, min(at + 1024, self.space.n))
-            other = np.flatnonzero((np.sort(self.sets(ids)) != first).any(axis=1))
+        for ids in blocks(self.space.n, 1024):
+            other = ids[(np.sort(self.sets(ids)) != first).any(axis=1)]
             if len(other):
-                pair = (0, at + int(other[0]))
+                pair = (0, int(other[0]))
                 break
         return set_certificate(
             self.inside, self.outside, self.total, self.outputs, pair, self.space.n
@@ -86,22 +86,15 @@ class SubsetResponseSampler(Sampler):
         """See :class:`Sampler`."""
         one = np.ones(self.k, dtype=np.int64)
 
-        def rows() -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-            for at in range(0, self.space.n, 8192):
-                for each in self.sets(np.arange(at, min(at + 8192, self.space.n))):
+        def rows() -> Iterator[tuple[Ids, Ids]]:
+            for ids in blocks(self.space.n, 8192):
+                for each in self.sets(ids):
                     yield each.astype(np.int64), one
 
         common = np.where(np.arange(self.space.n) < self.outputs, self.outside, 0)
         return CommonWeights(common, self.inside - self.outside, rows)
 
-    def _build(self) -> dict[str, NDArray[np.int32]]:
-        sets = np.empty((self.space.n, self.k), dtype=np.int32)
-        for at in range(0, self.space.n, 8192):
-            ids = np.arange(at, min(at + 8192, self.space.n))
-            sets[ids] = self.space.neighbors(ids, self.k, self.outputs)
-        return {"sets": sets}
-
-    def sets(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    def sets(self, ids: Ids) -> NDArray[np.int32]:
         """S_w of words, shape (m, K), nearest first; computed on demand for large vocabularies."""
         missing = np.unique(ids[self._sets[ids, 0] < 0]) if self.k else ids[:0]
         for at in range(0, len(missing), 8192):
@@ -109,7 +102,7 @@ class SubsetResponseSampler(Sampler):
             self._sets[part] = self.space.neighbors(part, self.k, self.outputs)
         return self._sets[ids]
 
-    def sample(self, ids: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
         known = ids < self.space.n
         bounds = np.where(known, np.uint64(self.total), np.uint64(self.outputs))
@@ -124,14 +117,14 @@ class SubsetResponseSampler(Sampler):
         out[outside] = self._outside(ids[outside], rank.astype(np.int64))
         return out
 
-    def _outside(self, ids: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _outside(self, ids: Ids, rank: Ids) -> Ids:
         """The rank-th output that is not in S_w."""
         members = np.sort(self.sets(ids), axis=1).astype(np.int64)
         # The i-th member is skipped iff it is at most rank + i.
         skipped = (members - np.arange(self.k) <= rank[:, None]).sum(axis=1)
         return np.asarray(rank + skipped, dtype=np.int64)
 
-    def probabilities(self, ids: NDArray[np.int64]) -> Floats:
+    def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         out = np.zeros((len(ids), self.space.n))
         out[:, : self.outputs] = self.outside / self.total
@@ -141,7 +134,7 @@ class SubsetResponseSampler(Sampler):
         out[rows[:, None], self.sets(ids[rows])] = self.inside / self.total
         return out
 
-    def unchanged(self, ids: NDArray[np.int64]) -> Floats:
+    def unchanged(self, ids: Ids) -> Floats:
         """See :class:`Sampler`; an output is taken to be in its own set, as the nearest of all."""
         own = (self.inside if self.k else self.outside) / self.total
         return np.where(ids < self.outputs, own, 0.0)

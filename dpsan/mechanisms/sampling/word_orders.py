@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import Hint, UsageError
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 
 ORDERS: Final = ("greedy", "principal")
@@ -25,14 +25,12 @@ _FEWER: Final = Hint(
 )
 
 
-def word_order(space: MetricSpace, order: str, start: int = 0) -> Ids:
+def word_order(space: MetricSpace, order: str) -> Ids:
     """The rows of all words in order of their place, shape (n,); made once per vocabulary.
 
-    ``greedy`` begins at a word and goes on to the nearest word that has no place yet; ``principal``
-    sorts by the coordinate along the direction of largest variance.  Ties go by row number.
-
-    Args:
-        start: row of the first word; ``greedy`` only.
+    ``greedy`` begins at the first word and goes on to the nearest word that has no place yet;
+    ``principal`` sorts by the coordinate along the direction of largest variance.  Ties go by row
+    number.
 
     Raises:
         UsageError: too many words for their neighbours.
@@ -41,7 +39,7 @@ def word_order(space: MetricSpace, order: str, start: int = 0) -> Ids:
         return space.table("order-principal", lambda: {"order": _principal(space)})["order"]
     if not space.eager(space.n):
         raise UsageError(f"order=greedy needs the neighbours of all {space.n} words", _FEWER)
-    return space.table(f"order-greedy-{start}", lambda: {"order": _greedy(space, start)})["order"]
+    return space.table("order-greedy-0", lambda: {"order": _greedy(space)})["order"]
 
 
 def _principal(space: MetricSpace) -> Ids:
@@ -51,16 +49,15 @@ def _principal(space: MetricSpace) -> Ids:
     return np.argsort(centred @ direction, kind="stable").astype(np.int64)
 
 
-def _greedy(space: MetricSpace, start: int) -> Ids:
+def _greedy(space: MetricSpace) -> Ids:
     n = space.n
     near = np.empty((n, min(_NEAR, n)), dtype=np.int32)
-    for at in range(0, n, 4096):
-        ids = np.arange(at, min(at + 4096, n))
+    for ids in blocks(n, 4096):
         near[ids] = space.neighbors(ids, near.shape[1])
     free = np.ones(n, dtype=np.bool_)
     left, vectors = np.arange(n), space.vectors
     squares = np.einsum("nd,nd->n", vectors, vectors)
-    out, here = np.empty(n, dtype=np.int64), start
+    out, here = np.empty(n, dtype=np.int64), 0
     for place in range(n):
         out[place], free[here] = here, False
         if place == n - 1:
