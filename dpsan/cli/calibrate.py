@@ -17,7 +17,6 @@ from dpsan.errors import UsageError, check_name, printable
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate.target import Calibration
-    from dpsan.outcomes.linked_words import HalfLinked
 
 _TARGETS = "Targets"
 
@@ -86,7 +85,6 @@ def calibrate(
             "give one of --unchanged, --close, --epsilon-ldp, --epsilon-metric, --maximize"
         )
     if maximize is not None:
-        options.one_of("--maximize", maximize, ("similarity", "split"))
         epsilon = options.check_epsilon(epsilon)
     elif epsilon is not None:
         raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
@@ -121,10 +119,8 @@ def calibrate(
             found = find(draft, space, Target(name), value, progress)
     command = _command(found, values, embeddings, vocab_size, public)
     half = half_linked(found.mechanism.resolved(space), space)
-    if as_json:
-        _print_json(found, command, half)
-    else:
-        _print(found, command, half)
+    show = _print_json if as_json else _print
+    show(found, command, None if half is None else half.sentence)
 
 
 def _command(
@@ -139,12 +135,10 @@ def _command(
     words = ["dpsan", "rewrite", "-m", mechanism.name, "-e", _number(mechanism.epsilon)]
     for name, value in {**values, **found.chosen}.items():
         words += ["-p", f"{name}={value}"]
-    if embeddings is not None:
-        words += ["-E", str(embeddings)]
-    if vocab_size is not None:
-        words += ["--vocab-size", str(vocab_size)]
-    if public is not None:
-        words += ["--public", public]
+    given = {"-E": embeddings, "--vocab-size": vocab_size, "--public": public}
+    for name, each in given.items():
+        if each is not None:
+            words += [name, str(each)]
     if mechanism.status != "PROVED":
         words.append("--allow-unproved")
     return shlex.join(words)
@@ -156,7 +150,7 @@ def _number(value: float) -> str:
     return short if float(short) == value else repr(value)
 
 
-def _print(found: Calibration, command: str, half: HalfLinked | None) -> None:
+def _print(found: Calibration, command: str, linked: str | None) -> None:
     mechanism = found.mechanism
     chosen = "".join(f", {name} {value}" for name, value in found.chosen.items())
     typer.echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}{chosen}")
@@ -169,12 +163,12 @@ def _print(found: Calibration, command: str, half: HalfLinked | None) -> None:
     if found.shares:
         unchanged, close, distant = found.shares
         typer.echo(f"  unchanged {unchanged:.4f}, close {close:.4f}, distant {distant:.4f}")
-    if half is not None:
-        typer.echo(f"  whole texts: {half.sentence}")
+    if linked is not None:
+        typer.echo(f"  whole texts: {linked}")
     typer.echo(f"  {printable(command)}")
 
 
-def _print_json(found: Calibration, command: str, half: HalfLinked | None) -> None:
+def _print_json(found: Calibration, command: str, linked: str | None) -> None:
     mechanism = found.mechanism
     value: dict[str, Any] = {
         "mechanism": mechanism.name,
@@ -186,7 +180,7 @@ def _print_json(found: Calibration, command: str, half: HalfLinked | None) -> No
         "exact": found.exact,
         "command": command,
         "seconds": found.seconds,
-        "linked": None if half is None else half.sentence,
+        "linked": linked,
     }
     if found.shares:
         value["shares"] = dict(zip(("unchanged", "close", "distant"), found.shares, strict=True))

@@ -6,7 +6,7 @@ values that begin with it; an empty list leaves the word to the shell's own file
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from pathlib import Path
 
 
@@ -27,15 +27,6 @@ def join_equals(environment: MutableMapping[str, str]) -> None:
     if len(kept) < len(words):
         environment["COMP_WORDS"] = "\n".join(kept)
         environment["COMP_CWORD"] = str(int(place) - (len(words) - len(kept)))
-
-
-def choices(*allowed: str) -> Callable[[str], list[str]]:
-    """A completer of fixed values."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [each for each in allowed if each.startswith(incomplete)]
-
-    return complete
 
 
 def mechanism_names(incomplete: str) -> list[tuple[str, str]]:

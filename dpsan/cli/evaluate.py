@@ -53,6 +53,7 @@ def evaluate(
             "--tokenizer unicode|ptb|whitespace",
             "The one that was used for rewriting; default unicode.",
             options.INPUT,
+            others=True,
         ),
     ] = None,
     format_: options.Format = "auto",

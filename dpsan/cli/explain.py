@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,7 +90,7 @@ def explain(
     from dpsan.analysis.explain import explain as find
     from dpsan.analysis.explain.match import Vocabulary, candidates, parse_at, prepare
     from dpsan.analysis.explain.words import read
-    from dpsan.cli.progress import search_progress, share_progress
+    from dpsan.cli.progress import parts_progress, search_progress
     from dpsan.embeddings.public_words import public_words
 
     free = None if public is None else public_words(public)
@@ -116,7 +116,7 @@ def explain(
             say(f"finding the epsilon of {each.name} at {wanted.target} {wanted.value:g}")
         with search_progress(each.name, quiet or wanted is None) as tried:
             sanitizer = prepare(each, vocabulary, value, wanted, free, tried)
-        with share_progress(f"explaining {each.name}", quiet) as bar:
+        with parts_progress(f"explaining {each.name}", quiet) as progress:
             found.append(
                 find(
                     sanitizer,
@@ -125,7 +125,7 @@ def explain(
                     draws=draws,
                     seed=seed,
                     posterior=not no_posterior,
-                    progress=_added(bar),
+                    progress=progress,
                 )
             )
     if plot is not None and texts:
@@ -160,17 +160,3 @@ def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
         for number, line in enumerate(data.decode("utf-8-sig", "replace").split("\n"), start=1):
             if line.strip():
                 yield f"standard input:{number}", line.strip()
-
-
-def _added(bar: Callable[[float], None] | None) -> Callable[[float], None] | None:
-    """Adds up shares that are reported one by one, for a bar that wants their sum."""
-    if bar is None:
-        return None
-    done = 0.0
-
-    def add(part: float) -> None:
-        nonlocal done
-        done += part
-        bar(done)
-
-    return add

@@ -86,11 +86,8 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     if each.optimum is not None:
         yield from _wrap(f"mean cosine {cosine_and_bound(*each.optimum)}", width, "")
     yield "exact distribution" if each.exact else f"{number(each.draws)} draws, 99 % intervals"
-    for name, share in (
-        ("unchanged", each.unchanged),
-        ("close", each.close),
-        ("distant", each.distant),
-    ):
+    shares = {"unchanged": each.unchanged, "close": each.close, "distant": each.distant}
+    for name, share in shares.items():
         if share is not None and each.input is not None:
             yield f"  {name:<9} {_share(each, share)}{_interval(each, share)}"
     yield f"  distinct  {each.distinct:.1f} outputs in {each.distinct_draws}"

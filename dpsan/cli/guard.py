@@ -14,7 +14,6 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
 from typing import NoReturn
 
 from dpsan.cli import signals
@@ -32,7 +31,7 @@ def main() -> NoReturn:
     status = 1
     try:
         signals.listen(_lost)
-        status = _close_streams(_guarded(_run))
+        status = _close_streams(_guarded())
         signals.finish()
     except Interrupted as interrupted:
         _clean_up()
@@ -41,14 +40,10 @@ def main() -> NoReturn:
     os._exit(status)  # nothing is gained by taking modules and memory apart
 
 
-def _run() -> int:
-    from dpsan.cli.app import run
-
-    return run()
-
-
-def _guarded(run: Callable[[], int]) -> int:
+def _guarded() -> int:
     try:
+        from dpsan.cli.app import run
+
         return run()
     except DpsanError as error:
         say(error.on_command_line())

@@ -98,25 +98,10 @@ def index(
         else:
             typer.echo(f"removed {entries} entries, {size} bytes")
         return 0
-    default = (epsilon, optimize, verbose)
-    return _build(store, files, vocab_size, unsafe_pickle, default, (export, force), as_json)
-
-
-def _build(
-    store: Store,
-    files: list[Path] | None,
-    vocab_size: int | None,
-    unsafe: bool,
-    default: tuple[float | None, bool, bool],
-    export: tuple[Path | None, bool],
-    as_json: bool,
-) -> int:
-    """The index of each file; for the default mechanism at an epsilon if it is given."""
-    if unsafe and not files:
+    if unsafe_pickle and not files:
         raise UsageError("--unsafe-pickle needs a file")
-    target, force = export
-    beside = target and target.with_name(f"{target.stem}.words.txt")
-    uses = check_files(reads={}, writes={"--export": target, "the words of --export": beside})
+    beside = export and export.with_name(f"{export.stem}.words.txt")
+    uses = check_files(reads={}, writes={"--export": export, "the words of --export": beside})
     paths: list[Path | None] = [*files] if files else [None]
     for path in paths:
         read_embeddings(uses, path)
@@ -126,18 +111,17 @@ def _build(
     from dpsan.mechanisms.preparing import prepare_default
     from dpsan.space.library import describe
 
-    epsilon, optimize, measure = default
     more: dict[str, Any] = {}
     if epsilon is not None:
-        also = partial(prepare_default, epsilon=epsilon, optimize=optimize, measure=measure)
+        also = partial(prepare_default, epsilon=epsilon, optimize=optimize, measure=verbose)
         more["also"] = lambda space: {"default": also(space)}
     reports: list[dict[str, Any]] = []
     failed = 0
     for path in paths:
         try:
-            report = describe(path, vocab_size, store, unsafe_pickle=unsafe, **more)
-            if target and beside:
-                report["exported"] = _export(path, vocab_size, store, (target, beside), force)
+            report = describe(path, vocab_size, store, unsafe_pickle=unsafe_pickle, **more)
+            if export and beside:
+                report["exported"] = _export(path, vocab_size, store, (export, beside), force)
         except Exception as error:  # noqa: BLE001 - one file's: the others go on
             failed += 1
             say(failure(path or "bundled vocabulary", error))

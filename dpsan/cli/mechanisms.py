@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -13,10 +13,6 @@ from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.output import cosine_and_bound, print_json, print_prose, print_table
 from dpsan.errors import UsageError, check_name
 from dpsan.text.numerals import number
-
-if TYPE_CHECKING:
-    from dpsan.mechanisms.base import Mechanism
-    from dpsan.space.metric_space import MetricSpace
 
 _COLUMNS: Final = {
     "name": "name",
@@ -57,40 +53,25 @@ def mechanisms(
         _list(as_json)
         return
     check_name("mechanism", name, MECHANISMS)
-    from dpsan.mechanisms.description import numbers
-
     found = None
     if epsilon is not None:
-        mechanism, space = _prepare(
-            name, epsilon, options.parameters(param), embeddings, vocab_size, quiet=quiet
-        )
-        found = numbers(mechanism, space)
+        values = options.parameters(param)
+        read_embeddings(check_files(reads={}), embeddings)
+
+        from dpsan.embeddings.word_lists import WordLists
+        from dpsan.mechanisms.description import numbers
+        from dpsan.space.library import open_space
+
+        mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
+        words, space = open_space(embeddings, vocab_size, open_cache(quiet))
+        mechanism = mechanism.with_vocabulary(WordLists(lambda: words.key_to_index))
+        found = numbers(mechanism.resolved(space), space)
     elif param or embeddings:
         raise UsageError("--param and --embeddings need --epsilon")
     if as_json:
         print_json(found or _without_numbers(name))
     else:
         _explain(name, found)
-
-
-def _prepare(
-    name: str,
-    epsilon: float,
-    values: dict[str, str],
-    embeddings: Any,
-    vocab_size: int | None,
-    *,
-    quiet: bool,
-) -> tuple[Mechanism, MetricSpace]:
-    read_embeddings(check_files(reads={}), embeddings)
-
-    from dpsan.embeddings.word_lists import WordLists
-    from dpsan.mechanisms import MECHANISMS
-    from dpsan.space.library import open_space
-
-    mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
-    words, space = open_space(embeddings, vocab_size, open_cache(quiet))
-    return mechanism.with_vocabulary(WordLists(lambda: words.key_to_index)).resolved(space), space
 
 
 def _list(as_json: bool) -> None:

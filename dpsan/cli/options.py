@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from dpsan.cli.completion import choices, embedding_files, mechanism_names, parameter_names
+from dpsan.cli.completion import embedding_files, mechanism_names, parameter_names
 from dpsan.errors import UsageError
 
 # The registry would load numpy; a test compares the two.
@@ -19,10 +19,6 @@ DEFAULT_MECHANISM: Final = "optimal-response"
 PRIVACY: Final = "Privacy"
 INPUT: Final = "Input"
 RARE: Final = "Rarely needed"
-UNKNOWN: Final = ("sample", "mask", "keep")
-CONSISTENT: Final = ("record", "file", "run")
-NUMBERS: Final = ("word", "value")
-CASES: Final = ("natural", "vocabulary", "input")
 PUBLIC: Final = ("function", "common")
 
 
@@ -57,13 +53,27 @@ def option(
     )
 
 
-def choice(names: str, text: str, panel: str | None = None, **more: Any) -> Any:
+def choice(
+    names: str, text: str, panel: str | None = None, *, others: bool = False, **more: Any
+) -> Any:
     """An option with one of a few values, ``--case a|b|c``, which the shell completes.
 
-    A value in capitals, ``FILE``, stands for others.
+    Args:
+        others: whether other values are let through: ``FILE``, or what a registry will judge.
+        names, text, panel, more: as of :func:`option`.
     """
-    values = [each for each in names.split()[-1].split("|") if not each.isupper()]
-    return option(names, text, panel, complete=choices(*values), **more)
+    *_, name, values = names.split()
+    allowed = [each for each in values.split("|") if not each.isupper()]
+
+    def complete(incomplete: str) -> list[str]:
+        return [each for each in allowed if each.startswith(incomplete)]
+
+    def check(given: str | None) -> str | None:
+        if not (given is None or others or given in allowed):
+            raise UsageError(f"{name} must be one of {', '.join(allowed)} (got {given})")
+        return given
+
+    return option(names, text, panel, complete=complete, callback=check, **more)
 
 
 def flag(names: str, text: str, panel: str | None = None) -> Any:
@@ -150,6 +160,7 @@ Public = Annotated[
         "of common everyday words. They mostly stay, at times come out as others, so that the "
         "guarantee holds for all other words. For optimal-response and knn-response.",
         PRIVACY,
+        others=True,
         env="DPSAN_PUBLIC",
     ),
 ]
@@ -189,6 +200,7 @@ Tokenizer = Annotated[
         "--tokenizer unicode|ptb|whitespace",
         "How lines become words; ptb splits contractions as GloVe was trained.",
         RARE,
+        others=True,
         env="DPSAN_TOKENIZER",
     ),
 ]
@@ -201,6 +213,7 @@ Format = Annotated[
         "-f, --format auto|text|jsonl|json|csv|tsv|parquet|html|eml|docx",
         "Container of the text; auto goes by the file's suffix.",
         INPUT,
+        others=True,
         env="DPSAN_FORMAT",
     ),
 ]
@@ -294,13 +307,6 @@ def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
 def public_file(given: str | None) -> Path | None:
     """The file that --public reads; None for the lists that come with dpsan."""
     return None if given is None or given in PUBLIC else Path(given)
-
-
-def one_of(option: str, given: str, allowed: tuple[str, ...]) -> str:
-    """The value given.  Raises UsageError if it is none of those allowed."""
-    if given not in allowed:
-        raise UsageError(f"{option} must be one of {', '.join(allowed)} (got {given})")
-    return given
 
 
 def delimiter_character(given: str | None) -> str:

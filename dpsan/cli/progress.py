@@ -48,24 +48,15 @@ def byte_progress(
     if mode == "off" or (mode == "auto" and not auto):
         yield None
         return
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        FileSizeColumn,
-        SpinnerColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+    from rich import progress
 
     total = None if None in sizes else sum(each or 0 for each in sizes)
-    columns: tuple[ProgressColumn | str, ...]
+    shown: tuple[ProgressColumn, ...] = (progress.BarColumn(), progress.DownloadColumn())
+    time: ProgressColumn = progress.TimeRemainingColumn()
     if total is None:
-        columns = (SpinnerColumn("line"), FileSizeColumn())
-        columns += (TransferSpeedColumn(), TimeElapsedColumn())
-    else:
-        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with _bar(columns) as bar:
+        shown = (progress.SpinnerColumn("line"), progress.FileSizeColumn())
+        time = progress.TimeElapsedColumn()
+    with _bar((*shown, progress.TransferSpeedColumn(), time)) as bar:
         task = bar.add_task("", total=total)
         yield lambda done: bar.update(task, advance=done)
 
@@ -87,6 +78,13 @@ def count_progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int
     """A bar over a known number of steps with time left, on stderr if it is a terminal."""
     with _steps(what, total, "MofNCompleteColumn", quiet) as update:
         yield update and (lambda done: update(advance=done))
+
+
+@contextmanager
+def parts_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """A bar over parts that add up to 1 with time left, on stderr if it is a terminal."""
+    with _steps(what, 1.0, "TaskProgressColumn", quiet) as update:
+        yield update and (lambda part: update(advance=part))
 
 
 @contextmanager

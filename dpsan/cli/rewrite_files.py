@@ -6,9 +6,12 @@ Knows paths and the options that name them.  Must not know how text is rewritten
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from dpsan.cli.file_checks import known_files
+from dpsan.cli.options import public_file
+from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
 from dpsan.formats.placing import stream_number
 from dpsan.run.paths import is_second_name, plan_outputs
@@ -19,20 +22,36 @@ _DRAWN_AGAIN = "another run draws the same words again, under another key: they 
 
 
 @dataclass(frozen=True)
-class Files:
-    """Inputs and outputs as they were asked for."""
+class Files(RewriteOptions):
+    """The options of the command, and the files that they name."""
 
-    inputs: list[Path]
-    output: Path | None = None
-    output_dir: Path | None = None
-    in_place: bool = False
-    backup: str | None = None
-    audit: Path | None = None
-    audit_originals: bool = False
-    force: bool = False
-    resume: bool = False
+    @cached_property
+    def inputs(self) -> list[Path]:
+        """The files to read, in order of their names below a directory; without one standard input.
 
-    def check(self) -> None:
+        Raises:
+            UsageError: a directory without files.
+        """
+        if not self.recursive:
+            return self.files or [STDIN]
+        found: list[Path] = []
+        for path in self.files or [Path()]:
+            if not path.is_dir():
+                found.append(path)
+                continue
+            inner = sorted(
+                each
+                for each in path.rglob("*")
+                if each.is_file()
+                and not each.is_symlink()
+                and not any(part.startswith(".") for part in each.relative_to(path).parts)
+            )
+            if not inner:
+                raise UsageError(f"{path}: no file below it")
+            found += inner
+        return found
+
+    def check_places(self) -> None:
         """Refuse combinations that make no sense, before anything is read or written.
 
         Raises:
@@ -60,15 +79,15 @@ class Files:
             # Again when it is written; said here before an audit is begun that would be in the way.
             raise OutputError(f"{output}: exists", "--force replaces it")
 
-    def uses(self, keep: Path | None, public: Path | None) -> FileUses:
+    def uses(self) -> FileUses:
         """All files of the run but the embeddings.
 
         Raises:
             UsageError: one is written to and also read, or written to twice.
         """
         uses = known_files()
-        uses.add(Use.READ, "--keep", keep)
-        uses.add(Use.READ, "--public", public)
+        uses.add(Use.READ, "--keep", self.keep)
+        uses.add(Use.READ, "--public", public_file(self.public))
         for path in self.inputs:
             if path == STDIN:
                 uses.add_stream(Use.READ, "input", 0)
@@ -99,14 +118,15 @@ class Completed:
 
     Args:
         files: of the run.
-        own_key: whether no other run can go on with what this one has drawn.
 
     Raises:
         UsageError: two inputs would have the same output.
     """
 
-    def __init__(self, files: Files, *, own_key: bool = False) -> None:
-        self._files, self._own_key = files, own_key
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        # No other run can go on with what this one has drawn.
+        self._own_key = files.consistent == "run" and files.seed is None
         paths: list[Path] = []
         if files.in_place:
             paths = files.inputs

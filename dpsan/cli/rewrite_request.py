@@ -6,13 +6,10 @@ Knows option names.  Must not know how text is rewritten.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsan.cli import options
 from dpsan.cli.rewrite_files import STDIN, Files
-from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,44 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Request(RewriteOptions):
+class Request(Files):
     """The options of the command, and what they stand for."""
-
-    @cached_property
-    def places(self) -> Files:
-        """Inputs and outputs; without a file standard input."""
-        return Files(
-            self._inputs(),
-            self.output,
-            self.output_dir,
-            self.in_place,
-            self.backup,
-            self.audit,
-            self.audit_originals,
-            self.force,
-            self.resume,
-        )
-
-    def _inputs(self) -> list[Path]:
-        """The files to read, in order of their names below a directory.  Raises UsageError."""
-        if not self.recursive:
-            return self.files or [STDIN]
-        found: list[Path] = []
-        for path in self.files or [Path()]:
-            if not path.is_dir():
-                found.append(path)
-                continue
-            inner = sorted(
-                each
-                for each in path.rglob("*")
-                if each.is_file()
-                and not each.is_symlink()
-                and not any(part.startswith(".") for part in each.relative_to(path).parts)
-            )
-            if not inner:
-                raise UsageError(f"{path}: no file below it")
-            found += inner
-        return found
 
     def check(self) -> FileUses:
         """Refuse what cannot be, before anything is read, written or imported.
@@ -78,27 +39,17 @@ class Request(RewriteOptions):
         self._check_engine()
         from dpsan.run.same_files import Use
 
-        uses = self.places.uses(self.keep, options.public_file(self.public))
-        self.places.check()
+        uses = self.uses()
+        self.check_places()
         uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
         uses.add(Use.READ, "--spans", self.spans)
         self._check_fields()
         self._check_spans()
-        for name, given, allowed in (
-            ("--invalid", self.invalid, ("replace", "error")),
-            ("--progress", self.progress, ("auto", "on", "off")),
-            ("--unknown", self.unknown, options.UNKNOWN),
-            ("--case", self.case, options.CASES),
-            ("--numbers", self.numbers, options.NUMBERS),
-        ):
-            options.one_of(name, given, allowed)
-        if self.consistent is not None:
-            options.one_of("--consistent", self.consistent, options.CONSISTENT)
-            if self.consistent == "run" and self.resume and self.seed is None:
-                raise UsageError(
-                    "--consistent run cannot be resumed: nobody keeps the key of the first run",
-                    "--consistent file can",
-                )
+        if self.consistent == "run" and self.resume and self.seed is None:
+            raise UsageError(
+                "--consistent run cannot be resumed: nobody keeps the key of the first run",
+                "--consistent file can",
+            )
         if self.bad_records is not None and (self.in_place or self.engine != "local"):
             raise UsageError("--bad-records excludes -i and --engine ray")
         if self.memo is not None:
@@ -117,20 +68,16 @@ class Request(RewriteOptions):
         return uses
 
     def _check_engine(self) -> None:
-        options.one_of("--engine", self.engine, ("local", "ray"))
         if self.engine == "local":
             if self.address is not None:
                 raise UsageError("--address needs --engine ray")
             return
-        if STDIN in self.places.inputs:
+        if STDIN in self.inputs:
             raise UsageError("--engine ray needs files, not standard input")
         if self.output_dir is None:
             raise UsageError("--engine ray needs -O DIR", "it writes one output for each input")
-        for name, given in (
-            ("--budget", self.budget),
-            ("--memo", self.memo),
-            ("--ledger", self.ledger),
-        ):
+        books = {"--budget": self.budget, "--memo": self.memo, "--ledger": self.ledger}
+        for name, given in books.items():
             if given is not None:
                 hint = "pieces are rewritten at once"
                 raise UsageError(f"{name} cannot be kept by --engine ray", hint)
@@ -147,7 +94,7 @@ class Request(RewriteOptions):
         from dpsan.formats.text import text_encoding
 
         encoding = text_encoding(self.encoding)
-        inputs = self.places.inputs
+        inputs = self.inputs
         formats = {format_name(self.format_, str(path)) for path in inputs}
         if formats <= {"jsonl", "json"} and encoding != "utf-8":
             raise UsageError(f"{min(formats)} is always UTF-8", "leave out --encoding")
@@ -190,7 +137,7 @@ class Request(RewriteOptions):
     def _check_spans(self) -> None:
         if self.spans is None:
             return
-        if len(self.places.inputs) != 1:
+        if len(self.inputs) != 1:
             raise UsageError("--spans is for one input", "its records are those of one file")
         if len(self.field or ()) > 1:
             raise UsageError("--spans is for one --field", "offsets count in one text a record")
@@ -206,7 +153,7 @@ class Request(RewriteOptions):
         """Whether columns are chosen by number behind a first row that passes as a header."""
         from dpsan.formats.registry import format_name
 
-        formats = {format_name(self.format_, str(path)) for path in self.places.inputs}
+        formats = {format_name(self.format_, str(path)) for path in self.inputs}
         numbered = any(each.isdecimal() for each in self.field or ())
         return numbered and not self.no_header and bool(formats & {"csv", "tsv"})
 

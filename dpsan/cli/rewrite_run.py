@@ -73,9 +73,9 @@ def _built(request: Request) -> tuple[Run, Path]:
     if request.verbose:
         n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
         say(f"{number(n)} words of {number(d)} dimensions ready")
-    files = request.places
-    if files.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
+    if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
+    output = Inplace(request.backup) if request.in_place else request.output_dir or request.output
     kind = Run
     if request.dry_run:
         from dpsan.run.dry_run import DryRun
@@ -85,10 +85,10 @@ def _built(request: Request) -> tuple[Run, Path]:
         sanitizer,
         plan,
         run_key(request.seed),
-        files.inputs,
-        output=Inplace(files.backup) if files.in_place else files.output_dir or files.output,
-        tree=files.output_dir is not None,
-        resume=files.resume,
+        request.inputs,
+        output=output,
+        tree=request.output_dir is not None,
+        resume=request.resume,
         budget=Budget(request.budget) if request.budget and not request.ledger else None,
         complain=say,
     )
@@ -99,8 +99,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
     from dpsan.cli.progress import byte_progress
     from dpsan.run.bad_records import BadRecords
 
-    own_key = request.consistent == "run" and request.seed is None
-    completed = Completed(request.places, own_key=own_key)
+    completed = Completed(request)
     try:
         with ExitStack() as stack:
             execute = stack.enter_context(engine(request, run.sanitizer, cache))
@@ -170,7 +169,7 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
     from dpsan.sanitize.statement import Statement
 
-    inputs = len(request.places.inputs)
+    inputs = len(request.inputs)
     if inputs > 1:
         _table(result)
     whole = request.spans is None  # else what passes tells which text it is

@@ -9,6 +9,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.file_checks import check_files
+from dpsan.cli.options import option
 from dpsan.cli.output import print_fields, print_json
 from dpsan.cli.progress import share_progress
 from dpsan.errors import printable
@@ -25,43 +26,35 @@ def train(
         ),
     ],
     output: Annotated[
-        Path,
-        options.option(
-            "-o, --output FILE", "The vocabulary, NAME.npz, for -E.", show_default=False
-        ),
+        Path, option("-o, --output FILE", "The vocabulary, NAME.npz, for -E.", show_default=False)
     ],
-    words: Annotated[int, options.option("--words N", "Words, at most.", min=100)] = 32_000,
-    least: Annotated[
-        int, options.option("--least N", "Occurrences that a word must have.", min=1)
-    ] = 10,
+    words: Annotated[int, option("--words N", "Words, at most.", min=100)] = 32_000,
+    least: Annotated[int, option("--least N", "Occurrences that a word must have.", min=1)] = 10,
     dimensions: Annotated[
-        int, options.option("--dimensions N", "Numbers of a vector.", min=2, max=1000)
+        int, option("--dimensions N", "Numbers of a vector.", min=2, max=1000)
     ] = 100,
-    epochs: Annotated[
-        int, options.option("--epochs N", "Passes over the text.", min=1, max=1000)
-    ] = 10,
+    epochs: Annotated[int, option("--epochs N", "Passes over the text.", min=1, max=1000)] = 10,
     synonyms: Annotated[
         list[Path] | None,
-        options.option("--synonyms FILE", "Pairs to draw together, two words a line; repeatable."),
+        option("--synonyms FILE", "Pairs to draw together, two words a line; repeatable."),
     ] = None,
     antonyms: Annotated[
-        list[Path] | None,
-        options.option("--antonyms FILE", "Pairs to push apart, likewise."),
+        list[Path] | None, option("--antonyms FILE", "Pairs to push apart, likewise.")
     ] = None,
     similarity: Annotated[
         list[Path] | None,
-        options.option(
+        option(
             "--similarity FILE",
             "Report the rank correlation with people's judgements: word word score, a line; "
             "repeatable.",
         ),
     ] = None,
     seed: Annotated[
-        int, options.option("--seed N", "Another result from the same text.", min=0, max=2**31)
+        int, option("--seed N", "Another result from the same text.", min=0, max=2**31)
     ] = 20261122,
     jobs: Annotated[
         int,
-        options.option(
+        option(
             "-j, --jobs N",
             "Threads; with one the same text gives the same file every time.",
             min=1,
@@ -76,11 +69,7 @@ def train(
 
     dpsan train wikipedia-de.txt.gz -o german.npz
     """
-    pairs = {
-        "--synonyms": synonyms or [],
-        "--antonyms": antonyms or [],
-        "--similarity": similarity or [],
-    }
+    pairs = {"--synonyms": synonyms, "--antonyms": antonyms, "--similarity": similarity}
     check_files(reads={"PUBLIC": texts, **pairs}, writes={"--output": output})
 
     import time

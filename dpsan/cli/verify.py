@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from textwrap import wrap
@@ -95,15 +94,13 @@ def verify(
         parameters=dict(options.parameters(param)),
         embeddings=embeddings,
         vocab_size=vocab_size,
-        unknown=UnknownPolicy(options.one_of("--unknown", unknown, options.UNKNOWN)),
+        unknown=UnknownPolicy(unknown),
         keep=frozenset(read_word_list(keep)) if keep else frozenset(),
         public=None if public is None else public_words(public),
-        case=options.one_of("--case", case, options.CASES),
+        case=case,
         allow_unproved=allow_unproved,
-        consistent=Unit(options.one_of("--consistent", consistent, options.CONSISTENT))
-        if consistent
-        else None,
-        numbers=options.one_of("--numbers", numbers, options.NUMBERS),
+        consistent=Unit(consistent) if consistent else None,
+        numbers=numbers,
         tokenizer=tokenizer,
     )
     store = open_cache(quiet)
@@ -139,8 +136,8 @@ def verify(
 
 
 def _print(found: Verification, name: str) -> None:
-    def show(value: float | None, digits: int = 6) -> str:
-        return "none" if value is None else f"{value:.{digits}f}"
+    def show(value: float | None) -> str:
+        return "none" if value is None else f"{value:.6f}"
 
     claimed, empirical = found.claimed, found.empirical
     per = f" per unit of {claimed.metric} distance" if claimed.metric else ""
@@ -154,7 +151,7 @@ def _print(found: Verification, name: str) -> None:
     typer.echo(f"  claimed    epsilon {claimed.epsilon:.6f}{per}{delta}")
     loss = "high-low LDP epsilon" if public else "LDP epsilon"
     typer.echo(f"  certified  {loss} {show(found.certified)} ({found.method})")
-    if _unstated(found.exposures):
+    if not all(each.stated for each in found.exposures):
         typer.echo("             of the words that are drawn")
     if found.certified_metric is not None:
         slack = found.certified_slack
@@ -197,19 +194,13 @@ def _print(found: Verification, name: str) -> None:
     typer.echo(f"  {empirical.draws} draws, {found.seconds:.1f} seconds")
 
 
-def _unstated(exposures: Sequence[Exposure]) -> bool:
-    return any(not each.stated for each in exposures)
-
-
 def _option(exposure: Exposure) -> str:
     return f"--{exposure.option} {exposure.value or 'FILE'}"
 
 
-def _finite(value: float | None) -> float | None:
-    return None if value is None or value in (float("inf"), float("-inf")) else value
-
-
 def _print_json(found: Verification) -> None:
+    from dpsan.run.audit.schema import finite
+
     empirical = found.empirical
     value: dict[str, Any] = {
         "verdict": str(found.verdict),
@@ -218,24 +209,24 @@ def _print_json(found: Verification) -> None:
         "float64_delta": found.grade.delta if found.grade else None,
         "method": found.method,
         "claimed": {
-            "epsilon": _finite(found.claimed.epsilon),
+            "epsilon": finite(found.claimed.epsilon),
             "delta": found.claimed.delta,
             "metric": found.claimed.metric,
         },
         "public_words": found.public_words,
-        "certified": _finite(found.certified),
-        "certified_metric": _finite(found.certified_metric),
+        "certified": finite(found.certified),
+        "certified_metric": finite(found.certified_metric),
         "certified_slack": found.certified_slack,
         "certified_delta": found.certified_delta,
         "certified_pair": None if found.tightest is None else list(found.tightest),
         "curve": [{"epsilon": epsilon, "delta": delta} for epsilon, delta in found.curve],
         "empirical": {
-            "epsilon_lower": _finite(empirical.epsilon_lower),
-            "allowed": _finite(empirical.allowed),
-            "seen": _finite(empirical.seen),
+            "epsilon_lower": finite(empirical.epsilon_lower),
+            "allowed": finite(empirical.allowed),
+            "seen": finite(empirical.seen),
             "confidence": empirical.confidence,
             "draws": empirical.draws,
-            "ceiling": _finite(empirical.ceiling),
+            "ceiling": finite(empirical.ceiling),
             "pair": list(empirical.pair),
             "event": list(found.event),
             "event_other": found.other,
@@ -256,7 +247,7 @@ def _print_json(found: Verification) -> None:
                 "name": each.name,
                 "held": each.held,
                 "sentence": each.sentence,
-                "figures": {name: _finite(value) for name, value in each.figures.items()},
+                "figures": {name: finite(value) for name, value in each.figures.items()},
             }
             for each in found.checks
         ],

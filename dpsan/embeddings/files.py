@@ -15,12 +15,11 @@ import threading
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Generic, Protocol, TypeVar
 
-from dpsan.errors import EmbeddingError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import EmbeddingError, file_reason
 
 T = TypeVar("T")
 
@@ -50,10 +49,8 @@ def open_regular(path: Path) -> io.BufferedReader:
         # Opening a device can already have effects, so ask first; a FIFO would block.
         _require_regular(path, path.stat())
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise EmbeddingError(path, "no such file") from None
     except OSError as error:
-        raise EmbeddingError(path, os_reason(error).lower()) from None
+        raise EmbeddingError(path, file_reason(error).lower()) from None
     except ValueError:  # a NUL in the name
         raise EmbeddingError(repr(str(path)), "no such file") from None
     stream: io.BufferedReader = io.BufferedReader(io.FileIO(handle), _BUFFER)
@@ -148,6 +145,11 @@ class Lines:
             if len(line) > MAX_WORD + 1:
                 raise EmbeddingError(self.path, "longer than 1 MB", line=self.number)
         return line
+
+    def words(self) -> Iterator[bytes]:
+        """The lines that are left, without line ends.  Raises EmbeddingError."""
+        while line := self.read():
+            yield line.removesuffix(b"\n").removesuffix(b"\r")
 
     def look(self, count: int) -> list[bytes]:
         """Up to ``count`` of the next lines, still to be read."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import pickle  # for the class of an error only
 import warnings
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of, open_regular
 from dpsan.embeddings.rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError
-
-_BLOCK: Final = 4096
-"""Rows copied at a time."""
 
 
 def refuse(path: Path) -> EmbeddingError:
@@ -65,11 +62,9 @@ def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Em
         raise EmbeddingError(path, "words and vectors do not fit together")
     check_dimensions(path, vectors.shape[1])
     rows = Rows(path, vectors.shape[1], vocab_size)
-    for at in range(0, len(words), _BLOCK):
-        part = slice(at, at + _BLOCK)
+    for at, count in rows.blocks(len(words), vectors.itemsize * vectors.shape[1]):
+        part = slice(at, at + count)
         rows.add(words[part], vectors[part], None if counts is None else counts[part])
-        if rows.full:
-            break
     return rows.finish(str(path), digest)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +27,13 @@ from dpsan.errors import reason as os_reason
 _FEWER: Final = Hint("try vocab_size=N", "try --vocab-size N")
 _COPY: Final = 4 << 20
 """Bytes copied at a time."""
+_READERS: Final = {
+    Kind.WORD2VEC_TEXT: read_word2vec,
+    Kind.WORD2VEC_BINARY: word2vec_binary.read,
+    Kind.GLOVE: read_glove,
+    Kind.NPZ: numpy_files.read_npz,
+}
+"""Of the formats that have their words in the same file."""
 
 
 def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Embeddings:
@@ -107,10 +115,8 @@ def _unpacked(path: Path, stack: ExitStack) -> tuple[io.BufferedReader, bool]:
 
 def _spooled(stream: io.BufferedReader) -> io.BufferedReader:
     """The rest of a stream as a nameless temporary file."""
-    with ExitStack() as stack:
-        file = stack.enter_context(tempfile.TemporaryFile(buffering=0))
-        while part := stream.read(_COPY):
-            file.write(part)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        shutil.copyfileobj(stream, file, _COPY)
         file.seek(0)
         return os.fdopen(os.dup(file.fileno()), "rb")
 
@@ -157,25 +163,12 @@ def _states(files: list[Path]) -> list[tuple[int, int, int]]:
 
 
 def _read(stream: io.BufferedReader, path: Path, kind: Kind, limit: int | None) -> Rows:
-    match kind:
-        case Kind.WORD2VEC_TEXT:
-            return read_word2vec(stream, path, limit)
-        case Kind.WORD2VEC_BINARY:
-            return word2vec_binary.read(stream, path, limit)
-        case Kind.GLOVE:
-            return read_glove(stream, path, limit)
-        case Kind.NPZ:
-            return numpy_files.read_npz(stream, path, limit)
-        case Kind.NPY:
-            with _words(_words_beside(path, kind)) as words:
-                if words is None:
-                    raise EmbeddingError(path, "no words")
-                return numpy_files.read_npy(stream, path, limit, words)
-        case Kind.SAFETENSORS:
-            with _words(_words_beside(path, kind)) as words:
-                return safetensors_file.read(stream, path, limit, words)
-        case _:
-            raise AssertionError(kind)
+    if kind in _READERS:
+        return _READERS[kind](stream, path, limit)
+    with _words(_words_beside(path, kind)) as words:
+        if kind is Kind.NPY and words is not None:  # the second always holds where the first does
+            return numpy_files.read_npy(stream, path, limit, words)
+        return safetensors_file.read(stream, path, limit, words)
 
 
 @contextmanager

@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from dpsan.embeddings.files import MAX_WORD, Bounded, Lines, Source
 from dpsan.embeddings.numpy_array import Array, open_array
-from dpsan.embeddings.rows import Rows, check_dimensions
+from dpsan.embeddings.rows import BLOCK, Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
-_BLOCK: Final = 4 << 20
-"""Bytes read at a time."""
 _MOST: Final = 10**15
 _ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
@@ -54,13 +52,14 @@ def read_npy(stream: io.BufferedReader, path: Path, limit: int | None, words: Li
     """
     array = _vectors(stream, path, "")
     n, d = array.shape
-    rows = Rows(path, d, limit)
-    at = 0
-    while at < n and not rows.full:
-        count = min(rows.room(max(1, _BLOCK // array.row_bytes)), n - at)
-        block = array.rows(at, count)
-        rows.add(list(_words(words, count, n)), block)
-        at += count
+    rows, listed = Rows(path, d, limit), words.words()
+    for at, count in rows.blocks(n, array.row_bytes):
+        vectors, block = array.rows(at, count), list(islice(listed, count))
+        if len(block) < count:
+            raise EmbeddingError(
+                words.path, f"the file ends, expected {n} words", line=words.number + 1
+            )
+        rows.add(block, vectors)
     if not rows.full:
         _require_end(array)
         if not words.only_blank():
@@ -68,16 +67,6 @@ def read_npy(stream: io.BufferedReader, path: Path, limit: int | None, words: Li
                 words.path, f"more words than the {n} vectors", line=words.number + 1
             )
     return rows
-
-
-def _words(words: Lines, count: int, n: int) -> Iterator[bytes]:
-    for _ in range(count):
-        line = words.read()
-        if not line:
-            raise EmbeddingError(
-                words.path, f"the file ends, expected {n} words", line=words.number + 1
-            )
-        yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def _require_end(array: Array) -> None:
@@ -130,9 +119,7 @@ def _read_all(
     arrays = [each for each in (vectors, words, counts, spellings) if each is not None]
     rows = Rows(path, d, limit)
     largest = max(1, *(each.row_bytes for each in arrays))
-    at = 0
-    while at < n and not rows.full:
-        count = min(rows.room(max(1, _BLOCK // largest)), n - at)
+    for at, count in rows.blocks(n, largest):
         block = vectors.rows(at, count)
         rows.add(
             _texts(words, at, count),
@@ -140,7 +127,6 @@ def _read_all(
             None if counts is None else _counts(counts, at, count),
             None if spellings is None else _texts(spellings, at, count),
         )
-        at += count
     if not rows.full:
         for each in arrays:
             _require_end(each)
@@ -181,4 +167,4 @@ def _member(archive: zipfile.ZipFile, path: Path, name: str) -> io.BufferedReade
         raise EmbeddingError(path, f"no array '{name.removesuffix('.npy')}'") from None
     except _ZIP_ERRORS:
         raise EmbeddingError(path, "damaged zip file") from None
-    return io.BufferedReader(Bounded(member, path, info.compress_size), _BLOCK)
+    return io.BufferedReader(Bounded(member, path, info.compress_size), BLOCK)

@@ -9,7 +9,7 @@ by reason, the first that applies: ``empty_word``, ``nul`` (a NUL or a line feed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from dpsan.embeddings.files import MAX_WORD
 from dpsan.errors import EmbeddingError
 
 MAX_DIMENSIONS: Final = 10_000
+BLOCK: Final = 4 << 20
+"""Bytes read at a time."""
 _UNUSABLE: Final = 100_000
 """Rows left out that are never questioned; beyond, at most ten per kept row."""
 
@@ -57,6 +59,14 @@ class Rows:
     def room(self, wanted: int) -> int:
         """How many rows to read next, at most ``wanted``."""
         return wanted if self._limit is None else min(wanted, self._limit - len(self._words))
+
+    def blocks(self, n: int, row_bytes: int) -> Iterator[tuple[int, int]]:
+        """Where each block of n rows begins and how many it has, until the limit is reached."""
+        at = 0
+        while at < n and not self.full:
+            count = min(self.room(max(1, BLOCK // row_bytes)), n - at)
+            yield at, count
+            at += count
 
     def add(
         self,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +24,6 @@ from dpsan.embeddings.files import Lines
 from dpsan.embeddings.rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError, ExtraMissingError
 
-_BLOCK: Final = 4 << 20
-"""Bytes read at a time."""
 _BYTES: Final = {"F16": 2, "F32": 4, "F64": 8}
 
 
@@ -66,25 +65,17 @@ def _read(file: Any, path: Path, limit: int | None, words: Lines | None) -> Rows
     check_dimensions(path, d)
     named = (file.metadata() or {}).get("words")
     if named is not None:
-        listed = iter(named.split("\n"))
+        listed: Iterator[bytes | str] = iter(named.split("\n"))
     elif words is not None:
-        listed = _listed(words)
+        listed = words.words()
     else:
         raise EmbeddingError(path, "no words", f"put them into {path.stem}.words.txt, one per line")
     rows = Rows(path, d, limit)
-    at = 0
-    while at < n and not rows.full:
-        count = min(rows.room(max(1, _BLOCK // (size * d))), n - at)
-        block = [word for _, word in zip(range(count), listed, strict=False)]
+    for at, count in rows.blocks(n, size * d):
+        block = list(islice(listed, count))
         if len(block) < count:
             raise EmbeddingError(path, f"{at + len(block)} words, but {n} vectors")
         rows.add(block, table[at : at + count])
-        at += count
     if not rows.full and next(listed, None):
         raise EmbeddingError(path, f"more words than the {n} vectors")
     return rows
-
-
-def _listed(words: Lines) -> Iterator[str]:
-    while line := words.read():
-        yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")

@@ -63,21 +63,13 @@ def sniff(head: bytes, path: Path) -> Kind:
     """
     if not head:
         raise EmbeddingError(path, "empty file")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        suffixes.pop()
-    if _PICKLE_NAMES.intersection(suffixes[-1:]):
+    unpacked = Path(path.name.lower().removesuffix(".gz"))
+    if unpacked.suffix in _PICKLE_NAMES or _PICKLE.match(head):
         return Kind.PICKLE
-    if _PICKLE.match(head):
-        return Kind.PICKLE
-    starts = {
-        b"PK\x03\x04": Kind.NPZ,
-        b"PK\x05\x06": Kind.NPZ,
-        numpy_array.MAGIC: Kind.NPY,
-    }
-    for start, kind in starts.items():
-        if head.startswith(start):
-            return kind
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return Kind.NPZ
+    if head.startswith(numpy_array.MAGIC):
+        return Kind.NPY
     if safetensors_file.looks_like(head):
         return Kind.SAFETENSORS
     if head.startswith(GZIP):

@@ -117,18 +117,13 @@ def _read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> Rows:
         first = lines.number + 1
         wanted = rows.room(step) if declared is None else min(rows.room(step), declared - seen)
         block: list[bytes] = []
-        ended = False
-        while len(block) < wanted:
-            line = lines.read()
-            if not line.strip():
-                ended = True
-                break
+        while len(block) < wanted and (line := lines.read()).strip():
             block.append(line)
         if block:
             rows.add(*_parse(block, lines, first, d))
             seen += len(block)
         at = lines.number
-        if ended:
+        if len(block) < wanted:
             if not lines.only_blank():
                 raise EmbeddingError(lines.path, f"0 numbers, expected {d}", line=at)
             if declared is not None and seen < declared:

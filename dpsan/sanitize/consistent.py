@@ -26,9 +26,9 @@ from dpsan.privacy.randomness import (
     streams_for,
     string_places,
 )
-from dpsan.text.tokens import lookup_keys
+from dpsan.text.batch import Ids
+from dpsan.text.tokens import folded
 
-Ids = NDArray[np.int64]
 Draw = Callable[[Ids, Streams], Ids]
 Held = dict[int | str, int]
 """What was drawn for the words of the record that is being rewritten: by row number, or string."""
@@ -135,7 +135,7 @@ class OneDraw:
         numbers: dict[str, int] = {}
         codes = inputs.copy()
         codes[unknown] = [
-            self.n + numbers.setdefault(_folded(word), len(numbers)) for word in words(unknown)
+            self.n + numbers.setdefault(folded(word), len(numbers)) for word in words(unknown)
         ]
         return codes, list(numbers)
 
@@ -203,9 +203,3 @@ class Distinct:
         untold = other.count - len(other.marks)
         self.count += untold
         return self.add([*other.marks]) + untold
-
-
-def _folded(word: str) -> str:
-    """The last spelling under which a word is looked up."""
-    *_, last = lookup_keys(word)
-    return last

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import Batch
-
-Ids = NDArray[np.int64]
+from dpsan.text.batch import Batch, Ids
 
 
 @dataclass(frozen=True, slots=True)

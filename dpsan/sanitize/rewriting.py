@@ -19,15 +19,13 @@ from dpsan.sanitize.consistent import Held, OneDraw
 from dpsan.sanitize.drawn_texts import DrawnTexts, sums_of_runs
 from dpsan.sanitize.numbers import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
-from dpsan.text.batch import Batch
+from dpsan.text.batch import Batch, Ids
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.long_text import LONG, LongText, Text, stretches
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spans import Spans, clipped
 from dpsan.text.tokens import TOKENIZERS
-
-Ids = NDArray[np.int64]
 
 _ACTIONS: Final = {
     KEPT: Action.KEPT,

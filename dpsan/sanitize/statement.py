@@ -171,6 +171,7 @@ class Statement:
         most, kind = ("at most ", " of the protected words") if public else ("", "")
         if word.epsilon < math.inf:
             loss = f"{name} {_cost(word)} per {self._each}{copies}, {most}{_cost(cost)} for {whole}"
+        exposed = ["these counts", *self._own(), "and what -v lists"]
         words = f"{counted(totals.draws, 'word')} drawn"
         if self.consistent:
             places = sum(totals.counts[action] for action in DRAWN)
@@ -179,7 +180,7 @@ class Statement:
             f"{words}{self._others()} by {self.mechanism}, "
             f"{guarantee.grade}: {loss}; "
             f"{percent(self.unchanged)}{kind} are expected to stay the same"
-            + (f" (not protected: {self._exposed()})" if short else "")
+            + (f" (not protected: {', '.join(exposed)})" if short else "")
         )
 
     @property
@@ -203,10 +204,6 @@ class Statement:
         besides = [f"{number(counts[action])} {action}" for action in UNDRAWN if counts[action]]
         told = unknown + ([f"besides {', '.join(besides)}"] if besides else [])
         return f" ({'; '.join(told)})" if told else ""
-
-    def _exposed(self) -> str:
-        """What is not protected, in short."""
-        return ", ".join(["these counts", *self._own(), "and what -v lists"])
 
     def _own(self) -> list[str]:
         """What is not protected by this run's own choices."""

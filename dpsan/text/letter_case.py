@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import compress
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.text.batch import Batch
-
-T = TypeVar("T")
+from dpsan.text.lately import Lately
 
 
 class LetterCase(StrEnum):
@@ -42,7 +41,6 @@ _LINE_BREAK: Final = re.compile("[\n\v\f\r\x85\u2028\u2029]")
 _END: Final = re.compile(r"""[.…]["'”’»›)\]}]*\s | [!?]\s(?!\s*(?:''|["”’»›])\s)""", re.VERBOSE)
 _CONTINUES: Final = ",;:"
 _MARKS: Final = frozenset(".!?…")
-_LONG: Final = 64
 _MANY: Final = 50_000
 
 
@@ -105,22 +103,6 @@ def _article_for_number(number: str) -> str:
     return "an" if digits[0] == "8" or eleven else "a"
 
 
-class _Lately(dict[str, T]):
-    """What a function says of strings seen lately."""
-
-    def __init__(self, function: Callable[[str], T]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, text: str) -> T:
-        found = self._function(text)
-        if len(text) <= _LONG:
-            if len(self) >= _MANY:
-                self.clear()
-            self[text] = found
-        return found
-
-
 class NaturalCase:
     """Writes drawn words as readers expect them: capitals where sentences begin, and a or an.
 
@@ -132,9 +114,9 @@ class NaturalCase:
     def __init__(self, rows: Mapping[str, int], *, english: bool) -> None:
         found = (rows.get(word) for word in ("a", "an") if english)
         self._articles = [row for row in found if row is not None]
-        self._begins = _Lately(begins_sentence)
-        self._article_for = _Lately(article_for)
-        self._capitalised = _Lately(capitalised)
+        self._begins = Lately(begins_sentence, _MANY)
+        self._article_for = Lately(article_for, _MANY)
+        self._capitalised = Lately(capitalised, _MANY)
 
     def write(
         self,

@@ -28,10 +28,10 @@ from dpsan.text.patterns import compiled
 from dpsan.text.whole_tokens import (
     MAY,
     NUMBER_MARKS,
+    WHOLE_ASCII,
     is_number,
     is_numeric,
     may_have_ascii,
-    whole_ascii,
     whole_unicode,
 )
 
@@ -82,7 +82,7 @@ _UNICODE: Final = rf"({_WHOLE}|{_LETTER}+(?:{_JOINER}{_LETTER}+)*|{_SYMBOL})"
 # The same rule where all is ASCII and visible, for the standard library's faster engine; and for
 # lines without anything that looks like an address, an amount or a telephone number.
 _ASCII_WORD: Final = rf"[A-Za-z0-9]+(?:(?:['\-]|(?<=[0-9])[{NUMBER_MARKS}](?=[0-9]))[A-Za-z0-9]+)*"
-_ASCII: Final = compiled(rf"({whole_ascii()}|{_ASCII_WORD})")
+_ASCII: Final = compiled(rf"({WHOLE_ASCII}|{_ASCII_WORD})")
 _ASCII_WORDS: Final = re.compile(f"({_ASCII_WORD})")
 _UNSEEN_ASCII: Final = re.compile(r"[\x00-\x08\x0E-\x1F\x7F]")
 # Unicode's white space: str.isspace and \s of re take U+001C to U+001F for it.

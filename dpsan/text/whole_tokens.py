@@ -75,12 +75,8 @@ def _whole(inner: str, digit: str, spaces: str, currency: str) -> str:
 
 
 _SPACES: Final = " \u00a0\u2009\u202f"
-_ASCII_INNER: Final = "A-Za-z0-9"
-
-
-def whole_ascii() -> str:
-    """The pattern for the standard library's engine, where all is ASCII and visible."""
-    return _whole(_ASCII_INNER, "0-9", " ", "$")
+WHOLE_ASCII: Final = _whole("A-Za-z0-9", "0-9", " ", "$")
+"""The pattern for the standard library's engine, where all is ASCII and visible."""
 
 
 def whole_unicode(letter: str) -> str:

@@ -96,7 +96,7 @@ MUTANTS: Final = [
             " __import__('pickle').load(f)\n            raise",
         ),
         "pickles are not known by their content": (
-            "embeddings/sniff.py", "if _PICKLE.match(head):", "if False:",
+            "embeddings/sniff.py", " or _PICKLE.match(head):", ":",
         ),
         "rows of nan and inf are kept": ("embeddings/rows.py", "elif not finite[row]:", "elif False:"),
         "rows of zeros are kept": ("embeddings/rows.py", "elif not nonzero[row]:", "elif False:"),

@@ -1,11 +1,13 @@
 """Natural case: where sentences begin, a or an, all of it read from the output alone."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsan.cli.options import CASES
+from dpsan.cli.options import Case
 from dpsan.text.batch import Chunk, joined
 from dpsan.text.letter_case import (
     LetterCase,
@@ -19,7 +21,8 @@ from dpsan.text.tokens import TOKENIZERS, write_gaps
 
 
 def test_the_command_line_knows_the_same_cases():
-    assert list(LetterCase) == list(CASES)
+    option = get_args(Case)[1]
+    assert list(LetterCase) == option.metavar.split("|")
 
 
 BEGIN = [

@@ -138,15 +138,25 @@ class Store:
         Raises:
             CacheError: the directory is there but cannot be used.
         """
-        return [info for info, _ in self._survey(thorough=False)]
+        return [info for info, _ in self.check(thorough=False)]
 
-    def check(self) -> list[tuple[EntryInfo, str | None]]:
+    def check(self, *, thorough: bool = True) -> list[tuple[EntryInfo, str | None]]:
         """All entries by name, each read and verified as a load would, with its problem or None.
+
+        Args:
+            thorough: False: only their manifests are read.
 
         Raises:
             CacheError: the directory is there but cannot be used.
         """
-        return self._survey(thorough=True)
+        if not os.path.lexists(self._path):
+            return []
+        with self._shelf("read") as shelf:
+            return [
+                inspect(shelf, name, thorough=thorough)
+                for name in files.names(shelf)
+                if _NAME.fullmatch(name)
+            ]
 
     def clear(self) -> tuple[int, int]:
         """Remove all entries, and what is of no use: temporaries, free locks.
@@ -157,9 +167,8 @@ class Store:
         Raises:
             CacheError: the directory is there but cannot be used.
         """
-        count = freed = 0
         chosen = self.entries()
-        freed += self._sweep_older()
+        count, freed = 0, self._sweep_older()
         if not os.path.lexists(self._path):
             return count, freed
         with self._shelf("cleared") as shelf:
@@ -252,16 +261,6 @@ class Store:
                 if files.identity(shelf, name) == before:
                     break
         return None, f"cache entry {_short(name)} damaged ({problem}), rebuilding"
-
-    def _survey(self, *, thorough: bool) -> list[tuple[EntryInfo, str | None]]:
-        if not os.path.lexists(self._path):
-            return []
-        with self._shelf("read") as shelf:
-            return [
-                inspect(shelf, name, thorough=thorough)
-                for name in files.names(shelf)
-                if _NAME.fullmatch(name)
-            ]
 
 
 def _default_root() -> Path:

@@ -5,22 +5,20 @@ Knows the tokenizer's rules.  Must not know how words are chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
+from dpsan.text.lately import Lately
 from dpsan.text.tokens import folded, subwords
 
 
-class LookupSpelling(dict[str, str]):
-    """The spelling under which each token is looked up at last; a text repeats few tokens often."""
+class LookupSpelling(Lately[str]):
+    """The spelling under which each token is looked up at last."""
 
     MOST = 1 << 20
     """Tokens that are remembered."""
 
-    def __missing__(self, token: str) -> str:
-        if len(self) >= self.MOST:
-            self.clear()
-        self[token] = spelling = folded(token)
-        return spelling
+    def __init__(self) -> None:
+        super().__init__(folded, self.MOST)
 
 
 def in_pieces(token: str, kept: frozenset[str]) -> list[str]:
@@ -36,11 +34,6 @@ def in_pieces(token: str, kept: frozenset[str]) -> list[str]:
 
 def pieces_of_compounds(tokens: Iterable[str], kept: frozenset[str]) -> dict[str, str]:
     """The splits to make in the training text: token -> its pieces, separated by spaces."""
-    return dict(_splits(tokens, kept))
-
-
-def _splits(tokens: Iterable[str], kept: frozenset[str]) -> Iterator[tuple[str, str]]:
-    for token in tokens:
-        words = in_pieces(token, kept)
-        if words != [token]:
-            yield token, " ".join(words)
+    return {
+        token: " ".join(words) for token in tokens if (words := in_pieces(token, kept)) != [token]
+    }

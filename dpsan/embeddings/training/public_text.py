@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from dpsan.embeddings.sniff import GZIP
-from dpsan.errors import InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, file_reason
 
 _PIECE: Final = 1 << 20
 """Bytes of a line that are read at a time; a longer line counts as several."""
@@ -39,10 +38,8 @@ def _open(path: Path) -> BinaryIO:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(path, "not a regular file")
         return path.open("rb")
-    except FileNotFoundError:
-        raise InputError(path, "no such file") from None
     except OSError as error:
-        raise InputError(path, os_reason(error).lower()) from None
+        raise InputError(path, file_reason(error).lower()) from None
 
 
 def blocks_of(path: Path, advance: Callable[[int], None]) -> Iterator[list[str]]:
@@ -96,7 +93,7 @@ def _read(stream: BinaryIO | gzip.GzipFile, path: Path) -> bytes:
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(path, "the compressed data are damaged") from None
     except OSError as error:
-        raise InputError(path, os_reason(error).lower()) from None
+        raise InputError(path, file_reason(error).lower()) from None
 
 
 def _cut(line: bytes) -> tuple[bytes, bytes]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -180,22 +180,9 @@ def _reading(texts: list[Path], what: str, watch: Watch) -> Iterator[Iterator[li
 
         def advance(size: int) -> None:
             nonlocal done
-            done += size
-            if show is not None:
+            before, done = done, done + size
+            # About once a megabyte: lines are many.
+            if show is not None and before >> 20 < done >> 20:
                 show(min(1.0, done / total))
 
-        yield (block for path in texts for block in blocks_of(path, _sparing(advance)))
-
-
-def _sparing(advance: Callable[[int], None]) -> Callable[[int], None]:
-    """The same, called about once a megabyte: lines are many."""
-    waiting = 0
-
-    def wait(size: int) -> None:
-        nonlocal waiting
-        waiting += size
-        if waiting >= 1 << 20:
-            advance(waiting)
-            waiting = 0
-
-    return wait
+        yield (block for path in texts for block in blocks_of(path, advance))

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from dpsan.text.lately import Lately
 from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
 
 _FEWEST_WORDS: Final = 6
@@ -28,7 +29,7 @@ _BESIDE: Final = 0.25
 _LEAST: Final = 0.8
 """Share of occurrences with a capital that makes it the usual spelling."""
 _REMEMBERED: Final = 1 << 20
-"""Tokens, and gaps, whose reading is remembered: a text repeats few of them often."""
+"""Tokens, and gaps, whose reading is remembered."""
 _PIECE: Final = re.compile(r"[^\W_]+")
 _BEGINS: Final = frozenset(".!?…:;\n\"“”‘`'([{<|*=•–—-/#_")
 """In a gap, what a capital may be due to."""
@@ -50,8 +51,8 @@ class SpellingReader:
     def __init__(self, words: Iterable[str]) -> None:
         self._known = frozenset(words)
         self._split = TOKENIZERS["unicode"].split
-        self._forms: dict[str, tuple[str, ...]] = {}
-        self._plain: dict[str, bool] = {}
+        self._forms = Lately(self._forms_of, _REMEMBERED)
+        self._plain = Lately(_BEGINS.isdisjoint, _REMEMBERED)
         self._begins = {piece for word in self._known for piece in _PIECE.findall(word)[:1]}
 
     def read(self, line: str, found: Spellings) -> None:
@@ -65,7 +66,7 @@ class SpellingReader:
         if len(words) < _FEWEST_WORDS or not 0 < sum(capital) <= _MOST_CAPITALS * len(words):
             return
         # The capital of a sentence's first word is none of its own.
-        plain = [self._is_plain(gap) for gap in gaps]
+        plain = [self._plain[gap] for gap in gaps]
         plain[0] = False
         own = [has and follows for has, follows in zip(capital, plain, strict=False)]
         own.append(False)
@@ -74,34 +75,17 @@ class SpellingReader:
         for at, word in enumerate(words):
             if plain[at]:
                 near = own[at - 1] or own[at + 1]  # own[-1] of the first word is False
-                (beside if near else alone).extend(self._forms_of(word))
+                (beside if near else alone).extend(self._forms[word])
         found.alone.update(alone)
         found.beside.update(beside)
 
-    def _is_plain(self, gap: str) -> bool:
-        known = self._plain.get(gap)
-        if known is None:
-            if len(self._plain) >= _REMEMBERED:
-                self._plain.clear()
-            known = self._plain[gap] = _BEGINS.isdisjoint(gap)
-        return known
-
-    def _forms_of(self, token: str) -> tuple[str, ...]:
+    def _forms_of(self, token: str) -> list[str]:
         """The known words that a token is made of, as they are written in it."""
-        forms = self._forms.get(token)
-        if forms is None:
-            if len(self._forms) >= _REMEMBERED:
-                self._forms.clear()
-            forms = self._forms[token] = tuple(self._parts(token))
-        return forms
-
-    def _parts(self, token: str) -> Iterator[str]:
         *others, small = lookup_keys(token)
         if small in self._known:
-            yield others[-1] if others and others[-1].lower() == small else small
-        else:
-            for piece in (subwords(token) or [])[1::2]:
-                yield from self._parts(piece) if piece else ()
+            return [others[-1] if others and others[-1].lower() == small else small]
+        pieces = (subwords(token) or [])[1::2]
+        return [form for piece in pieces if piece for form in self._forms_of(piece)]
 
 
 def usual_spellings(found: Iterable[tuple[Spellings, float]], words: Sequence[str]) -> list[str]:
