@@ -122,8 +122,9 @@ def bench(
     from dpsan.analysis.bench import vocabulary
     from dpsan.analysis.bench.child import Task
     from dpsan.analysis.bench.comparison import compared, read_stored
-    from dpsan.analysis.bench.workload import repeated_text, words_of, zipf_text
+    from dpsan.analysis.bench.workload import repeated_text, zipf_text
     from dpsan.cli.progress import count_progress
+    from dpsan.embeddings import load
     from dpsan.mechanisms import MECHANISMS
     from dpsan.privacy.guarantee import Status
     from dpsan.sanitize.request import RunSpec
@@ -145,7 +146,8 @@ def bench(
         if text is not None:
             repeated_text(path, text, words or _TEXT_WORDS)
         else:
-            zipf_text(path, words_of(source, vocab_size), words or _TEXT_WORDS)
+            held = load(source, vocab_size=vocab_size)
+            zipf_text(path, held.index_to_key, words or _TEXT_WORDS)
         spec = RunSpec(
             epsilon=epsilon,
             parameters=dict(values),

@@ -88,20 +88,20 @@ def explain(
     read_embeddings(uses, embeddings)
 
     from dpsan.analysis.explain import explain as find
-    from dpsan.analysis.explain.match import Vocabulary, candidates, parse_at, prepare
+    from dpsan.analysis.explain.match import candidates, parse_at, prepare
     from dpsan.analysis.explain.words import read
     from dpsan.cli.progress import parts_progress, search_progress
     from dpsan.embeddings.public_words import public_words
+    from dpsan.sanitize.request import RunSpec
+    from dpsan.space.library import open_space
 
     free = None if public is None else public_words(public)
     wanted = None if at is None else parse_at(at)
     names = mechanism or [options.DEFAULT_MECHANISM]
     chosen = candidates(names, options.parameters(param), public=free is not None)
     if value is not None:
-        from dpsan.mechanisms import MECHANISMS
-
         for each in chosen:  # usage errors come before the slow part
-            MECHANISMS[each.name].build(value, dict(each.parameters))
+            each.kind.build(value, dict(each.values))
     texts = list(_texts(words or [], quiet))
     if unknown:
         texts.append(("--unknown", "⊥"))
@@ -109,14 +109,16 @@ def explain(
         from dpsan.analysis.figures.words import check
 
         check(plot, len(texts), force=force)
-    vocabulary = Vocabulary.open(embeddings, vocab_size, open_cache(quiet))
+    store = open_cache(quiet)
+    opened = open_space(embeddings, vocab_size, store)
+    spec = RunSpec(epsilon=value, embeddings=embeddings, vocab_size=vocab_size, public=free)
     found: list[list[Explanation]] = []
     for each in chosen if texts else ():
         if wanted is not None and not quiet:
-            say(f"finding the epsilon of {each.name} at {wanted.target} {wanted.value:g}")
-        with search_progress(each.name, quiet or wanted is None) as tried:
-            sanitizer = prepare(each, vocabulary, value, wanted, free, tried)
-        with parts_progress(f"explaining {each.name}", quiet) as progress:
+            say(f"finding the epsilon of {each.kind.name} at {wanted.target} {wanted.value:g}")
+        with search_progress(each.kind.name, quiet or wanted is None) as tried:
+            sanitizer = prepare(each, spec, wanted, store, opened, tried)
+        with parts_progress(f"explaining {each.kind.name}", quiet) as progress:
             found.append(
                 find(
                     sanitizer,
@@ -135,7 +137,7 @@ def explain(
     if as_json:
         from dpsan.analysis.explain.rows import rows
 
-        print_json(rows(found, vocabulary.embeddings, seed))
+        print_json(rows(found, opened[0], seed))
     else:
         from dpsan.cli.explain_text import show
 

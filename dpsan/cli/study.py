@@ -114,7 +114,7 @@ def study(
 
         kind = kind_of(plot)
         check_writable(plot, force=force)
-    vocabulary, space = _open(entry.vocabulary, embeddings, vocab_size, quiet=quiet)
+    vocabulary, space = _open(bool(entry.least_words), embeddings, vocab_size, quiet=quiet)
     known = vocabulary.key_to_index if vocabulary else {}
     chosen, own = drafts(mechanism or (), values, entry.parameters, known)
     with share_progress(name, quiet) as progress:
@@ -147,10 +147,10 @@ def study(
 
 
 def _open(
-    need: str, path: Path | None, vocab_size: int | None, *, quiet: bool
+    needed: bool, path: Path | None, vocab_size: int | None, *, quiet: bool
 ) -> tuple[Embeddings | None, MetricSpace | None]:
     """The vocabulary where the study needs one or one was asked for."""
-    if need != "required" and path is None and vocab_size is None:
+    if not needed and path is None and vocab_size is None:
         return None, None
     from dpsan.space.library import open_space
 

@@ -10,11 +10,11 @@ side by side; each is summed by itself, so the result does not depend on the num
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ _CELLS: Final = 2e6
 THREADS: Final = min(4, os.cpu_count() or 1)
 """Distributions, or certificates, that are worked on side by side."""
 _BATCH: Final = 1024
+_Item = TypeVar("_Item")
 
 
 def part_of(progress: Progress | None, first: float, last: float) -> Progress:
@@ -44,6 +45,12 @@ def part_of(progress: Progress | None, first: float, last: float) -> Progress:
             progress(min(first + (last - first) * share, 1.0))
 
     return tell
+
+
+def in_steps(progress: Progress | None, items: Sequence[_Item]) -> Iterator[tuple[_Item, Progress]]:
+    """Each item with the progress of its part of the work, which is as large as the others'."""
+    for at, item in enumerate(items):
+        yield item, part_of(progress, at / len(items), (at + 1) / len(items))
 
 
 # -- from distributions ---------------------------------------------------------------------------

@@ -324,7 +324,7 @@ def test_every_mechanism_is_explained(name, store):
 
 def test_parameters_go_to_those_that_have_them():
     found = candidates(["knn-response", "krr", "knn-response"], {"k": "5"})
-    assert [(each.name, dict(each.parameters)) for each in found] == [
+    assert [(each.kind.name, dict(each.values)) for each in found] == [
         ("knn-response", {"k": "5"}),
         ("krr", {}),
     ]

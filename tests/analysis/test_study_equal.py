@@ -7,7 +7,7 @@ import pytest
 from support import make_embeddings
 
 from dpsan.analysis.study import study
-from dpsan.analysis.study.indistinguishable import apart, pairs_at
+from dpsan.analysis.study.equal import apart, pairs_at
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.krr import KRR

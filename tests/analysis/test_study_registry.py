@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import make_embeddings
 
 from dpsan.analysis.study import STUDIES, study
 from dpsan.analysis.study.base import Result
@@ -13,6 +14,7 @@ from dpsan.analysis.study.record import as_csv, as_dict
 from dpsan.analysis.study.request import dimensions, drafts, numbers
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.space.metric_space import MetricSpace
 
 NAMES = (
     *("neighbours", "proportions", "dot-product", "deniability"),
@@ -21,8 +23,12 @@ NAMES = (
 FOLDER = Path(importlib.import_module("dpsan.analysis.study").__file__).parent
 
 
+def module(name):
+    return name.replace("-", "_")
+
+
 def present(name):
-    return (FOLDER / f"{STUDIES[name].module.rsplit('.', 1)[1]}.py").is_file()
+    return (FOLDER / f"{module(name)}.py").is_file()
 
 
 def test_every_study_is_listed():
@@ -38,7 +44,7 @@ def test_every_study_exists():
 def test_modules_run_as_listed(name):
     import inspect
 
-    run = importlib.import_module(STUDIES[name].module).run
+    run = importlib.import_module(f"dpsan.analysis.study.{module(name)}").run
     assert list(inspect.signature(run).parameters) == ["space", "asked"]
 
 
@@ -50,14 +56,22 @@ def test_the_list_is_light():
 def test_what_a_study_has_no_use_for(space):
     with pytest.raises(UsageError, match="did you mean 'neighbours'"):
         study("neighbors", space)
-    with pytest.raises(UsageError, match="needs a vocabulary"):
-        study("neighbours")
     with pytest.raises(UsageError, match="takes no mechanisms"):
         study("neighbours", space, mechanisms=drafts(["krr"], {}, [], {})[0])
     with pytest.raises(UsageError, match="takes no draws"):
         study("variance", draws=5)
     with pytest.raises(UsageError, match="parameter of study variance"):
         study("variance", parameters={"detla": "1"})
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if STUDIES[name].least_words])
+def test_vocabularies_that_are_too_small(name):
+    with pytest.raises(UsageError, match=f"study {name} needs a vocabulary$"):
+        study(name)
+    least = STUDIES[name].least_words
+    if least > 2:
+        with pytest.raises(UsageError, match=f"needs a vocabulary of at least {least} words"):
+            study(name, MetricSpace(make_embeddings(n=least - 1)))
 
 
 def test_numbers():
@@ -102,6 +116,6 @@ def test_record(embeddings, space):
     assert set(record["versions"]) == {"dpsan", "numpy", "faiss"}
     assert as_csv(result).splitlines()[0] == ",".join(result.columns)
     assert as_csv(result).splitlines()[3] == "gap_1_101,0,,,,,"
-    twice = Result("x", "", (), {}, {"seed": 1})
+    twice = Result((), {}, {"seed": 1})
     with pytest.raises(ValueError, match="seed"):
         as_dict(twice, None, "", "")

@@ -110,8 +110,6 @@ def test_epsilons_given_are_those_used():
 
 @pytest.mark.parametrize("study", [proportions, deniability])
 def test_requests_that_make_no_sense(study):
-    with pytest.raises(UsageError, match="needs a vocabulary"):
-        run(study, space=None)
     with pytest.raises(UsageError, match="--draws must be >="):
         run(study, draws=0)
     with pytest.raises(UsageError, match="--words must be >= 0"):

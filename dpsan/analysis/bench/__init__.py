@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 
 from dpsan.analysis.bench.child import Measured, Task, measure
@@ -115,8 +116,8 @@ def bench(
         )
         if progress:
             progress(1)
-    bare = sorted(each.faiss_words_per_second for each in found)
-    return Benchmark(n, d, found, bare[len(bare) // 2], scaled)
+    bare = median_high(each.faiss_words_per_second for each in found)
+    return Benchmark(n, d, found, bare, scaled)
 
 
 def _in_a_process(task: Task) -> Measured:

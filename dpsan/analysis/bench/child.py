@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing.connection import Connection
@@ -205,12 +206,9 @@ def _run(sanitizer: Sanitizer, text: Path, folder: Path, *, audit: bool) -> tupl
     (folder / "audit").unlink(missing_ok=True)
     plan, key = Plan(format="text", force=True), randomness.seeded_key("dpsan bench")
     started = time.perf_counter()
-    if audit:
-        with AuditWriter(folder / "audit", sanitizer) as writer:
-            work = Work(sanitizer, plan, key, audit=writer)
-            done = rewrite_file(text, folder / "out", work)
-    else:
-        done = rewrite_file(text, folder / "out", Work(sanitizer, plan, key))
+    with AuditWriter(folder / "audit", sanitizer) if audit else nullcontext() as writer:
+        work = Work(sanitizer, plan, key, audit=writer)
+        done = rewrite_file(text, folder / "out", work)
     done.sink.sync()
     done.place()
     return done.outcome.totals.words, time.perf_counter() - started

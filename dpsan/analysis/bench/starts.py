@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from dpsan.sanitize.request import RunSpec
@@ -63,7 +64,7 @@ def starts(spec: RunSpec, cache: Path, word: str) -> Starts:
         )
         for _ in range(_STARTS)
     ]
-    return Starts(*(sorted(each)[_STARTS // 2] for each in zip(*rounds, strict=True)))
+    return Starts(*map(median, zip(*rounds, strict=True)))
 
 
 def rewrite_command(spec: RunSpec) -> list[str]:

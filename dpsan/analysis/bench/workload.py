@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings import load
 from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.errors import InputError, file_reason
 from dpsan.privacy import randomness
@@ -122,8 +121,3 @@ def random_points(vectors: NDArray[np.float32], count: int) -> NDArray[np.float3
     """Points like noisy words: normal with the mean square of the vectors, shape (count, d)."""
     scale = float(np.sqrt(np.mean(np.square(vectors[:_ROWS], dtype=np.float64))))
     return _normal("dpsan bench points", count, vectors.shape[1]) * np.float32(scale)
-
-
-def words_of(path: Path | None, vocab_size: int | None) -> list[str]:
-    """The words of an embedding file, most frequent first."""
-    return load(path, vocab_size=vocab_size).index_to_key

@@ -8,15 +8,14 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
+from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.sampling.optimum import Optimum
-from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate
@@ -64,58 +63,45 @@ def explain(
     key = randomness.seeded_key(f"dpsan explain {seed}")
     figures: dict[int, Figures] = {}
     for each in ids:
-        figures[each] = _figures(sanitizer, sampler, each, top, draws, key, known, share, report)
+        if known:
+            law = distributions(sampler, np.array([each]))[0]
+            figures[each] = from_pmf(space, each, law, top)
+            report(share)
+        else:
+            own, told = randomness.derive_key(key, "word", each), _scaled(report, share)
+            counts = draw_counts(sampler, space.n, each, draws, own, told)
+            figures[each] = from_draws(space, each, counts, draws, top)
     observer: Observer | None = None
     if whole:
-        observer = Observer.build(mechanism, sampler, space, lambda done: report(0.95 * done))
+        observer = Observer.build(mechanism, sampler, space, _scaled(report, 0.95))
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
         outputs = [output.id for output in figures[each].outputs]
         if observer is not None:
             pointed[each] = observer.posteriors(outputs[:_POINTED])
         else:
-            size, part = max(1, draws // 5), 0.6 / len(ids)
-            pointed[each] = near_observer(
-                space,
-                sampler,
-                figures[each],
-                size,
-                key,
-                known,
-                lambda done, part=part: report(part * done),  # type: ignore[misc]
-            )
+            size, told = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
+            pointed[each] = near_observer(space, sampler, figures[each], size, key, known, told)
     optimum = mechanism.optimum(space, quick=True)
+    nothing = Posteriors((), "")
     return [
-        _explanation(sanitizer, word, figures[word.id], pointed.get(word.id), observer, optimum)
+        _explanation(
+            sanitizer, word, figures[word.id], pointed.get(word.id, nothing), observer, optimum
+        )
         for word in words
     ]
 
 
-def _figures(
-    sanitizer: Sanitizer,
-    sampler: Sampler,
-    word: int,
-    top: int,
-    draws: int,
-    key: bytes,
-    known: bool,
-    share: float,
-    progress: Progress,
-) -> Figures:
-    space = sanitizer.space
-    if known:
-        progress(share)
-        return from_pmf(space, word, distributions(sampler, np.array([word]))[0], top)
-    own = randomness.derive_key(key, "word", word)
-    counts = draw_counts(sampler, space.n, word, draws, own, lambda part: progress(share * part))
-    return from_draws(space, word, counts, draws, top)
+def _scaled(progress: Progress, share: float) -> Progress:
+    """Progress of a part of the work that is so large."""
+    return lambda done: progress(share * done)
 
 
 def _explanation(
     sanitizer: Sanitizer,
     word: Word,
     figures: Figures,
-    posteriors: Posteriors | None,
+    posteriors: Posteriors,
     observer: Observer | None,
     optimum: Optimum | None,
 ) -> Explanation:
@@ -141,7 +127,7 @@ def _explanation(
         mechanism=sanitizer.mechanism,
         guarantee=guarantee,
         public=word.id in sanitizer.public,
-        epsilon_ldp=None if math.isinf(guarantee.epsilon_ldp) else guarantee.epsilon_ldp,
+        epsilon_ldp=finite(guarantee.epsilon_ldp),
         optimum=optimum,
         exact=figures.exact,
         draws=figures.draws,
@@ -152,12 +138,10 @@ def _explanation(
         distinct_draws=figures.distinct_draws,
         outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in figures.outputs),
         neighbors=tuple(neighbors[:_NEIGHBORS]),
-        posterior=()
-        if posteriors is None
-        else tuple(
+        posterior=tuple(
             Posterior(name(output), tuple(point(each) for each in points))
             for output, points in posteriors.rows
         ),
-        posterior_note="" if posteriors is None else posteriors.note,
+        posterior_note=posteriors.note,
         observer_success=None if observer is None else observer.success,
     )

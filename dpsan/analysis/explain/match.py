@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import MECHANISMS, check_public
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.library import open_space
 from dpsan.space.metric_space import MetricSpace
 
 _AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
@@ -45,31 +42,24 @@ def parse_at(text: str) -> At:
     return at
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A mechanism with its own share of the parameters."""
-
-    name: str
-    parameters: Mapping[str, Any]
-
-
 def candidates(
     names: Sequence[str], values: Mapping[str, str], *, public: bool = False
-) -> list[Candidate]:
+) -> list[Draft]:
     """The mechanisms to compare; each takes the parameters that it has.
 
     Raises:
         UsageError: an unknown name, a parameter that none of them has, or ``public`` words that one
             of them has not.
     """
-    out: dict[str, Candidate] = {}
+    out: dict[str, Draft] = {}
     for name in names:
         check_name("mechanism", name, MECHANISMS)
+        kind = MECHANISMS[name]
         if public:
-            check_public(MECHANISMS[name])
-        own = MECHANISMS[name].parameters()
-        out[name] = Candidate(name, {key: each for key, each in values.items() if key in own})
-    known = dict.fromkeys(key for name in out for key in MECHANISMS[name].parameters())
+            check_public(kind)
+        own = kind.parameters()
+        out[name] = Draft(kind, {key: each for key, each in values.items() if key in own})
+    known = dict.fromkeys(key for each in out.values() for key in each.kind.parameters())
     for key in values:
         if not known:
             raise UsageError(f"{', '.join(out)}: no parameter besides epsilon")
@@ -77,57 +67,33 @@ def candidates(
     return list(out.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """One embedding file, opened once for all mechanisms."""
-
-    path: Path | None
-    size: int | None
-    store: Store
-    embeddings: Embeddings
-    space: MetricSpace
-
-    @classmethod
-    def open(cls, path: Path | None, size: int | None, store: Store) -> Vocabulary:
-        """Through the cache.  Raises EmbeddingError."""
-        return cls(path, size, store, *open_space(path, size, store))
-
-
 def prepare(
-    candidate: Candidate,
-    vocabulary: Vocabulary,
-    epsilon: float | None,
+    draft: Draft,
+    spec: RunSpec,
     at: At | None,
-    public: PublicWords | None = None,
+    store: Store,
+    opened: tuple[Embeddings, MetricSpace],
     progress: Callable[[str], None] = lambda _: None,
 ) -> Sanitizer:
     """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
 
     Args:
-        epsilon: its privacy parameter; None with ``at``.
+        spec: what all mechanisms have in common; without an epsilon where there is ``at``.
         at: find the epsilon, on the private side.
-        public: words that need no protection.
+        opened: the vocabulary, opened once for all mechanisms.
 
     Raises:
         UsageError: a value outside its domain or out of reach.
     """
-    spec = RunSpec(
-        epsilon=epsilon,
-        mechanism=candidate.name,
-        parameters=dict(candidate.parameters),
-        embeddings=vocabulary.path,
-        vocab_size=vocabulary.size,
-        public=public,
-        allow_unproved=True,
-    )
+    own = dict(draft.values)
+    spec = replace(spec, mechanism=draft.kind.name, parameters=own, allow_unproved=True)
     if at is not None:
-        rows = vocabulary.embeddings.key_to_index
-        free = () if public is None else public.rows(rows)
-        draft = Draft(spec.kind(), spec.parameters, rows, free)
-        found = calibrate(draft, vocabulary.space, at.target, at.value, progress)
+        rows = opened[0].key_to_index
+        free = () if spec.public is None else spec.public.rows(rows)
+        draft = replace(draft, key_to_index=rows, public=free)
+        found = calibrate(draft, opened[1], at.target, at.value, progress)
         if at.target is Target.EPSILON_LDP:  # stored with the vocabulary, and found there
             spec = replace(spec, epsilon_ldp=at.value)
         else:
             spec = replace(spec, epsilon=found.mechanism.epsilon)
-    opened = (vocabulary.embeddings, vocabulary.space)
-    return Sanitizer.from_spec(spec, vocabulary.store, opened=lambda: opened)
+    return Sanitizer.from_spec(spec, store, opened=lambda: opened)

@@ -46,6 +46,7 @@ _SETTINGS: Final[Any] = {
 }
 
 
+@settings(_SETTINGS)
 def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> bytes:
     """One picture of all panels with the caption below.
 
@@ -57,11 +58,6 @@ def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> byt
     Returns:
         The bytes of the file, equal for equal arguments and one version of matplotlib.
     """
-    with settings(_SETTINGS):
-        return _figure(panels, title, caption, kind)
-
-
-def _figure(panels: Sequence[Panel], title: str, caption: str, kind: str) -> bytes:
     from matplotlib.figure import Figure  # heavy import
 
     if not any(panel.series for panel in panels):

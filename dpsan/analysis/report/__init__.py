@@ -136,11 +136,6 @@ class Report:
             "delta": min(1.0, charges * guarantee["delta"]),
         }
 
-    def _left_out(self) -> list[str]:
-        """What the guarantee leaves out, as the header says it."""
-        told: list[str] = self.header["not_protected"]
-        return told[:1] if self.header["public"] is not None else []
-
     def as_json(self) -> dict[str, Any]:
         """All of it as JSON values."""
         header = self.header
@@ -178,7 +173,8 @@ class Report:
             "records_with_words": sum(self.per_record.values()),
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
             "not_protected": [
-                *self._left_out(),
+                # What the guarantee leaves out, as the header says it.
+                *(header["not_protected"][:1] if header["public"] is not None else []),
                 COUNTS,
                 *([CHOICE] if header["spans"] else []),
                 *([EQUAL] if unit else []),
@@ -235,9 +231,7 @@ class _Adding:
             self._word(row)
             return True
         if row["type"] == "remembered":
-            self._begin(row, 1)
-            each = self.report.files[row["file"]]
-            each.counts.update({str(action): row[action] for action in UNDRAWN})
+            self._begin(row, 1).counts.update({str(action): row[action] for action in UNDRAWN})
             return True
         self.end_record()
         report = self.report
@@ -267,18 +261,16 @@ class _Adding:
             each.draws = each.charges = row["draws"]
         return all(_sums([each])[name] == row[name] for name in (*ACTIONS, "draws", "public"))
 
-    def _begin(self, row: dict[str, Any], copy: int) -> None:
-        """What a row says is of its record."""
+    def _begin(self, row: dict[str, Any], copy: int) -> FileReport:
+        """What a row says is of its record; the file of that."""
         record = row["file"], copy, row["line"]
         if record != self._record:
             self.end_record()
             self._record = record
-        if row["file"] not in self.report.files:
-            self.report.files[row["file"]] = FileReport()
+        return self.report.files.setdefault(row["file"], FileReport())
 
     def _word(self, row: dict[str, Any]) -> None:
-        self._begin(row, row.get("copy", 1))
-        each = self.report.files[row["file"]]
+        each = self._begin(row, row.get("copy", 1))
         each.counts[row["action"]] += 1
         if row["action"] not in DRAWN or (self._unit and row["epsilon"] == 0):
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.analysis.report.html import cards, document, figure, table, warnings
@@ -43,16 +43,12 @@ def complaints(report: Report) -> list[str]:
     return [text for text, holds in found.items() if holds]
 
 
-def _grade(sums: dict[str, Any]) -> str:
-    """The status, and in which numbers it is proved."""
-    status = str(sums["status"])
-    return f"{status} {sums['arithmetic']}" if status == "PROVED" else status
-
-
 def figures(report: Report) -> list[tuple[str, str]]:
     """The figures of a run, by name."""
     sums = report.as_json()
-    each, loss = sums["per"], "LDP epsilon"
+    each, loss, grade = sums["per"], "LDP epsilon", sums["status"]
+    if grade == "PROVED":
+        grade += f" {sums['arithmetic']}"
     if sums["public_words"]:
         each, loss = f"protected {each}", "high-low LDP epsilon"
     unit = f" ({sums['epsilon_unit']})" if sums["epsilon_unit"] else ""
@@ -61,7 +57,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
     if report.copies > 1:
         copies, whole = [("copies of every record", number(report.copies))], ", all copies"
     return [
-        ("mechanism", f"{sums['mechanism']} ({_grade(sums)})"),
+        ("mechanism", f"{sums['mechanism']} ({grade})"),
         *copies,
         (f"epsilon per {each}{unit}", number(sums["epsilon"])),
         (f"{loss} per {each}", _cost(sums["epsilon_ldp"], sums["delta"])),
@@ -184,13 +180,11 @@ def _line(report: Report, width: int) -> str:
     records = report.timeline.records
     left, right = 48, width - 12
     scale = (right - left) * report.timeline.width / max(records, 1)
-    points = []
-    for at, mean in enumerate(means):
-        y = 150 - 132 * mean / top
-        points.append(
-            f"{left + at * scale:.1f},{y:.1f} {min(left + (at + 1) * scale, right):.1f},{y:.1f}"
-        )
-    shape = " ".join(points)
+    heights = [f"{150 - 132 * mean / top:.1f}" for mean in means]
+    shape = " ".join(
+        f"{left + at * scale:.1f},{y} {min(left + (at + 1) * scale, right):.1f},{y}"
+        for at, y in enumerate(heights)
+    )
     return (
         f'<polygon points="{left},150 {shape} {right},150" fill="var(--a)" fill-opacity=".25"/>'
         f'<polyline points="{shape}" fill="none" stroke="var(--a)" stroke-width="1.5"/>'

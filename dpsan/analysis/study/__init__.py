@@ -1,13 +1,13 @@
 """The tables and figures of the papers, on any embedding.
 
-Knows the list of studies and what each can be asked for.  Must not know how one is made: modules
-are loaded when a study runs, so the list costs nothing.
+Knows the list of studies and what each can be asked for.  Must not know how one is made: modules,
+named like their studies, are loaded when one runs, so the list costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.errors import UsageError, check_name
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 class Study:
     """What is known of a study before it is loaded."""
 
-    module: str
     summary: str
     """One line for lists."""
     source: str
     """Bibliography keys and places."""
-    vocabulary: str
-    """``required`` (the bundled one unless another is given), ``optional`` or ``none``."""
+    least_words: int
+    """Words that its vocabulary must have (the bundled one unless another is given); 0: it can do
+    without one."""
     uses: frozenset[str]
     """Which of ``mechanisms``, ``epsilons``, ``words`` and ``draws`` mean something to it."""
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, str] = field(default_factory=dict)
     """Its own parameters and their meaning; those of mechanisms are not listed."""
 
 
@@ -51,72 +51,62 @@ FILES: Final = ("train", "test")
 
 STUDIES: Final[dict[str, Study]] = {
     "neighbours": Study(
-        "dpsan.analysis.study.neighbours",
         "why noise skips near words: distances and gaps between neighbours",
         "[Curse] Table 2, Figure 6",
-        "required",
-        frozenset({"words", "epsilons"}),
-        {},
+        least_words=1,
+        uses=frozenset({"words", "epsilons"}),
     ),
     "proportions": Study(
-        "dpsan.analysis.study.proportions",
         "original, close and distant outputs against epsilon",
         "[Curse] §2, Figures 1, 2, 8, 9",
-        "required",
-        _ALL,
-        {"d": "principal components that are kept of the words, such as 1"},
+        least_words=3,
+        uses=_ALL,
+        parameters={"d": "principal components that are kept of the words, such as 1"},
     ),
     "dot-product": Study(
-        "dpsan.analysis.study.dot_product",
         "length of noise, and noise along a fixed direction: density, moments, tail bounds",
         "[Curse] Figure 4, Theorems 7, 8, Corollary 10",
-        "optional",
-        frozenset({"epsilons", "draws"}),
-        {"d": _DIMENSIONS},
+        least_words=0,
+        uses=frozenset({"epsilons", "draws"}),
+        parameters={"d": _DIMENSIONS},
     ),
     "deniability": Study(
-        "dpsan.analysis.study.deniability",
         "words unchanged and distinct outputs: N_w, S_w",
         "[TGumbel] Figures 1, 2",
-        "required",
-        _ALL,
-        {},
+        least_words=3,
+        uses=_ALL,
     ),
     "theorems": Study(
-        "dpsan.analysis.study.theorems",
         "claimed against true guarantee of refuted mechanisms",
         "[TrLap] Theorem 3, [TLDP] Theorem 3, Algorithms 1, 2, [TGumbel] Algorithm 2, Appendix C",
-        "optional",
-        frozenset({"mechanisms", "epsilons", "words"}),
-        {"d": _DIMENSIONS},
+        least_words=0,
+        uses=frozenset({"mechanisms", "epsilons", "words"}),
+        parameters={"d": _DIMENSIONS},
     ),
     "variance": Study(
-        "dpsan.analysis.study.variance",
         "noise of mechanisms at the same true guarantee",
         "[TrLap] Theorem 4, [TLDP] Table V",
-        "optional",
-        frozenset({"mechanisms", "epsilons"}),
-        {
+        least_words=0,
+        uses=frozenset({"mechanisms", "epsilons"}),
+        parameters={
             "d": _DIMENSIONS,
             "delta": "delta of mechanisms that need one",
             "clip": "radius that vectors are clipped to, a length",
         },
     ),
     "utility": Study(
-        "dpsan.analysis.study.utility",
         "words kept, ROUGE and accuracy on labelled texts, by method",
         "[TrLap] Tables 1-3, Figures 2, 3, 5",
-        "required",
-        frozenset({"mechanisms", "epsilons"}),
-        _TEXTS,
+        least_words=2,
+        uses=frozenset({"mechanisms", "epsilons"}),
+        parameters=_TEXTS,
     ),
     "robustness": Study(
-        "dpsan.analysis.study.robustness",
         "accuracy under attack of classifiers trained on rewrites",
         "[TGumbel] Tables 2, 3",
-        "required",
-        frozenset({"mechanisms", "epsilons"}),
-        {
+        least_words=3,
+        uses=frozenset({"mechanisms", "epsilons"}),
+        parameters={
             **_TEXTS,
             "copies": "rewrites of each training text",
             "attacked": "how many test texts are attacked, the first",
@@ -125,32 +115,28 @@ STUDIES: Final[dict[str, Study]] = {
         },
     ),
     "frontier": Study(
-        "dpsan.analysis.study.frontier",
         "utility and attack success at equal certified LDP epsilon",
         "this project",
-        "required",
-        _ALL,
-        {},
+        least_words=3,
+        uses=_ALL,
     ),
     "equal": Study(
-        "dpsan.analysis.study.indistinguishable",
         "mechanisms where two words are told apart equally well, and at equal certified epsilon",
         "[TeDA]",
-        "required",
-        frozenset({"mechanisms", "epsilons", "words"}),
-        {
+        least_words=12,
+        uses=frozenset({"mechanisms", "epsilons", "words"}),
+        parameters={
             "target": "mean divergence of the two outputs, between 0 and 1",
             "distance": "between the two words, a length",
             "loss": "nats of the hockey-stick divergence; 0: total variation",
         },
     ),
     "linkage": Study(
-        "dpsan.analysis.study.linkage",
         "whole texts linked to their originals, by words and epsilon",
         "this project",
-        "required",
-        _ALL,
-        {"candidates": "how many texts the reader holds"},
+        least_words=3,
+        uses=_ALL,
+        parameters={"candidates": "how many texts the reader holds"},
     ),
 }
 
@@ -168,7 +154,8 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
         space: the vocabulary; None where the study does without.
 
     Raises:
-        UsageError: an unknown name, a missing vocabulary, or what the study has no use for.
+        UsageError: an unknown name, a missing or too small vocabulary, or what the study has no
+            use for.
     """
     import importlib
 
@@ -176,7 +163,8 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     from dpsan.mechanisms import space_for
 
     entry, asked = find(name), Asked(**fields)
-    if space is None and entry.vocabulary == "required":
+    least = entry.least_words
+    if space is None and least:
         raise UsageError(f"study {name} needs a vocabulary")
     for option in sorted(_ALL - entry.uses):
         if getattr(asked, option) not in (None, (), []):
@@ -184,6 +172,9 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     for each in asked.parameters:
         check_name(f"parameter of study {name}:", each, entry.parameters)
     if space is not None:
+        if space.n < least:
+            raise UsageError(f"study {name} needs a vocabulary of at least {least} words")
         space = space_for(space, *(each.kind.name for each in asked.mechanisms))
-    result: Result = importlib.import_module(entry.module).run(space, asked)
-    return result
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    result: Result = module.run(space, asked)
+    return replace(result, name=name, source=result.source or entry.source)

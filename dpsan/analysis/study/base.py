@@ -69,9 +69,6 @@ class Panel:
 class Result:
     """The outcome of a study."""
 
-    name: str
-    source: str
-    """Which table or figure of which paper it is."""
     rows: Sequence[Mapping[str, Any]]
     """Figures by column, at least one row: the table, the CSV, and ``rows`` of the JSON."""
     parameters: Mapping[str, Any]
@@ -85,6 +82,10 @@ class Result:
     """What a reader must know: bounds, what was left out and why."""
     order: tuple[str, ...] = ()
     """Of the columns; default that of the first row."""
+    name: str = ""
+    """Of the study, which :func:`dpsan.analysis.study.study` knows."""
+    source: str = ""
+    """Which table or figure of which paper it is; default: what the list of studies says."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import cosines, unit_vectors
-from dpsan.outcomes.shares import Outcomes, from_pmfs
+from dpsan.outcomes.shares import Outcomes, from_pmfs, in_steps
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
@@ -47,10 +47,10 @@ def bounds(
     if space.n > _LARGEST:
         return None
     out = {}
-    for at, epsilon in enumerate(epsilons):
+    for epsilon, step in in_steps(progress, epsilons):
         best = OptimalResponse(epsilon).optimum(space)
         out[epsilon] = 1.0 if best is None else best.bound
-        progress((at + 1) / len(epsilons))
+        step(1.0)
     return out
 
 
@@ -82,23 +82,22 @@ def exact_cosines(
     return out
 
 
-class CosinesOfDraws:
+def drawn_cosines(
+    space: MetricSpace, samplers: Sequence[Sampler], count: int, key: bytes, progress: Progress
+) -> list[Estimate]:
     """The mean cosine of samplers whose distribution is not known, all from the same words.
 
     Args:
         count: how many words, each drawn by frequency.
         key: public.
     """
-
-    def __init__(self, space: MetricSpace, count: int, key: bytes) -> None:
-        self._key = randomness.derive_key(key, "outputs by frequency")
-        _, self._ids = _by_frequency(space, 0, count, key)
-        self._units = unit_vectors(space)
-
-    def of(self, sampler: Sampler, progress: Progress) -> Estimate:
-        """That of one sampler."""
-        drawn = draw(sampler, self._ids, self._key, progress)
-        return mean_of_words(cosines(self._units, self._ids, drawn), math.inf, _RANGE)
+    own = randomness.derive_key(key, "outputs by frequency")
+    _, ids = _by_frequency(space, 0, count, key)
+    units = unit_vectors(space)
+    return [
+        mean_of_words(cosines(units, ids, draw(sampler, ids, own, step)), math.inf, _RANGE)
+        for sampler, step in in_steps(progress, samplers)
+    ]
 
 
 def _by_frequency(space: MetricSpace, most: int, others: int, key: bytes) -> tuple[Ids, Ids]:

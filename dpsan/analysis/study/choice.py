@@ -21,7 +21,7 @@ from dpsan.outcomes.calibrate.outputs import Outputs
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.draws import Progress
-from dpsan.outcomes.shares import part_of
+from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.space.metric_space import MetricSpace
 
 _NATS: Final = tuple(float(each) for each in range(1, 17))
@@ -55,6 +55,11 @@ def about(draft: Draft, mechanism: Mechanism, space: MetricSpace) -> dict[str, A
     }
 
 
+def repeated(asked: Asked, drafts: Sequence[Draft], **own: Any) -> dict[str, Any]:
+    """What is needed to make a study again: mechanisms, its own parameters, the seed."""
+    return {"mechanisms": [label(draft) for draft in drafts], **own, "seed": asked.seed}
+
+
 @dataclass(frozen=True)
 class Sweep:
     """One mechanism at the epsilons of a study."""
@@ -67,10 +72,6 @@ class Sweep:
     notes: list[str]
     progress: Progress
 
-    def step(self, at: int) -> Progress:
-        """Progress of the work at one epsilon."""
-        return part_of(self.progress, at / len(self.samplers), (at + 1) / len(self.samplers))
-
 
 def sweeps(
     asked: Asked, space: MetricSpace, drafts: Sequence[Draft], count: int = 12
@@ -80,8 +81,7 @@ def sweeps(
     Raises:
         UsageError: a mechanism that is not defined at any of them.
     """
-    for at, draft in enumerate(drafts):
-        progress = part_of(asked.progress, at / len(drafts), (at + 1) / len(drafts))
+    for draft, progress in in_steps(asked.progress, drafts):
         grid = asked.epsilons or telling_epsilons(draft, space, count)
         progress(0.05)
         mechanisms, notes = defined(draft, space, grid)

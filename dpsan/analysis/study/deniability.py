@@ -18,28 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.study.base import Asked, Panel, Result
-from dpsan.analysis.study.choice import about, label, sweeps
+from dpsan.analysis.study.choice import about, label, repeated, sweeps
 from dpsan.analysis.study.sample import (
     at_least,
-    line,
+    lines,
     mean_of_words,
     random_words,
     share_of_draws,
     spread,
 )
-from dpsan.errors import UsageError
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.draws import Progress, draw
-from dpsan.outcomes.shares import from_pmfs
+from dpsan.outcomes.shares import from_pmfs, in_steps
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
-SOURCE: Final = "[TGumbel] Figures 1, 2"
 DRAWS: Final = 1000
 _KINDS: Final = (Laplace, Exponential, KnnResponse)
 _WORDS: Final = 1000
@@ -49,7 +47,7 @@ _STEPS: Final = 8
 _QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 
 
-def run(space: MetricSpace | None, asked: Asked) -> Result:
+def run(space: MetricSpace, asked: Asked) -> Result:
     """N_w and S_w, their means and quantiles over words, against epsilon and each other.
 
     Args:
@@ -63,10 +61,8 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             seed: of the choice of words and of the draws.
 
     Raises:
-        UsageError: fewer than 3 words, or a mechanism that is not defined at any epsilon.
+        UsageError: a mechanism that is not defined at any epsilon.
     """
-    if space is None or space.n < 3:
-        raise UsageError("study deniability needs a vocabulary of at least 3 words")
     count = at_least(asked.draws, 2, DRAWS, "--draws")
     at_least(asked.words, 0, 0, "--words")
     key = randomness.seeded_key(f"dpsan study deniability {asked.seed}")
@@ -85,24 +81,22 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         else:
             own = randomness.derive_key(key, "outputs")
             pairs = [
-                _drawn(sampler, ids, count, own, each.step(at))
-                for at, sampler in enumerate(each.samplers)
+                _drawn(sampler, ids, count, own, progress)
+                for sampler, progress in in_steps(each.progress, each.samplers)
             ]
         rows += [
             {**about(each.draft, mechanism, space), **_row(space, *pair, each.exact, count)}
             for mechanism, pair in zip(each.mechanisms, pairs, strict=True)
         ]
     return Result(
-        name="deniability",
-        source=SOURCE,
         rows=rows,
-        parameters={
-            "mechanisms": [label(draft) for draft in drafts],
-            "epsilons": list(asked.epsilons) or "a grid for each mechanism",
-            "words": "default" if asked.words is None else asked.words,
-            "draws": count,
-            "seed": asked.seed,
-        },
+        parameters=repeated(
+            asked,
+            drafts,
+            epsilons=list(asked.epsilons) or "a grid for each mechanism",
+            words="default" if asked.words is None else asked.words,
+            draws=count,
+        ),
         panels=_panels(drafts, rows, count),
         caption=f"N_w: probability that a word stays; S_w: distinct outputs in {count:,} draws; "
         f"means over random words of {space.n:,} ({space.d} dimensions), bands: 95 % limits of "
@@ -130,59 +124,30 @@ def _row(
     if not exact:  # where hardly a draw stays, words look more alike than they are
         pooled = share_of_draws(round(float(unchanged.sum()) * draws), len(unchanged) * draws)
         stays = replace(stays, low=min(stays.low, pooled.low), high=max(stays.high, pooled.high))
-    means = spread(
-        unchanged=stays,
-        distinct=mean_of_words(distinct, population, (1.0, float(min(draws, space.n)))),
-    )
+    outputs = mean_of_words(distinct, population, (1.0, float(min(draws, space.n))))
     quantiles = {
         f"{name}_{end}": float(np.quantile(values, share))
         for name, values in (("unchanged", unchanged), ("distinct", distinct))
         for end, share in _QUANTILES.items()
     }
-    return {
-        **means,
-        **quantiles,
-        "words": len(unchanged),
-        "draws": draws,
-        "exact": exact,
-    }
+    means = spread(unchanged=stays, distinct=outputs)
+    return {**means, **quantiles, "words": len(unchanged), "draws": draws, "exact": exact}
 
 
 def _panels(
     drafts: Sequence[Draft], rows: Sequence[Mapping[str, Any]], draws: int
 ) -> tuple[Panel, ...]:
     """N_w and S_w against epsilon for each unit of epsilon, and S_w against N_w for all."""
-    own = {label(each): [row for row in rows if row["mechanism"] == label(each)] for each in drafts}
-    texts = {
-        "unchanged": ("N_w", "probability unchanged", (0.0, 1.0)),
-        "distinct": ("S_w", f"distinct outputs in {draws:,} draws", None),
-    }
+    stays, differ = "N_w: probability unchanged", f"S_w: distinct outputs in {draws:,} draws"
     panels = []
     for ldp in dict.fromkeys(each.kind.is_ldp() for each in drafts):
         kinds = {label(each): each.kind for each in drafts if each.kind.is_ldp() == ldp}
-        unit = next(iter(kinds.values())).unit_label()
-        for name, (short, text, limits) in texts.items():
-            lines = [
-                line(text_of, group, "epsilon", name)
-                for text_of, group in own.items()
-                if text_of in kinds
-            ]
-            panels.append(
-                Panel(
-                    f"{short} against epsilon",
-                    f"epsilon ({unit})",
-                    f"{short}: {text}",
-                    tuple(lines),
-                    log_x=not ldp,
-                    y_limits=limits,
-                )
-            )
-    panels.append(
-        Panel(
-            "S_w against N_w",
-            "N_w: probability unchanged",
-            f"S_w: {texts['distinct'][1]}",
-            tuple(line(name, group, "unchanged", "distinct") for name, group in own.items()),
-        )
-    )
-    return tuple(panels)
+        own = [row for row in rows if row["mechanism"] in kinds]
+        across = f"epsilon ({next(iter(kinds.values())).unit_label()})"
+        share, distinct = (lines(own, "epsilon", name) for name in ("unchanged", "distinct"))
+        panels += [
+            Panel("N_w against epsilon", across, stays, share, log_x=not ldp, y_limits=(0.0, 1.0)),
+            Panel("S_w against epsilon", across, differ, distinct, log_x=not ldp),
+        ]
+    both = lines(rows, "unchanged", "distinct")
+    return *panels, Panel("S_w against N_w", stays, differ, both)

@@ -23,13 +23,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.request import dimensions
-from dpsan.errors import UsageError
+from dpsan.analysis.study.sample import at_least
+from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.outcomes.shares import in_steps
 from dpsan.privacy import randomness
 from dpsan.privacy.noise import multivariate_laplace
 from dpsan.space.arrays import Floats
@@ -43,6 +47,16 @@ _Z: Final = 2.5758293035489
 _NODES: Final = 256
 _SIGMAS: Final = (1, 2, 3, 4)
 _BARS: Final = 40
+_PANELS: Final = (
+    ("Angular part: density", "<u, e>", "density", False),
+    ("Angular part: tail", "s", "P(<u, e> ≥ s)", True),
+    ("Noisy dot product: density", "epsilon·<z, e>, |e| = 1", "density", False),
+    ("Noisy dot product: tail", "s (units of 1/epsilon)", "P(<z, e> ≥ s)", True),
+    ("Length of the noise: density", "epsilon·|z|", "density", False),
+)
+"""Title, labels of both axes, and whether the upward one is logarithmic."""
+_Values = tuple[float, ...]
+_Curve = Callable[[Floats, int], Floats]
 
 
 def angular_density(t: Floats, d: int) -> Floats:
@@ -111,25 +125,15 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     """
     given = asked.parameters.get("d")
     dims = dimensions(given, _DIMENSIONS if space is None else (space.d,))
-    count = _DRAWS if asked.draws is None else asked.draws
-    if count < 2:
-        raise UsageError(f"--draws must be >= 2 (got {count})")
+    count = at_least(asked.draws, 2, _DRAWS, "--draws")
     rows: list[dict[str, Any]] = []
-    series: tuple[list[Series], ...] = ([], [], [], [], [])
-    for place, d in enumerate(dims):
-
-        def progress(share: float, place: int = place) -> None:
-            if asked.progress:
-                asked.progress((place + share) / len(dims))
-
+    curves = []
+    for d, progress in in_steps(asked.progress, dims):
         t, x, r = _draw(d, count, asked.seed, progress)
         rows += _rows(d, t, x, r, asked.epsilons or (1.0,))
-        _curves(d, t, x, series)
-        series[4].extend(_lengths(d, r))
+        curves.append(_series(d, t, x, r))
     closed = {row["d"]: row for row in rows if row["quantity"] == "Var <u, e>"}
     return Result(
-        name="dot-product",
-        source="[Curse] Figure 4, Theorems 7, 8, Corollary 10",
         order=("d", "quantity", "closed_form", "monte_carlo", "low", "high", "bound"),
         rows=rows,
         summary={
@@ -143,7 +147,10 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             "confidence": 0.99,
             "seed": asked.seed,
         },
-        panels=_panels(series),
+        panels=[
+            Panel(title, across, up, tuple(chain(*each)), log_y=log)
+            for (title, across, up, log), *each in zip(_PANELS, *curves, strict=True)
+        ],
         caption="Noise z = r·u of the multivariate Laplace mechanism (r ~ Gamma(d, 1/epsilon), u "
         f"uniform on the sphere) along a fixed unit vector e. Points: {count:,} draws for each "
         "dimension d with 99 % intervals; lines: closed forms; dashed: bounds that hold for every "
@@ -156,9 +163,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     )
 
 
-def _draw(
-    d: int, count: int, seed: str, progress: Callable[[float], None]
-) -> tuple[Floats, Floats, Floats]:
+def _draw(d: int, count: int, seed: str, progress: Progress) -> tuple[Floats, Floats, Floats]:
     """T = <u, e>, epsilon·<z, e>, epsilon·|z| of ``count`` draws, e the main diagonal."""
     key = randomness.seeded_key(f"dpsan study dot-product {seed} {d}")
     angles, products, lengths = [], [], []
@@ -180,21 +185,17 @@ def _mean(values: Floats) -> dict[str, float]:
 def _rows(
     d: int, t: Floats, x: Floats, r: Floats, epsilons: Sequence[float]
 ) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = [
-        {"quantity": "E <u, e>", "closed_form": 0.0, **_mean(t)},
-        {"quantity": "Var <u, e>", "closed_form": 1 / d, **_mean(t**2)},
-    ]
+    moments = [("E <u, e>", 0.0, t), ("Var <u, e>", 1 / d, t**2)]
     for epsilon in epsilons:
         at = f" at epsilon {epsilon:g}"
-        out.append({"quantity": f"E <z, e>{at}", "closed_form": 0.0, **_mean(x / epsilon)})
-        out.append(
-            {
-                "quantity": f"Var <z, e>{at}",
-                "closed_form": (d + 1) / epsilon**2,
-                **_mean((x / epsilon) ** 2),
-            }
-        )
-        out.append({"quantity": f"E |z|{at}", "closed_form": d / epsilon, **_mean(r / epsilon)})
+        moments += [
+            (f"E <z, e>{at}", 0.0, x / epsilon),
+            (f"Var <z, e>{at}", (d + 1) / epsilon**2, (x / epsilon) ** 2),
+            (f"E |z|{at}", d / epsilon, r / epsilon),
+        ]
+    out: list[dict[str, Any]] = [
+        {"quantity": name, "closed_form": exact, **_mean(drawn)} for name, exact, drawn in moments
+    ]
     for name, drawn, unit, tail, bound in (
         ("<u, e>", t, 1 / math.sqrt(d), angular_tail, angular_bound),
         ("<z, e>", x, math.sqrt(d + 1), noisy_tail, noisy_bound),
@@ -213,80 +214,61 @@ def _rows(
 
 
 def _share(hits: int, count: int) -> dict[str, float]:
-    from dpsan.outcomes.intervals import clopper_pearson
-
     low, high = clopper_pearson(hits, count, 0.005)
     return {"monte_carlo": hits / count, "low": low, "high": high}
 
 
-def _curves(d: int, t: Floats, x: Floats, series: tuple[list[Series], ...]) -> None:
-    """Add the lines of one dimension: density and tail of t, density and tail of x."""
-    label, sd = f"d = {d}", math.sqrt(d + 1)
-    reach = min(5 / math.sqrt(d), 0.999)
-    for place, drawn, limit, density in (
-        (0, t, reach, angular_density),
-        (2, x, 4.5 * sd, noisy_density),
-    ):
-        grid = np.linspace(-limit, limit, 201)
-        series[place].append(_line(label, grid, density(grid, d)))
-        counts, edges = np.histogram(drawn, bins=_BARS, range=(-limit, limit))
-        width, middle = edges[1] - edges[0], (edges[1:] + edges[:-1]) / 2
-        limits = [_share(int(hits), len(drawn)) for hits in counts]
-        series[place].append(
-            Series(
-                f"{label}, Monte Carlo",
-                tuple(middle.tolist()),
-                tuple((counts / len(drawn) / width).tolist()),
-                tuple(each["low"] / width for each in limits),
-                tuple(each["high"] / width for each in limits),
-                style="points",
-            )
-        )
-    for place, limit, tail, bound in (
-        (1, reach, angular_tail, angular_bound),
-        (3, 6 * sd, noisy_tail, noisy_bound),
-    ):
+def _series(d: int, t: Floats, x: Floats, r: Floats) -> tuple[list[Series], ...]:
+    """The lines of one dimension in each of :data:`_PANELS`."""
+    label, sd, reach = f"d = {d}", math.sqrt(d + 1), min(5 / math.sqrt(d), 0.999)
+
+    def density(drawn: Floats, limit: float, exact: _Curve) -> list[Series]:
+        grid, points = np.linspace(-limit, limit, 201), _histogram(drawn, -limit, limit)
+        return [
+            _line(label, grid, exact(grid, d)),
+            Series(f"{label}, Monte Carlo", *points, style="points"),
+        ]
+
+    def tail(limit: float, exact: _Curve, bound: _Curve) -> list[Series]:
         grid = np.linspace(0, limit, 101)
-        series[place].append(_line(label, grid, tail(grid, d)))
-        series[place].append(_line(f"{label}, bound", grid, bound(grid, d), "dashed"))
+        return [
+            _line(label, grid, exact(grid, d)),
+            _line(f"{label}, bound", grid, bound(grid, d), "dashed"),
+        ]
+
+    return (
+        density(t, reach, angular_density),
+        tail(reach, angular_tail, angular_bound),
+        density(x, 4.5 * sd, noisy_density),
+        tail(6 * sd, noisy_tail, noisy_bound),
+        _lengths(d, r),
+    )
 
 
-def _lengths(d: int, r: Floats) -> tuple[Series, Series]:
+def _histogram(drawn: Floats, low: float, high: float) -> tuple[_Values, _Values, _Values, _Values]:
+    """Middles of bars, their density and its limits."""
+    counts, edges = np.histogram(drawn, bins=_BARS, range=(low, high))
+    shares = [_share(int(hits), len(drawn)) for hits in counts]
+    value, least, most = (
+        tuple(each[name] / (edges[1] - edges[0]) for each in shares)
+        for name in ("monte_carlo", "low", "high")
+    )
+    return tuple(((edges[1:] + edges[:-1]) / 2).tolist()), value, least, most
+
+
+def _lengths(d: int, r: Floats) -> list[Series]:
     """Density of epsilon·|z|, a Gamma(d) number, and of the draws ([Curse] Figure 4)."""
     from scipy.special import gammaln  # heavy import
 
     low, high = max(0.0, d - 5 * math.sqrt(d)), d + 5 * math.sqrt(d)
     grid = np.linspace(max(low, 1e-9), high, 201)
     density = np.exp((d - 1) * np.log(grid) - grid - gammaln(d))
-    counts, edges = np.histogram(r, bins=_BARS, range=(low, high))
-    width, middle = edges[1] - edges[0], (edges[1:] + edges[:-1]) / 2
-    points = tuple((counts / len(r) / width).tolist())
-    return (
+    points = _histogram(r, low, high)[:2]
+    return [
         _line(f"d = {d}", grid, density),
-        Series(f"d = {d}, Monte Carlo", tuple(middle.tolist()), points, style="points"),
-    )
+        Series(f"d = {d}, Monte Carlo", *points, style="points"),
+    ]
 
 
 def _line(label: str, x: Floats, y: Floats, style: str = "line") -> Series:
     return Series(label, tuple(x.tolist()), tuple(y.tolist()), style=style)
-
-
-def _panels(series: tuple[list[Series], ...]) -> tuple[Panel, ...]:
-    return (
-        Panel("Angular part: density", "<u, e>", "density", tuple(series[0])),
-        Panel("Angular part: tail", "s", "P(<u, e> ≥ s)", tuple(series[1]), log_y=True),
-        Panel(
-            "Noisy dot product: density",
-            "epsilon·<z, e>, |e| = 1",
-            "density",
-            tuple(series[2]),
-        ),
-        Panel(
-            "Noisy dot product: tail",
-            "s (units of 1/epsilon)",
-            "P(<z, e> ≥ s)",
-            tuple(series[3]),
-            log_y=True,
-        ),
-        Panel("Length of the noise: density", "epsilon·|z|", "density", tuple(series[4])),
-    )

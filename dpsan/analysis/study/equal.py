@@ -1,146 +1,257 @@
-"""The epsilon of mechanisms at the same certified LDP epsilon, over a list of such values.
+"""``equal``: mechanisms compared where a reader tells two words apart equally well.
 
-Knows certificates.  Must not know outputs.
+Epsilon bounds the worst case, and two mechanisms of one epsilon may be told apart very differently
+[TeDA].  Here each is set so that two words at a given distance have outputs at the same total
+variation (the same hockey-stick divergence with ``loss`` > 0), computed exactly from their
+distributions, and beside it so that the certified LDP epsilon is the same.
 
-A certificate looks at every pair of inputs and takes seconds; the worst pair is mostly the same at
-nearby epsilons.  So the epsilon is first found for the worst pair of the last one, from two rows of
-the distribution, and then certified, mostly once.  What is returned is certified, whatever the
-guess was.
+Knows mechanisms and their distributions.  Must not know command lines or how a panel is drawn.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import partial
-from threading import Event
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.study.choice import label
+from dpsan.analysis.study.base import Asked, Panel, Result, Series
+from dpsan.analysis.study.choice import label, parameters, repeated
+from dpsan.analysis.study.equal_losses import at_equal_losses
+from dpsan.analysis.study.request import positive
+from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate.losses import epsilon_for_loss
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.root import solve
-from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
-from dpsan.outcomes.draws import Progress
-from dpsan.outcomes.shares import THREADS
+from dpsan.outcomes.calibrate.target import Draft, per_nat
+from dpsan.outcomes.distributions import distributions, has_distribution
+from dpsan.outcomes.shares import from_pmfs, in_steps, part_of
+from dpsan.privacy import randomness
+from dpsan.privacy.certificate import certify
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-_PRIVATE_SIDE: Final = 0.999
-_FINE: Final = 1e-4
-_HEAVY: Final = 50
-"""A certificate of all pairs, in units of one in closed form."""
-_TICK: Final = 0.2
-"""Seconds between two looks at the searches, and after which an interrupt is seen."""
+_WORDS: Final = 100
+_RANK: Final = 10
+"""The default distance is the median one to the neighbour of this rank."""
+_TARGET: Final = 0.5
+_EPSILONS: Final = (8.0,)
+_BLOCK: Final = 32
+_TOLERANCE: Final = 2e-3
+_JUMP: Final = 0.02
+_VARIATION, _LOSS = "indistinguishability", "certified epsilon"
 
 
-@dataclass(frozen=True)
-class Equal:
-    """A mechanism at a certified LDP epsilon."""
-
-    mechanism: Mechanism
-    wanted: float
-    certified: float
-    """At most ``wanted``, by up to 0.2 %."""
-    exact: bool
-    """From an exact certificate, not from the guarantee."""
-
-
-def at_equal_loss(
-    draft: Draft, space: MetricSpace, wanted: float, last: Equal | None = None
-) -> Equal:
-    """The mechanism whose certified LDP epsilon is ``wanted``.
+def run(space: MetricSpace, asked: Asked) -> Result:
+    """The table and figure of both comparisons.
 
     Args:
-        wanted: nats.
-        last: the same mechanism at another value, to begin from.
+        asked: of it are used
+            mechanisms: those to compare; default: all whose distributions are known
+                without an integral.
+            epsilons: certified LDP epsilons, nats; default 8.
+            words: how many random words, each with another one; default 100.
+            seed: of the choice of words.
+            parameters: ``target``, the mean divergence (default .5); ``distance`` between the two
+                words (default: the median distance to the tenth neighbour); ``loss``, nats of the
+                hockey-stick divergence (default 0: total variation).
 
     Raises:
-        UsageError: it has no such epsilon.
+        UsageError: a target that is no share, or nothing to compare.
     """
-    Target.EPSILON_LDP.check(wanted)
-    guess = partial(_guess, draft, space, wanted, last)
-    epsilon, loss, exact = epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted, guess)
-    return Equal(draft.at(epsilon), wanted, loss, exact)
-
-
-def _guess(draft: Draft, space: MetricSpace, wanted: float, last: Equal | None) -> float | None:
-    """Where the loss of the worst pair at a nearby epsilon is just below ``wanted``."""
-    if not draft.kind.is_heavy():
-        return None
-    near = last.mechanism if last else draft.at(wanted * per_nat(draft, space))
-    certificate = near.certificate(space)
-    if certificate is None or not math.isfinite(certificate.epsilon_ldp):
-        return None
-    pair = np.array(certificate.pair, dtype=np.int64)
-
-    def loss(epsilon: float) -> float:
-        pmf = draft.at(epsilon).prepare(space).probabilities(pair)
-        if pmf is None or not pmf.all():
-            raise UsageError("no distribution")
-        return float(np.abs(np.log(pmf[0] / pmf[1])).max())
-
-    start = near.epsilon * wanted / certificate.epsilon_ldp
-    try:
-        return solve(loss, wanted * _PRIVATE_SIDE, start, tolerance=_FINE)[0]
-    except UsageError:  # the pair is no guide; the search begins elsewhere
-        return None
-
-
-def at_equal_losses(
-    drafts: Sequence[Draft], space: MetricSpace, wanted: Sequence[float], progress: Progress
-) -> tuple[list[tuple[Draft, Equal]], list[str]]:
-    """Each mechanism at each epsilon that it reaches, and a note for each that it does not.
-
-    Args:
-        wanted: LDP epsilons, nats.
-        progress: called with the share done, from the calling thread.
-
-    Raises:
-        UsageError: none reaches any.
-    """
-    work = [_HEAVY if each.kind.is_heavy() else 1 for each in drafts]
-    done, stop = [0] * len(drafts), Event()
-
-    def search(place: int) -> tuple[list[Equal], list[str], UsageError | None]:
-        found: list[Equal] = []
-        notes, error = [], None
-        for epsilon in wanted:
-            if stop.is_set():
-                break
-            try:
-                last = found[-1] if found else None
-                found.append(at_equal_loss(drafts[place], space, epsilon, last))
-            except UsageError as caught:
-                error = caught
-                text = f"{label(drafts[place])} left out at LDP epsilon {epsilon:g}: {caught}"
-                notes.append(text)
-            done[place] += work[place]
-        return found, notes, error
-
-    # Certificates are mostly whole-array operations, which leave the interpreter free.
-    with ThreadPoolExecutor(THREADS) as pool:
+    target = positive(asked.parameters.get("target", _TARGET), "target")
+    if target >= 1:
+        raise UsageError(f"target must be < 1 (got {target:g})")
+    loss = float(asked.parameters.get("loss", 0.0) or 0.0)
+    if not 0 <= loss < math.inf:
+        raise UsageError(f"loss must be >= 0 (got {loss:g})")
+    count = at_least(asked.words, 2, _WORDS, "--words")
+    key = randomness.seeded_key(f"dpsan study equal {asked.seed}")
+    first = random_words(space.n, count, key)
+    given = asked.parameters.get("distance")
+    second, distance = pairs_at(
+        space, first, None if given is None else positive(given, "distance")
+    )
+    drafts, notes = _known(space, asked.mechanisms)
+    found: list[tuple[str, Draft, Mechanism]] = []
+    for draft, progress in in_steps(part_of(asked.progress, 0.0, 0.5), drafts):
         try:
-            searches = [pool.submit(search, place) for place in range(len(drafts))]
-            left = set(searches)
-            while left:
-                left = wait(left, timeout=_TICK).not_done
-                progress(sum(done) / (sum(work) * len(wanted)))
-            results = [each.result() for each in searches]
-        finally:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-    out = [
-        (draft, each)
-        for draft, (found, _, _) in zip(drafts, results, strict=True)
-        for each in found
+            mechanism = _at_target(draft, space, (first, second), loss, target)
+        except UsageError as error:
+            notes.append(f"{label(draft)} left out at equal indistinguishability: {error}")
+        else:
+            found.append((_VARIATION, draft, mechanism))
+        progress(1.0)
+    wanted = tuple(asked.epsilons) or _EPSILONS
+    finite = [each for each in drafts if math.isfinite(each.anywhere(space)[1])]
+    notes += [
+        f"{label(each)} left out at an equal certified epsilon: it has none"
+        for each in drafts
+        if each not in finite
     ]
-    if not out:
-        raise next(
-            (error for _, _, error in results if error), UsageError("no mechanism to compare")
+    try:
+        equals, skipped = at_equal_losses(finite, space, wanted, part_of(asked.progress, 0.5, 0.8))
+        notes += skipped
+        found += [(_LOSS, draft, each.mechanism) for draft, each in equals]
+    except UsageError as error:
+        notes.append(f"none at an equal certified epsilon: {error}")
+    if not found:
+        raise UsageError("no mechanism to compare", "; ".join(notes))
+    samplers = [mechanism.prepare(space) for _, _, mechanism in found]
+    outcomes = from_pmfs(
+        space, first, samplers, similar=True, progress=part_of(asked.progress, 0.8, 1.0)
+    )
+    rows = []
+    for (compared, draft, mechanism), sampler, out in zip(found, samplers, outcomes, strict=True):
+        values = apart(sampler, first, second, loss)
+        rows.append(
+            {
+                "equal": compared,
+                "mechanism": label(draft),
+                "parameters": parameters(mechanism, space),
+                "status": str(mechanism.status),
+                "epsilon": mechanism.epsilon,
+                "epsilon_unit": mechanism.epsilon_unit,
+                "certified": _certified(mechanism, space),
+                "divergence": float(values.mean()),
+                "divergence_most": float(values.max()),
+                "unchanged": float(out.unchanged.mean()),
+                "close": float(out.close.mean()),
+                "cosine": float(out.cosine.mean()),
+            }
         )
-    return out, [note for _, notes, _ in results for note in notes]
+    what = "total variation" if not loss else f"hockey-stick divergence at {loss:g} nats"
+    return Result(
+        rows=rows,
+        summary={"distance": distance, "divergence": what},
+        parameters=repeated(
+            asked,
+            drafts,
+            epsilons=list(wanted),
+            target=target,
+            distance=distance,
+            loss=loss,
+            words=len(first),
+        ),
+        panels=_panels(rows, what),
+        caption=f"Mechanisms at an equal mean {what} ({target:g}) of the outputs of two words at "
+        f"distance {distance:.4g}, and at an equal certified LDP epsilon; {len(first)} pairs of "
+        f"{space.n:,} words, exact distributions. certified: LDP epsilon, nats, over all pairs of "
+        "inputs.",
+        notes=notes,
+    )
+
+
+def pairs_at(space: MetricSpace, ids: Ids, distance: float | None) -> tuple[Ids, float]:
+    """For each word (m,) the other word whose distance is closest to the one given, and that.
+
+    Args:
+        distance: None: the median one to the tenth neighbour.
+    """
+    if distance is None:
+        near = np.concatenate(
+            [
+                np.partition(space.distances(ids[at : at + _BLOCK]), _RANK, axis=1)[:, _RANK]
+                for at in range(0, len(ids), _BLOCK)
+            ]
+        )
+        distance = float(np.median(near))
+    others = np.empty_like(ids)
+    for at in range(0, len(ids), _BLOCK):
+        part = ids[at : at + _BLOCK]
+        gaps = np.abs(space.distances(part) - distance)
+        gaps[np.arange(len(part)), part] = math.inf
+        others[at : at + _BLOCK] = np.argmin(gaps, axis=1)
+    return others, distance
+
+
+def apart(sampler: Sampler, first: Ids, second: Ids, loss: float = 0.0) -> Floats:
+    """Hockey-stick divergence of the outputs of pairs of inputs, the larger direction, (m,).
+
+    Args:
+        first: inputs (m,).
+        second: inputs (m,).
+        loss: nats; 0: total variation.
+    """
+    out, growth = np.empty(len(first)), math.exp(loss)
+    for at in range(0, len(first), _BLOCK):
+        one = distributions(sampler, first[at : at + _BLOCK])
+        other = distributions(sampler, second[at : at + _BLOCK])
+        out[at : at + _BLOCK] = np.maximum(
+            np.maximum(one - growth * other, 0).sum(axis=1),
+            np.maximum(other - growth * one, 0).sum(axis=1),
+        )
+    return out
+
+
+def _at_target(
+    draft: Draft, space: MetricSpace, pairs: tuple[Ids, Ids], loss: float, target: float
+) -> Mechanism:
+    """The mechanism whose mean divergence is the target, or up to 0.2 % below."""
+
+    def divergence(epsilon: float) -> float:
+        mechanism = draft.at(epsilon)
+        mechanism.guarantee(space)  # finds what does not fit this vocabulary
+        return float(apart(mechanism.prepare(space), *pairs, loss).mean())
+
+    # Two words are told apart once epsilon times their distance is about 1.
+    start = 1.0 if draft.kind.is_ldp() else 8 * per_nat(draft, space)
+    what = f"mean divergence {target:g}"
+    epsilon, reached = solve(
+        divergence, target, start, what=what, tolerance=_TOLERANCE, step=math.log(2)
+    )
+    if reached < target * (1 - _JUMP):
+        raise UsageError(f"{what} is jumped over: {reached:.3g} at epsilon {epsilon:g}, then more")
+    return draft.at(epsilon)
+
+
+def _certified(mechanism: Mechanism, space: MetricSpace) -> float:
+    """LDP epsilon of all pairs: by the certificate, else by the guarantee; inf where none holds."""
+    promised = mechanism.guarantee(space).epsilon_ldp
+    found = certify(mechanism, space) if math.isfinite(promised) else None
+    return promised if found is None else min(found.epsilon_ldp, promised)
+
+
+def _known(space: MetricSpace, asked: Sequence[Draft]) -> tuple[list[Draft], list[str]]:
+    """Mechanisms whose distributions are known here, and a note on the others.
+
+    Of those that nobody asked for, only the ones that take no integral.
+    """
+    out, without = [], []
+    for draft in asked or [Draft(kind) for kind in MECHANISMS.values()]:
+        try:
+            mechanism, loss = draft.anywhere(space)
+            sampler = mechanism.prepare(space)
+            known = (
+                loss > 0 and has_distribution(sampler) and (bool(asked) or not sampler.integrates)
+            )
+        except UsageError:  # needs a delta, or is not defined on this vocabulary
+            known = False
+        if known:
+            out.append(draft)
+        else:
+            without.append(label(draft))
+    note = f"left out, no quick exact distribution or no epsilon to set: {', '.join(without)}"
+    return out, [note] if without else []
+
+
+def _panels(rows: Sequence[Mapping[str, Any]], what: str) -> tuple[Panel, ...]:
+    """Similarity against what was not made equal."""
+    panels = []
+    for compared, x, name in (
+        (_VARIATION, "certified", "certified LDP epsilon (nats)"),
+        (_LOSS, "divergence", f"mean {what}"),
+    ):
+        points = [row for row in rows if row["equal"] == compared and math.isfinite(row[x])]
+        series = tuple(
+            Series(row["mechanism"], (row[x],), (row["cosine"],), style="points") for row in points
+        )
+        if series:
+            title = f"At equal {compared}"
+            panels.append(
+                Panel(title, name, "mean cosine of word and output", series, log_x=x == "certified")
+            )
+    return tuple(panels)

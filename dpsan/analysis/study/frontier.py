@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
-from dpsan.analysis.study.by_frequency import CosinesOfDraws, bounds, exact_cosines
-from dpsan.analysis.study.choice import label, parameters
-from dpsan.analysis.study.equal import Equal, at_equal_losses
+from dpsan.analysis.study.by_frequency import bounds, drawn_cosines, exact_cosines
+from dpsan.analysis.study.choice import label, parameters, repeated
+from dpsan.analysis.study.equal_losses import Equal, at_equal_losses
 from dpsan.analysis.study.sample import (
     at_least,
-    line,
+    lines,
     mean_of_words,
     random_words,
     spread,
@@ -30,15 +30,17 @@ from dpsan.analysis.study.sample import (
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_pmfs, part_of
+from dpsan.outcomes.shares import Draws, from_draws, from_pmfs, in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
-SOURCE: Final = "this project"
 EPSILONS: Final = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)
 DRAWS: Final = 2000
 _SIZES: Final = (20, 50)
@@ -48,11 +50,11 @@ _CEILING: Final = (
     "(e^epsilon + (n-1) delta)/(e^epsilon + n - 1)"
 )
 _LIMIT: Final = "bound of every LDP mechanism"
-_BOUNDS, _SEARCH, _LAWS, _WEIGHTED = 0.2, 0.5, 0.8, 0.85
+_BOUNDS, _SEARCH, _LAWS = 0.2, 0.5, 0.85
 """Shares of the work after the bounds, after finding epsilons, and after the distributions."""
 
 
-def run(space: MetricSpace | None, asked: Asked) -> Result:
+def run(space: MetricSpace, asked: Asked) -> Result:
     """The table and figure of utility and attacks at equal certified LDP epsilon.
 
     Args:
@@ -66,88 +68,55 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             seed: of the choice of words and of the draws.
 
     Raises:
-        UsageError: fewer than 3 words, or no mechanism reaches any of the epsilons.
+        UsageError: no mechanism reaches any of the epsilons.
     """
-    if space is None or space.n < 3:
-        raise UsageError("study frontier needs a vocabulary of at least 3 words")
     count = at_least(asked.draws, 2, DRAWS, "--draws")
     key = randomness.seeded_key(f"dpsan study frontier {asked.seed}")
     ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
     wanted = tuple(asked.epsilons) or EPSILONS
     drafts, notes = (list(asked.mechanisms), []) if asked.mechanisms else _comparable(space)
-    progress = part_of(asked.progress, _BOUNDS, _SEARCH)
     limits = bounds(space, wanted, part_of(asked.progress, 0.0, _BOUNDS))
+    progress = part_of(asked.progress, _BOUNDS, _SEARCH)
     equals, skipped = at_equal_losses(drafts, space, wanted, progress)
     notes += skipped
-    samplers = [each.mechanism.prepare(space) for _, each in equals]
-    known = [has_distribution(each) for each in samplers]
-    progress = part_of(asked.progress, _SEARCH, _LAWS if not all(known) else 1.0)
-    exact = [each for each, distribution in zip(samplers, known, strict=True) if distribution]
-    found = from_pmfs(space, ids, exact, similar=True, progress=progress)
-    progress = part_of(asked.progress, _LAWS, _WEIGHTED if not all(known) else 1.0)
-    weighted = iter(exact_cosines(space, ids, exact, found, key, progress))
-    outcomes = iter(found)
-    drawn = None if all(known) else Draws(space, count, key, similar=True)
-    typical = None if all(known) else CosinesOfDraws(space, count, key)
-    progress, done = part_of(asked.progress, _WEIGHTED, 1.0), 0
-    rows: list[Mapping[str, Any]] = []
-    for (draft, equal), sampler, distribution in zip(equals, samplers, known, strict=True):
-        if distribution:
-            figures = _by_pmf(next(outcomes), next(weighted), space, equal)
-        else:
-            assert drawn is not None  # noqa: S101 - some distribution is not known
-            assert typical is not None  # noqa: S101 - the same
-            part, done = 1 / known.count(False), done + 1
-            first, half, last = ((2 * done - 2 + each) * part / 2 for each in range(3))
-            out, unchanged, close, _ = from_draws(drawn, sampler, part_of(progress, first, half))
-            by_frequency = typical.of(sampler, part_of(progress, half, last))
-            cosine = mean_of_words(drawn.cosines(out), math.inf, (-1.0, 1.0))
-            # Guessing the output itself: any attack is a lower bound of the best one.
-            attack = Estimate(unchanged.value, unchanged.low, _ceiling(space, equal))
-            figures = spread(
-                unchanged=unchanged,
-                close=close,
-                cosine=cosine,
-                weighted_cosine=by_frequency,
-                bayes=attack,
-            )
+    ceilings = [_ceiling(space, each) for _, each in equals]
+    samplers = {at: each.mechanism.prepare(space) for at, (_, each) in enumerate(equals)}
+    known = {at: each for at, each in samplers.items() if has_distribution(each)}
+    others = {at: each for at, each in samplers.items() if at not in known}
+    progress = part_of(asked.progress, _SEARCH, _LAWS)
+    figures = _by_laws(space, ids, known, ceilings, key, progress)
+    if others:
+        progress = part_of(asked.progress, _LAWS, 1.0)
+        figures |= _by_draws(space, others, ceilings, count, key, progress)
+    rows = []
+    for at, (draft, equal) in enumerate(equals):
         limit = None if limits is None else limits[equal.wanted]
-        rows.append(
-            _row(draft, equal, space, figures, limit, len(ids) if distribution else None, count)
-        )
+        words = len(ids) if at in known else None
+        rows.append(_row(draft, equal, space, figures[at], limit, words, count))
     if limits is None:
         notes.append(
             f"cosine_bound is left out: it looks at all pairs of {space.n:,} words (--vocab-size)"
         )
-    if not all(known):
+    if others:
         notes.append(
             "rows with draws: bayes is the success of guessing the output itself, a lower bound "
             f"of the best attack, not in the last panel; {_CEILING}"
         )
-    if any(known) and len(ids) < space.n:
+    if known and len(ids) < space.n:
         notes.append(
             f"distributions of {len(ids):,} random words of {space.n:,}: bayes is that of guessing "
             f"the output itself, or of the best attack on those words alone if larger; {_CEILING}"
         )
-    names = [label(draft) for draft in drafts]
     return Result(
-        name="frontier",
-        source=SOURCE,
         rows=rows,
-        parameters={
-            "mechanisms": names,
-            "epsilons": list(wanted),
-            "words": len(ids),
-            "draws": count,
-            "seed": asked.seed,
-        },
-        panels=_panels(names, rows, limits),
+        parameters=repeated(asked, drafts, epsilons=list(wanted), words=len(ids), draws=count),
+        panels=_panels(rows, limits),
         caption="Every mechanism at the same certified LDP epsilon (pure unless delta is given): "
         "outputs among the 100 nearest words, mean cosine of output and true word by public word "
         "frequency with the bound that no mechanism of pure LDP can cross, and success of the "
         f"optimal one-word adversary with uniform prior; {space.n:,} words, {space.d} "
         "dimensions"
-        + ("." if all(known) else f"; bands and rows with draws: {count:,} draws, 95 % limits."),
+        + (f"; bands and rows with draws: {count:,} draws, 95 % limits." if others else "."),
         notes=notes,
     )
 
@@ -195,23 +164,61 @@ def _ceiling(space: MetricSpace, equal: Equal) -> float:
     return float(min(1.0, (1 + others * delta * small) / (1 + others * small)))
 
 
-def _by_pmf(
-    out: Outcomes, weighted: Estimate, space: MetricSpace, equal: Equal
-) -> Mapping[str, float]:
-    unchanged = mean_of_words(out.unchanged, space.n)
-    success = float(out.best.sum()) / space.n
-    bayes = Estimate(success, success, success)
-    if len(out.unchanged) < space.n:
-        # The adversary against these words, or the one who guesses the output itself.
-        value, low = max(success, unchanged.value), max(success, unchanged.low)
-        bayes = Estimate(value, low, max(value, _ceiling(space, equal)))
-    return spread(
-        unchanged=unchanged,
-        close=mean_of_words(out.close, space.n),
-        cosine=mean_of_words(out.cosine, space.n, (-1.0, 1.0)),
-        weighted_cosine=weighted,
-        bayes=bayes,
-    )
+def _by_laws(
+    space: MetricSpace,
+    ids: Ids,
+    samplers: Mapping[int, Sampler],
+    ceilings: Sequence[float],
+    key: bytes,
+    progress: Progress,
+) -> dict[int, Mapping[str, float]]:
+    """Figures of mechanisms whose distribution is known, by place."""
+    laws = list(samplers.values())
+    found = from_pmfs(space, ids, laws, similar=True, progress=part_of(progress, 0.0, 0.85))
+    weighted = exact_cosines(space, ids, laws, found, key, part_of(progress, 0.85, 1.0))
+    figures = {}
+    for at, out, cosine in zip(samplers, found, weighted, strict=True):
+        unchanged = mean_of_words(out.unchanged, space.n)
+        bayes = Estimate.exactly(float(out.best.sum()) / space.n)
+        if len(ids) < space.n:
+            # The adversary against these words, or the one who guesses the output itself.
+            value, low = max(bayes.value, unchanged.value), max(bayes.value, unchanged.low)
+            bayes = Estimate(value, low, max(value, ceilings[at]))
+        figures[at] = spread(
+            unchanged=unchanged,
+            close=mean_of_words(out.close, space.n),
+            cosine=mean_of_words(out.cosine, space.n, (-1.0, 1.0)),
+            weighted_cosine=cosine,
+            bayes=bayes,
+        )
+    return figures
+
+
+def _by_draws(
+    space: MetricSpace,
+    samplers: Mapping[int, Sampler],
+    ceilings: Sequence[float],
+    count: int,
+    key: bytes,
+    progress: Progress,
+) -> dict[int, Mapping[str, float]]:
+    """Figures of mechanisms whose distribution is not known, by place, all from the same words."""
+    words = Draws(space, count, key, similar=True)
+    others = list(samplers.values())
+    weighted = drawn_cosines(space, others, count, key, part_of(progress, 0.0, 0.5))
+    figures = {}
+    pairs = list(zip(samplers.items(), weighted, strict=True))
+    for ((at, sampler), cosine), step in in_steps(part_of(progress, 0.5, 1.0), pairs):
+        drawn, unchanged, close, _ = from_draws(words, sampler, step)
+        figures[at] = spread(
+            unchanged=unchanged,
+            close=close,
+            cosine=mean_of_words(words.cosines(drawn), math.inf, (-1.0, 1.0)),
+            weighted_cosine=cosine,
+            # Guessing the output itself: any attack is a lower bound of the best one.
+            bayes=Estimate(unchanged.value, unchanged.low, ceilings[at]),
+        )
+    return figures
 
 
 def _row(
@@ -242,25 +249,20 @@ def _row(
 
 
 def _panels(
-    names: Sequence[str], rows: Sequence[Mapping[str, Any]], limits: Mapping[float, float] | None
+    rows: Sequence[Mapping[str, Any]], limits: Mapping[float, float] | None
 ) -> tuple[Panel, ...]:
-    def lines(x: str, y: str, which: Sequence[Mapping[str, Any]]) -> tuple[Series, ...]:
-        groups = ((name, [row for row in which if row["mechanism"] == name]) for name in names)
-        return tuple(line(name, group, x, y) for name, group in groups if group)
-
     nats, close = "certified LDP epsilon (nats)", "share of outputs of rank 1 to 100"
     bayes = "success of the optimal adversary"
-    similar = lines("epsilon_ldp", "weighted_cosine", rows)
+    similar = lines(rows, "epsilon_ldp", "weighted_cosine")
     if limits:
         similar += (Series(_LIMIT, tuple(limits), tuple(limits.values()), style="dashed"),)
     panels = [
-        Panel("Close words", nats, close, lines("epsilon_ldp", "close", rows), y_limits=(0.0, 1.0)),
+        Panel("Close words", nats, close, lines(rows, "epsilon_ldp", "close"), y_limits=(0.0, 1.0)),
         Panel("Similarity", nats, "mean cosine by word frequency", similar),
     ]
     # Of mechanisms without a distribution only bounds of that success are known.
-    distributions = [row for row in rows if row["draws"] is None]
-    if distributions:
-        across = lines("bayes", "close", distributions)
+    across = lines([row for row in rows if row["draws"] is None], "bayes", "close")
+    if across:
         panels.append(
             Panel("Close words by attack", bayes, close, across, log_x=True, y_limits=(0.0, 1.0))
         )

@@ -10,12 +10,13 @@ Knows mechanisms and their outcomes.  Must not know command lines or how a panel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
-from dpsan.analysis.study.base import Asked, Panel, Result, Series
-from dpsan.analysis.study.choice import about, label
+from dpsan.analysis.study.base import Asked, Panel, Result
+from dpsan.analysis.study.choice import about, label, repeated
 from dpsan.analysis.study.request import whole
-from dpsan.analysis.study.sample import at_least
+from dpsan.analysis.study.sample import at_least, grouped, line
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import KnnResponse
@@ -30,17 +31,17 @@ from dpsan.outcomes.linked_words import (
     linked_at_most,
     linked_by_words,
 )
+from dpsan.outcomes.shares import in_steps
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-SOURCE: Final = "this project"
 EPSILONS: Final = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 _LENGTHS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _SAFE: Final = (12, 40, 200, 1000)
 """Lengths of texts, in words, for which the largest harmless epsilon is said."""
 
 
-def run(space: MetricSpace | None, asked: Asked) -> Result:
+def run(space: MetricSpace, asked: Asked) -> Result:
     """The table and figure of linked texts.
 
     Args:
@@ -53,10 +54,8 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             parameters: ``candidates``, how many the reader holds; default 1,000.
 
     Raises:
-        UsageError: fewer than 3 words, or a number out of range.
+        UsageError: a number out of range.
     """
-    if space is None or space.n < 3:
-        raise UsageError("study linkage needs a vocabulary of at least 3 words")
     held = whole(asked.parameters, "candidates", CANDIDATES, 2, 10_000)
     texts = at_least(asked.draws, 1, min(TEXTS, held), "--draws")
     if texts > held:
@@ -67,20 +66,18 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     key = randomness.seeded_key(f"dpsan study linkage {asked.seed}")
     rows: list[Mapping[str, Any]] = []
     notes = []
-    for at, draft in enumerate(drafts):
-        for step, epsilon in enumerate(epsilons):
-            mechanism = draft.at(epsilon).resolved(space)
-            found = linked_by_words(
-                mechanism, space, longest=longest, key=key, candidates=held, texts=texts
-            )
-            shares = []
-            for share in found:
-                shares.append(share)
-                if asked.progress:
-                    done = at * len(epsilons) + step + len(shares) / longest
-                    asked.progress(done / (len(drafts) * len(epsilons)))
-            rows += _rows(draft, mechanism, space, shares, held)
-        if not has_distribution(mechanism.prepare(space)):
+    pairs = list(product(drafts, epsilons))
+    for (draft, epsilon), progress in in_steps(asked.progress, pairs):
+        mechanism = draft.at(epsilon).resolved(space)
+        found = linked_by_words(
+            mechanism, space, longest=longest, key=key, candidates=held, texts=texts
+        )
+        shares = []
+        for share in found:
+            shares.append(share)
+            progress(len(shares) / longest)
+        rows += _rows(draft, mechanism, space, shares, held)
+        if epsilon == epsilons[-1] and not has_distribution(mechanism.prepare(space)):
             notes.append(
                 f"{label(draft)}: its distribution is not known; the reader judges by the density "
                 "of the noise, so more texts can be linked than that"
@@ -92,19 +89,12 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         + ", ".join(f"{_down(most)} for {words:,} words" for words, most in safe.items())
     )
     return Result(
-        name="linkage",
-        source=SOURCE,
         rows=rows,
         summary={"epsilon_not_linked": {str(words): most for words, most in safe.items()}},
-        parameters={
-            "mechanisms": [label(draft) for draft in drafts],
-            "epsilons": list(epsilons),
-            "words": longest,
-            "draws": texts,
-            "candidates": held,
-            "seed": asked.seed,
-        },
-        panels=_panels(drafts, rows, held),
+        parameters=repeated(
+            asked, drafts, epsilons=list(epsilons), words=longest, draws=texts, candidates=held
+        ),
+        panels=_panels(rows, held),
         caption=f"A reader holds {held:,} equally likely candidates, texts of words drawn by their "
         "public frequencies, and takes the one under which the sanitized text is likeliest, word "
         f"for word. Share of {texts:,} texts whose original is found, with 95 % limits.",
@@ -127,10 +117,8 @@ def _rows(
     half = next(
         (at for at, each in enumerate(shares, start=1) if 2 * each.hits >= each.total), None
     )
-    promise = mechanism.guarantee(space)
-    pure = not promise.delta
+    promise, longest = mechanism.guarantee(space), len(shares)
     named = about(draft, mechanism, space)
-    longest = len(shares)
     return [
         {
             **named,
@@ -138,35 +126,27 @@ def _rows(
             "linked": shares[words - 1].value,
             "linked_low": shares[words - 1].interval[0],
             "linked_high": shares[words - 1].interval[1],
-            "at_most": linked_at_most(words, promise.epsilon_ldp, candidates) if pure else None,
+            "at_most": None
+            if promise.delta
+            else linked_at_most(words, promise.epsilon_ldp, candidates),
             "half_linked": half,
         }
         for words in sorted({*(each for each in _LENGTHS if each < longest), longest})
     ]
 
 
-def _panels(
-    drafts: Sequence[Draft], rows: Sequence[Mapping[str, Any]], candidates: int
-) -> tuple[Panel, ...]:
-    panels = []
-    for draft in drafts:
-        own = [row for row in rows if row["mechanism"] == label(draft)]
-        series = []
-        for epsilon in dict.fromkeys(row["epsilon"] for row in own):
-            some = [row for row in own if row["epsilon"] == epsilon]
-            x, y, low, high = (
-                tuple(row[each] for row in some)
-                for each in ("words", "linked", "linked_low", "linked_high")
-            )
-            series.append(Series(f"epsilon {epsilon:g} per word", x, y, low, high))
-        panels.append(
-            Panel(
-                label(draft),
-                "words of the text that the reader sees",
-                f"texts linked, among {candidates:,}",
-                tuple(series),
-                log_x=True,
-                y_limits=(0.0, 1.02),
-            )
+def _panels(rows: Sequence[Mapping[str, Any]], candidates: int) -> tuple[Panel, ...]:
+    return tuple(
+        Panel(
+            name,
+            "words of the text that the reader sees",
+            f"texts linked, among {candidates:,}",
+            tuple(
+                line(f"epsilon {epsilon:g} per word", some, "words", "linked")
+                for epsilon, some in grouped(own, "epsilon").items()
+            ),
+            log_x=True,
+            y_limits=(0.0, 1.02),
         )
-    return tuple(panels)
+        for name, own in grouped(rows, "mechanism").items()
+    )

@@ -24,11 +24,11 @@ from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.dot_product import noisy_tail
 from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
+from dpsan.outcomes.shares import part_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
-SOURCE: Final = "[Curse] Table 2, Figure 6"
 _WORDS: Final = 5000
 _BATCH: Final = 512
 _RANKS: Final = {"gap_1_2": 2, "gap_1_101": 101}
@@ -65,7 +65,7 @@ def gaps(space: MetricSpace, ids: NDArray[np.int64]) -> dict[str, Floats]:
     return out
 
 
-def run(space: MetricSpace | None, asked: Asked) -> Result:
+def run(space: MetricSpace, asked: Asked) -> Result:
     """Means over random words of half the nearest distance and of two gaps.
 
     Args:
@@ -77,16 +77,15 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     Raises:
         UsageError: fewer than 2 words, or a negative number of words.
     """
-    if space is None or space.n < 2:
+    if space.n < 2:
         raise UsageError("study neighbours needs at least 2 words")
     count = at_least(asked.words, 0, _WORDS, "--words")
     key = randomness.seeded_key(f"dpsan study neighbours {asked.seed}")
     ids = random_words(space.n, count, key)
-    parts = []
+    parts, progress = [], part_of(asked.progress, 0.0, 1.0)
     for at in range(0, len(ids), _BATCH):
         parts.append(gaps(space, ids[at : at + _BATCH]))
-        if asked.progress:
-            asked.progress(min(1.0, (at + _BATCH) / len(ids)))
+        progress((at + _BATCH) / len(ids))
     found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rows, summary, series, notes = [], dict[str, Any](), [], []
     for name, label in _LABELS.items():
@@ -114,8 +113,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     )
     which = "all" if len(ids) == space.n else f"{len(ids):,} random of"
     return Result(
-        name="neighbours",
-        source=SOURCE,
         order=("quantity", "words", "mean", "standard_error", "p5", "p50", "p95"),
         rows=rows,
         summary={**summary, "words": len(ids)},

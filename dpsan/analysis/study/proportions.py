@@ -16,17 +16,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dpsan.analysis.study.base import Asked, Panel, Result
-from dpsan.analysis.study.choice import about, label, sweeps
+from dpsan.analysis.study.choice import about, label, repeated, sweeps
 from dpsan.analysis.study.request import whole
 from dpsan.analysis.study.sample import (
     at_least,
+    grouped,
     line,
     mean_of_words,
     random_words,
     spread,
     whole_words,
 )
-from dpsan.errors import UsageError
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
@@ -34,18 +34,20 @@ from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Draws, from_draws, from_pmfs
+from dpsan.outcomes.shares import Draws, Outcomes, from_draws, from_pmfs, in_steps
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
-SOURCE: Final = "[Curse] Figures 2, 8, 9"
-_FLAT: Final = "[Curse] Figure 1"
 DRAWS: Final = 10_000
 _KINDS: Final = (Laplace, RankSoftmax, Exponential, KnnResponse)
-_SHARES: Final = ("unchanged", "close", "distant")
+_SHARES: Final = {
+    "unchanged": "original word",
+    "close": "100 close neighbours",
+    "distant": "distant words",
+}
 
 
-def run(space: MetricSpace | None, asked: Asked) -> Result:
+def run(space: MetricSpace, asked: Asked) -> Result:
     """Shares of unchanged, close and distant outputs against epsilon.
 
     Args:
@@ -60,10 +62,8 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             parameters: ``d``.
 
     Raises:
-        UsageError: fewer than 3 words, or a mechanism that is not defined at any epsilon.
+        UsageError: a mechanism that is not defined at any epsilon.
     """
-    if space is None or space.n < 3:
-        raise UsageError("study proportions needs a vocabulary of at least 3 words")
     if "d" in asked.parameters:
         space = _flattened(space, whole(asked.parameters, "d", space.d, 1, space.d))
     count = at_least(asked.draws, 1, DRAWS, "--draws")
@@ -75,39 +75,45 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     panels, notes = [], []
     for each in sweeps(asked, space, drafts):
         notes += each.notes
-        own: list[Mapping[str, Any]] = []
+        seen: dict[str, int | None]
         if each.exact:
             found = from_pmfs(space, ids, each.samplers, progress=each.progress)
-            for mechanism, out in zip(each.mechanisms, found, strict=True):
-                distant = (1 - out.unchanged - out.close).clip(0)
-                means = [
-                    mean_of_words(values, space.n) for values in (out.unchanged, out.close, distant)
-                ]
-                row = {"words": len(ids), "draws": None}
-                own.append({**about(each.draft, mechanism, space), **_shares(means), **row})
+            shares = [_means(out, space.n) for out in found]
+            seen = {"words": len(ids), "draws": None}
         else:
             drawn = drawn or Draws(space, count, key)
-            for at, mechanism in enumerate(each.mechanisms):
-                _, *shares = from_draws(drawn, each.samplers[at], each.step(at))
-                row = {"words": space.n, "draws": count}
-                own.append({**about(each.draft, mechanism, space), **_shares(shares), **row})
+            shares = [
+                from_draws(drawn, sampler, progress)[1:]
+                for sampler, progress in in_steps(each.progress, each.samplers)
+            ]
+            seen = {"words": space.n, "draws": count}
+        own = [
+            {
+                **about(each.draft, mechanism, space),
+                **spread(**dict(zip(_SHARES, some, strict=True))),
+                **seen,
+            }
+            for mechanism, some in zip(each.mechanisms, shares, strict=True)
+        ]
         rows += own
         panels.append(_panel(each.draft, own))
-    all_words = len(ids) == space.n
-    over = "all words" if all_words else f"{len(ids):,} random words, with 95 % limits"
+    # The papers' question.
+    most = {
+        name: max(row["close"] for row in own) for name, own in grouped(rows, "mechanism").items()
+    }
+    over = "all words" if len(ids) == space.n else f"{len(ids):,} random words, with 95 % limits"
     return Result(
-        name="proportions",
-        source=_FLAT if "d" in asked.parameters else SOURCE,
+        source="[Curse] Figure 1" if "d" in asked.parameters else "[Curse] Figures 2, 8, 9",
         rows=rows,
-        summary=_summary(rows),
-        parameters={
-            "mechanisms": [label(draft) for draft in drafts],
-            "epsilons": list(asked.epsilons) or "a grid for each mechanism",
-            "words": len(ids),
-            "d": space.d,
-            "draws": count,
-            "seed": asked.seed,
-        },
+        summary={"largest_close": most},
+        parameters=repeated(
+            asked,
+            drafts,
+            epsilons=list(asked.epsilons) or "a grid for each mechanism",
+            words=len(ids),
+            d=space.d,
+            draws=count,
+        ),
         panels=panels,
         caption="Share of outputs that are the original word, one of its 100 nearest neighbours, "
         f"or a more distant word; {space.n:,} words, {space.d} dimensions. Known "
@@ -125,31 +131,21 @@ def _flattened(space: MetricSpace, d: int) -> MetricSpace:
     return space.transformed(f"components-{d}", principal_components(space, d))
 
 
-def _shares(shares: Sequence[Estimate]) -> Mapping[str, float]:
-    return spread(**dict(zip(_SHARES, shares, strict=True)))
-
-
-def _summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The largest share of close outputs of each mechanism: the papers' question."""
-    out: dict[str, float] = {}
-    for row in rows:
-        name = row["mechanism"]
-        out[name] = max(out.get(name, 0.0), row["close"])
-    return {"largest_close": out}
+def _means(found: Outcomes, n: int) -> tuple[Estimate, Estimate, Estimate]:
+    """Those of :data:`_SHARES`."""
+    distant = (1 - found.unchanged - found.close).clip(0)
+    unchanged, close, far = (
+        mean_of_words(values, n) for values in (found.unchanged, found.close, distant)
+    )
+    return unchanged, close, far
 
 
 def _panel(draft: Draft, rows: Sequence[Mapping[str, Any]]) -> Panel:
-    names = {
-        "unchanged": "original word",
-        "close": "100 close neighbours",
-        "distant": "distant words",
-    }
-    x = tuple(row["epsilon"] for row in rows)
     return Panel(
         title=label(draft),
         x_label=f"epsilon ({draft.kind.unit_label()})",
         y_label="share of outputs",
-        series=tuple(line(text, rows, "epsilon", name) for name, text in names.items()),
-        log_x=not draft.kind.is_ldp() or max(x) > 100,
+        series=tuple(line(text, rows, "epsilon", name) for name, text in _SHARES.items()),
+        log_x=not draft.kind.is_ldp() or max(row["epsilon"] for row in rows) > 100,
         y_limits=(0.0, 1.0),
     )

@@ -58,8 +58,7 @@ def as_dict(
 def as_csv(result: Result) -> str:
     """The rows under a header of the columns; numbers in full, nothing where there is no value."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(result.columns)
-    for row in result.rows:
-        writer.writerow(["" if row.get(name) is None else row[name] for name in result.columns])
+    writer = csv.DictWriter(out, result.columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(result.rows)
     return out.getvalue()

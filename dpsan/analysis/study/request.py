@@ -20,11 +20,7 @@ def numbers(texts: Iterable[str], what: str) -> tuple[float, ...]:
     Raises:
         UsageError: anything else.
     """
-    out: set[float] = set()
-    for text in texts:
-        for part in text.split(","):
-            out.add(positive(part, what))
-    return tuple(sorted(out))
+    return tuple(sorted({positive(part, what) for text in texts for part in text.split(",")}))
 
 
 def positive(text: object, what: str) -> float:

@@ -13,38 +13,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise, product
 from typing import Any, Final
 
 import numpy as np
 
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
-from dpsan.analysis.study.choice import label, parameters
+from dpsan.analysis.study.choice import label, parameters, repeated
 from dpsan.analysis.study.request import positive, whole
 from dpsan.analysis.study.sample import share_of_draws, spread
-from dpsan.analysis.study.search import Numbers, Words, genetic, greedy, random_rewrite
-from dpsan.analysis.study.texts import Texts, labelled, rewrite
+from dpsan.analysis.study.search import Numbers, Score, Words, genetic, greedy, random_rewrite
+from dpsan.analysis.study.texts import Texts, labelled, rewrite, with_words
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.tem import TEM
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.draws import Progress
-from dpsan.outcomes.shares import part_of
+from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
-SOURCE: Final = "[TGumbel] Tables 2, 3"
 METHODS: Final = (Laplace, TEM, KnnResponse)
 EPSILONS: Final = (8.0, 20.0)
 ATTACKS: Final = ("random", "greedy", "genetic")
 _COPIES, _ATTACKED, _NEAR, _CHANGED = 2, 100, 8, 0.2
 
 
-def run(space: MetricSpace | None, asked: Asked) -> Result:
+def run(space: MetricSpace, asked: Asked) -> Result:
     """Accuracy on test texts as they are, and under three attackers, of each classifier.
 
     Args:
@@ -61,8 +59,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         InputError: a file cannot be read.
         ExtraMissingError: scikit-learn is not installed.
     """
-    if space is None or space.n < 3:
-        raise UsageError("study robustness needs a vocabulary of at least 3 words")
     train, test = labelled(asked)
     values, embeddings = asked.parameters, asked.embeddings
     assert embeddings is not None  # noqa: S101 - the texts were split by it
@@ -72,21 +68,21 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     attacked = min(whole(values, "attacked", _ATTACKED), len(test.texts))
     chosen = list(asked.mechanisms) or [Draft(kind) for kind in METHODS]
     key = randomness.seeded_key(f"dpsan study robustness {asked.seed}")
-    settings = [(draft, epsilon) for draft in chosen for epsilon in asked.epsilons or EPSILONS]
+    epsilons = asked.epsilons or EPSILONS
     field = _Field(space, embeddings, test, attacked, near, changed, key)
-    steps = len(settings) + 1
+    pairs = list(product(chosen, epsilons))
+    alone = part_of(asked.progress, 0.0, 1 / (len(pairs) + 1))
+    rewritten = part_of(asked.progress, 1 / (len(pairs) + 1), 1.0)
     rows = [
         {
             "trained_on": "the texts alone",
             "parameters": "",
             "epsilon": None,
             "epsilon_unit": None,
-            **field.judge(
-                Classifier(train.texts, train.labels), part_of(asked.progress, 0.0, 1 / steps)
-            ),
+            **field.judge(Classifier(train.texts, train.labels), alone),
         }
     ]
-    for at, (draft, epsilon) in enumerate(settings, 1):
+    for (draft, epsilon), progress in in_steps(rewritten, pairs):
         mechanism = draft.at(epsilon)
         mechanism.guarantee(space)
         sampler = mechanism.prepare(space)
@@ -102,23 +98,21 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
                 "parameters": parameters(mechanism, space),
                 "epsilon": epsilon,
                 "epsilon_unit": mechanism.epsilon_unit,
-                **field.judge(model, part_of(asked.progress, at / steps, (at + 1) / steps)),
+                **field.judge(model, progress),
             }
         )
     return Result(
-        name="robustness",
-        source=SOURCE,
         rows=rows,
-        parameters={
-            "mechanisms": [label(draft) for draft in chosen],
-            "epsilons": list(asked.epsilons or EPSILONS),
-            "training_texts": len(train.texts),
-            "attacked": attacked,
-            "copies": copies,
-            "near": near,
-            "changed": changed,
-            "seed": asked.seed,
-        },
+        parameters=repeated(
+            asked,
+            chosen,
+            epsilons=list(epsilons),
+            training_texts=len(train.texts),
+            attacked=attacked,
+            copies=copies,
+            near=near,
+            changed=changed,
+        ),
         panels=_panels(rows),
         caption=f"Accuracy of TF-IDF and logistic regression on {attacked:,} test texts as they "
         f"are and under attackers who replace up to {changed:.0%} of the words by one of the "
@@ -158,14 +152,14 @@ class _Field:
             [others.get(int(row), [])[:near] for row in ids[begin:end]]
             for begin, end in pairwise(ends.tolist())
         ]
-        self._most = [max(1, math.floor(changed * count)) for count in test.counts[:attacked]]
+        self._most = [max(1, math.floor(changed * size)) for size in test.counts[:attacked]]
 
     def judge(self, model: Classifier, progress: Progress) -> Mapping[str, Any]:
         """Shares of texts that are read right, as they are and under each attacker."""
         right = dict.fromkeys(("clean", *ATTACKS), 0)
         for at, label_ in enumerate(self._labels):
             words = self._pieces[at][1::2]
-            score = _Score(model, self._pieces[at], label_)
+            score = _score(model, self._pieces[at], label_)
             keys = (f"text {at} {name}" for name in ("random", "genetic"))
             chance, numbers = (_numbers(randomness.derive_key(self._key, each)) for each in keys)
             most, candidates = self._most[at], self._candidates[at]
@@ -182,59 +176,37 @@ class _Field:
         return spread(**{name: share_of_draws(hits, total) for name, hits in right.items()})
 
 
-class _Score:
+def _score(model: Classifier, pieces: list[str], label_: str) -> Score:
     """Probability of the true label less the largest of another."""
 
-    def __init__(self, model: Classifier, pieces: list[str], label_: str) -> None:
-        self._model, self._pieces = model, pieces
-        self._own = model.labels.index(label_) if label_ in model.labels else -1
+    def score(versions: Sequence[Words]) -> Floats:
+        if label_ not in model.labels:  # it was never learnt
+            return np.full(len(versions), -1.0)
+        shares = model.shares([with_words(pieces, words) for words in versions])
+        own = model.labels.index(label_)
+        others = np.delete(shares, own, axis=1).max(axis=1)
+        return np.asarray(shares[:, own] - others)
 
-    def __call__(self, versions: Sequence[Words]) -> Floats:
-        texts = []
-        for words in versions:
-            line = list(self._pieces)
-            line[1::2] = words
-            texts.append("".join(line))
-        shares = self._model.shares(texts)
-        if self._own < 0:  # a label that was never learnt
-            return np.full(len(texts), -1.0)
-        others = np.delete(shares, self._own, axis=1).max(axis=1)
-        return np.asarray(shares[:, self._own] - others)
+    return score
 
 
 def _numbers(key: bytes) -> Numbers:
     """Uniform numbers from a public stream, in order."""
-    at = 0
+    places = count(1)
 
-    def take(count: int) -> Floats:
-        nonlocal at
-        at += 1
-        return np.asarray(
-            randomness.streams_for(key, [at], [1]).uniform("search", max(count, 1))[0][:count]
-        )
+    def take(size: int) -> Floats:
+        stream = randomness.streams_for(key, [next(places)], [1])
+        return np.asarray(stream.uniform("search", max(size, 1))[0][:size])
 
     return take
 
 
 def _panels(rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
-    names = [
-        row["trained_on"] + ("" if row["epsilon"] is None else f", epsilon {row['epsilon']:g}")
-        for row in rows
-    ]
-    columns = ("clean", *ATTACKS)
-    return (
-        Panel(
-            "Accuracy under attack",
-            "0: as they are, 1: random, 2: greedy, 3: genetic",
-            "accuracy",
-            tuple(
-                Series(
-                    name,
-                    tuple(float(at) for at in range(len(columns))),
-                    tuple(row[column] for column in columns),
-                )
-                for name, row in zip(names, rows, strict=True)
-            ),
-            y_limits=(0.0, 1.0),
-        ),
-    )
+    series = []
+    for row in rows:
+        at = "" if row["epsilon"] is None else f", epsilon {row['epsilon']:g}"
+        shares = tuple(row[each] for each in ("clean", *ATTACKS))
+        series.append(Series(f"{row['trained_on']}{at}", (0.0, 1.0, 2.0, 3.0), shares))
+    attacks = "0: as they are, 1: random, 2: greedy, 3: genetic"
+    title = "Accuracy under attack"
+    return (Panel(title, attacks, "accuracy", tuple(series), y_limits=(0.0, 1.0)),)

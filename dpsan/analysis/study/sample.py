@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 
 _TAIL: Final = 0.025
+_Row = TypeVar("_Row", bound=Mapping[str, Any])
 _AFFORDABLE: Final = 1.2e8
 """Probabilities n² that are computed for one figure over the whole vocabulary: a few seconds."""
 
@@ -64,9 +65,22 @@ def spread(**estimates: Estimate) -> Mapping[str, float]:
 
 def line(label: str, rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Series:
     """Columns of rows as a line, with limits where :func:`spread` wrote any but the value."""
-    across = tuple(row[x] for row in rows)
-    up, low, high = (tuple(row[f"{y}{end}"] for row in rows) for end in ("", "_low", "_high"))
+    across, up = (tuple(row[name] for row in rows) for name in (x, y))
+    low, high = (tuple(row.get(f"{y}_{end}", row[y]) for row in rows) for end in ("low", "high"))
     return Series(label, across, up) if low == high else Series(label, across, up, low, high)
+
+
+def lines(rows: Sequence[Mapping[str, Any]], x: str, y: str) -> tuple[Series, ...]:
+    """A line for each mechanism."""
+    return tuple(line(name, own, x, y) for name, own in grouped(rows, "mechanism").items())
+
+
+def grouped(rows: Sequence[_Row], column: str) -> dict[Any, list[_Row]]:
+    """Rows by the value of a column, in order."""
+    out: dict[Any, list[_Row]] = {}
+    for row in rows:
+        out.setdefault(row[column], []).append(row)
+    return out
 
 
 def at_least(value: int | None, low: int, default: int, option: str) -> int:

@@ -48,11 +48,16 @@ class Texts:
         """The texts with other words, m in all."""
         out, at = [], 0
         for pieces, count in zip(self.pieces, self.counts, strict=True):
-            line = list(pieces)
-            line[1::2] = words[at : at + count]
-            out.append("".join(line))
+            out.append(with_words(pieces, words[at : at + count]))
             at += count
         return out
+
+
+def with_words(pieces: Sequence[str], words: Sequence[str]) -> str:
+    """A text in pieces, gaps and words in turn, with other words."""
+    line = list(pieces)
+    line[1::2] = words
+    return "".join(line)
 
 
 def labelled(asked: Asked) -> tuple[Texts, Texts]:

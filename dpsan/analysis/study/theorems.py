@@ -17,7 +17,7 @@ Knows guarantees, claims and certificates.  Must not know how mechanisms come to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ import numpy as np
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.choice import label
 from dpsan.analysis.study.request import dimensions
-from dpsan.analysis.study.sample import random_words
+from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -39,7 +39,8 @@ from dpsan.mechanisms.tldp_paper import (
 )
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.shares import part_of
+from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.shares import in_steps
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -54,9 +55,6 @@ _SHOWN: Final[dict[str, type[Mechanism]]] = {
         TGumbelPaper,
     )
 }
-_SOURCE: Final = (
-    "[TrLap] Theorem 3, [TLDP] Algorithms 1 and 2, Theorem 3, [TGumbel] Algorithm 2, Appendix C"
-)
 _DIMENSIONS: Final = (50, 100, 300)
 _PAPER: Final = (784, 256.0)
 """Coordinates I and range Delta of the images of [TLDP]."""
@@ -69,11 +67,12 @@ _STAYS: Final = 0.367
 """[TGumbel] Appendix C: least share of words that come out as themselves."""
 _MANY: Final = (1000, 10_000, 100_000)
 _WEIGHTED: Final = (
-    "{}: the lightest word counts, which is kept as often as without weights: the same truth"
+    "the lightest word counts, which is kept as often as without weights: the same truth"
 )
 _NOTES: Final = {
-    **{kind.name: _WEIGHTED.format(kind.name) for kind in (TLDPPaperLWeighted, TLDPPaperGWeighted)},
-    TGumbelPaper.name: "tgumbel-paper: N_w is above the truth by at most 2/n",
+    TLDPPaperLWeighted.name: _WEIGHTED,
+    TLDPPaperGWeighted.name: _WEIGHTED,
+    TGumbelPaper.name: "N_w is above the truth by at most 2/n",
 }
 _LOOKED_AT: Final = 500
 """Words of a vocabulary that N_w is a mean over."""
@@ -84,7 +83,7 @@ class _Part:
     """What one mechanism contributes."""
 
     rows: list[dict[str, Any]]
-    panel: Panel | None
+    panel: Panel
     largest: float
     """Of the figure that should be 0 (delta) or at most 1 (ratio)."""
     caption: str
@@ -119,9 +118,7 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         UsageError: a mechanism that has no refuted numerical claim here.
     """
     dims = dimensions(asked.parameters.get("d"), (space.d,) if space else _DIMENSIONS)
-    most = _AUDITED[-1] if asked.words is None else asked.words
-    if most < 3:
-        raise UsageError(f"--words must be >= 3 (got {most})")
+    most = at_least(asked.words, 3, _AUDITED[-1], "--words")
     chosen = {draft.kind.name: draft for draft in asked.mechanisms} or {
         name: Draft(kind) for name, kind in _SHOWN.items()
     }
@@ -131,25 +128,20 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
                 f"study theorems knows nothing of {name}", "known: " + ", ".join(_SHOWN)
             )
     parts = []
-    for place, draft in enumerate(chosen.values()):
-        progress = part_of(asked.progress, place / len(chosen), (place + 1) / len(chosen))
+    for draft, progress in in_steps(asked.progress, list(chosen.values())):
         if draft.kind.is_ldp():
             parts.append(_deltas(draft, space, dims, asked.epsilons or _EPSILONS, progress))
         else:
             parts.append(_audited(draft, most, progress))
-    captions = [part.caption for part in parts]
-    columns = ("mechanism", "d", "range", "n", "epsilon", "quantity", "claimed", "true")
+    rows = [row for part in parts for row in part.rows]
     if TGumbelPaper.name in chosen:
-        stays = _staying(chosen[TGumbelPaper.name], space, asked)
-        parts.append(stays)
+        rows += _staying(chosen[TGumbelPaper.name], space, asked)
     return Result(
-        name="theorems",
-        source=_SOURCE,
-        order=columns,
-        rows=tuple(
-            {"d": None, "range": None, "n": None, **row} for part in parts for row in part.rows
-        ),
-        summary={"worst": {name: part.largest for name, part in zip(chosen, parts, strict=False)}},
+        source="[TrLap] Theorem 3, [TLDP] Algorithms 1 and 2, Theorem 3, [TGumbel] Algorithm 2, "
+        "Appendix C",
+        order=("mechanism", "d", "range", "n", "epsilon", "quantity", "claimed", "true"),
+        rows=[{"d": None, "range": None, "n": None, **row} for row in rows],
+        summary={"worst": {name: part.largest for name, part in zip(chosen, parts, strict=True)}},
         parameters={
             "mechanisms": [
                 {"name": name, "parameters": dict(draft.values)} for name, draft in chosen.items()
@@ -158,11 +150,13 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
             "epsilons": list(asked.epsilons),
             "largest_vocabulary": most,
         },
-        panels=tuple(part.panel for part in parts if part.panel),
-        caption=" ".join(["Dashed: what is claimed; lines: what is true.", *captions]),
+        panels=[part.panel for part in parts],
+        caption=" ".join(
+            ["Dashed: what is claimed; lines: what is true.", *(part.caption for part in parts)]
+        ),
         notes=(
             "all values are exact: closed forms, convolution or quadrature; nothing is drawn",
-            *(_NOTES[name] for name in chosen if name in _NOTES),
+            *(f"{name}: {_NOTES[name]}" for name in chosen if name in _NOTES),
         ),
     )
 
@@ -172,7 +166,7 @@ def _deltas(
     space: MetricSpace | None,
     dims: Sequence[int],
     epsilons: Sequence[float],
-    progress: Callable[[float], None],
+    progress: Progress,
 ) -> _Part:
     """Delta with which the claimed epsilon holds, and the delta that is claimed with it."""
     given = draft.values.get("range", "auto")
@@ -183,7 +177,7 @@ def _deltas(
     if tensor and space is None and given == "auto" and tuple(dims) == _DIMENSIONS:
         sizes.append(_PAPER)
     grid = np.geomspace(min(epsilons), max(epsilons), _CURVE).tolist()
-    for place, (d, side) in enumerate(sizes):
+    for (d, side), step in in_steps(progress, sizes):
         words = space or _corners(d, side)
         found = {each: draft.at(each).guarantee(words) for each in {*epsilons, *grid}}
         for epsilon in epsilons:
@@ -202,7 +196,7 @@ def _deltas(
             if at:
                 y = tuple(found[each].at(each).delta for each in at)
                 series.append(Series(name, tuple(at), y, style=style))
-        progress((place + 1) / len(sizes))
+        step(1.0)
     largest = max(row["claimed"] for row in rows)
     series.append(_claim(grid, 0.0 if largest < 1e-3 else largest, f"claimed: ≤ {largest:.1g}"))
     panel = Panel(
@@ -220,7 +214,7 @@ def _deltas(
     return _Part(rows, panel, max(row["true"] for row in rows), caption)
 
 
-def _audited(draft: Draft, most: int, progress: Callable[[float], None]) -> _Part:
+def _audited(draft: Draft, most: int, progress: Progress) -> _Part:
     """Audited epsilon over claimed epsilon, for vocabularies of 20 to ``most`` words."""
     sizes = [n for n in _AUDITED if n < most] + [most]
     total = sum(n**3 for n in sizes) * len(_EDGES)
@@ -254,7 +248,7 @@ def _audited(draft: Draft, most: int, progress: Callable[[float], None]) -> _Par
     return _Part(rows, panel, max(row["true"] / row["claimed"] for row in rows), caption)
 
 
-def _staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> _Part:
+def _staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> list[dict[str, Any]]:
     """Appendix C of [TGumbel]: N_w of words at equal distances, or the mean over a vocabulary's."""
     rows = []
     for n in (space.n,) if space else _MANY:
@@ -280,8 +274,7 @@ def _staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> _Part:
                 b, delta = mechanism.constants(space)
             true = float(unchanged(b, delta, n, distances).mean())
             rows.append(_row(draft, "N_w, at least", epsilon, _STAYS, true, n=n))
-    least_share = min(row["true"] for row in rows)
-    return _Part(rows, None, least_share, "")
+    return rows
 
 
 def _row(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,8 @@ import numpy as np
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.similarity import rouge
 from dpsan.analysis.study.base import Asked, Panel, Result, Series
-from dpsan.analysis.study.choice import about, label
+from dpsan.analysis.study.choice import about, label, repeated
+from dpsan.analysis.study.sample import lines
 from dpsan.analysis.study.texts import Texts, labelled, rewrite
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -31,12 +33,11 @@ from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.shares import part_of
+from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Loss
 from dpsan.space.metric_space import MetricSpace
 
-SOURCE: Final = "[TrLap] Tables 1, 2, 3 and Figures 2, 3, 5"
 METHODS: Final = (
     TrLaplacePaper,
     GaussianPaper,
@@ -48,7 +49,7 @@ METHODS: Final = (
 EPSILONS: Final = (0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 20.0)
 
 
-def run(space: MetricSpace | None, asked: Asked) -> Result:
+def run(space: MetricSpace, asked: Asked) -> Result:
     """Words kept, ROUGE and accuracy of rewritten texts over epsilon, for each mechanism.
 
     Args:
@@ -64,8 +65,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         InputError: a file cannot be read.
         ExtraMissingError: scikit-learn or rouge-score is not installed.
     """
-    if space is None or space.n < 2:
-        raise UsageError("study utility needs a vocabulary of at least 2 words")
     train, test = labelled(asked)
     chosen = list(asked.mechanisms) or [Draft(kind) for kind in METHODS]
     grid = tuple(asked.epsilons) or EPSILONS
@@ -74,28 +73,23 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     most /= max(len(test.ids), 1)
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
-    for at, draft in enumerate(chosen):
-        for step, epsilon in enumerate(grid):
-            done = (at * len(grid) + step) / (len(chosen) * len(grid))
-            share = 1 / (len(chosen) * len(grid))
-            try:
-                mechanism = draft.at(epsilon)
-                guarantee = mechanism.guarantee(space)
-            except UsageError as error:
-                notes.append(f"{label(draft)} at epsilon {epsilon:g}: {error.message}")
-                continue
-            progress = part_of(asked.progress, done, done + share)
-            figures = _figures(mechanism, space, asked, (train, test), key, progress)
-            rows.append(
-                {
-                    **about(draft, mechanism, space),
-                    **_guarantee(mechanism, guarantee, most),
-                    **figures,
-                }
-            )
+    for (draft, epsilon), progress in in_steps(asked.progress, list(product(chosen, grid))):
+        try:
+            mechanism = draft.at(epsilon)
+            guarantee = mechanism.guarantee(space)
+        except UsageError as error:
+            notes.append(f"{label(draft)} at epsilon {epsilon:g}: {error.message}")
+            continue
+        rows.append(
+            {
+                **about(draft, mechanism, space),
+                **_guarantee(mechanism, guarantee, most),
+                **_figures(mechanism, space, asked, (train, test), key, progress),
+            }
+        )
     if not rows:
         raise UsageError("no mechanism is defined at any of these epsilons", next(iter(notes), ""))
-    first = judge(Labelled(train.texts, train.texts, train.labels), _same(test))
+    first = judge(_same(train), _same(test))
     share = first.pairs["clean", "clean"].value or 0.0
     common = first.majority.value or 0.0
     summary = {
@@ -113,19 +107,18 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         f"bound_of_claim: of the published one; p = {most:.3f}, the most frequent word"
     )
     return Result(
-        name="utility",
-        source=SOURCE,
+        source="[TrLap] Tables 1, 2, 3 and Figures 2, 3, 5",
         rows=rows,
         summary=summary,
-        parameters={
-            "mechanisms": [label(draft) for draft in chosen],
-            "epsilons": list(grid),
-            "training_texts": len(train.texts),
-            "test_texts": len(test.texts),
-            "test_words": len(test.ids),
-            "seed": asked.seed,
-        },
-        panels=_panels([label(draft) for draft in chosen], rows, common),
+        parameters=repeated(
+            asked,
+            chosen,
+            epsilons=list(grid),
+            training_texts=len(train.texts),
+            test_texts=len(test.texts),
+            test_words=len(test.ids),
+        ),
+        panels=_panels(rows, common),
         caption=f"Words that stay and ROUGE-1 of {len(test.texts):,} test texts "
         f"({len(test.ids):,} words); accuracy of TF-IDF and logistic regression trained on "
         f"{len(train.texts):,} texts. Epsilon in each mechanism's own unit; {space.n:,} words in "
@@ -194,28 +187,16 @@ def _figures(
     }
 
 
-def _panels(
-    names: Sequence[str], rows: Sequence[Mapping[str, Any]], majority: float
-) -> tuple[Panel, ...]:
-    def lines(column: str) -> tuple[Series, ...]:
-        groups = ((name, [row for row in rows if row["mechanism"] == name]) for name in names)
-        return tuple(
-            Series(name, tuple(r["epsilon"] for r in group), tuple(r[column] for r in group))
-            for name, group in groups
-            if group
-        )
-
+def _panels(rows: Sequence[Mapping[str, Any]], majority: float) -> tuple[Panel, ...]:
     x = [row["epsilon"] for row in rows]
+    kept, recall, accuracy = (
+        lines(rows, "epsilon", each) for each in ("kept", "rouge_recall", "accuracy")
+    )
     floor = Series("most frequent label", (min(x), max(x)), (majority, majority), style="dashed")
+    accuracy += (floor,)
     epsilon = "epsilon (unit of each mechanism)"
     return (
-        Panel("Words kept", epsilon, "share of words", lines("kept"), log_x=True),
-        Panel("ROUGE-1 recall", epsilon, "recall", lines("rouge_recall"), log_x=True),
-        Panel(
-            "Trained and tested on rewritten texts",
-            epsilon,
-            "accuracy",
-            (*lines("accuracy"), floor),
-            log_x=True,
-        ),
+        Panel("Words kept", epsilon, "share of words", kept, log_x=True),
+        Panel("ROUGE-1 recall", epsilon, "recall", recall, log_x=True),
+        Panel("Trained and tested on rewritten texts", epsilon, "accuracy", accuracy, log_x=True),
     )

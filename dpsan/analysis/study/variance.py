@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +26,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate import epsilon_for_ldp
 from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.shares import in_steps
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
@@ -80,24 +81,24 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     )
     values = tuple(asked.epsilons) or _EPSILONS
     rows, panels, notes = list[dict[str, Any]](), list[Panel](), dict[str, None]()
-    for place, d in enumerate(dims):
-        curves: list[_Curve] = []
-        for number, draft in enumerate(chosen):
+    for d, progress in in_steps(asked.progress, dims):
+        curves: list[Series] = []
+        for draft, step in in_steps(progress, chosen):
             found = _scales(_fill(draft, fixed), space, d, values, notes)
             rows += [{"d": d, **row} for row in found]
             if found:
                 proved = draft.kind.status is Status.PROVED
                 label = draft.kind.name + ("" if proved else " (no such guarantee)")
-                _add(curves, label, found, "line" if proved else "dashed")
-            if asked.progress:
-                asked.progress((place + (number + 1) / len(chosen)) / len(dims))
+                x, y = (tuple(row[key] for row in found) for key in ("epsilon_ldp", "std"))
+                _add(curves, Series(label, x, y, style="line" if proved else "dashed"))
+            step(1.0)
         unit = "embedding units" if space else "units of C"
         panels.append(
             Panel(
                 f"Noise at the same guarantee, d = {d}",
                 "LDP epsilon (nats)",
                 f"standard deviation per coordinate ({unit})",
-                tuple(Series(", ".join(c.labels), c.x, c.y, style=c.style) for c in curves),
+                tuple(curves),
                 log_x=True,
                 log_y=True,
             )
@@ -111,8 +112,6 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
         + (f"clipped at {own['clip']}" if "clip" in own else "not clipped")
     )
     return Result(
-        name="variance",
-        source="[TrLap] Theorem 4, [TLDP] Table V",
         order=("mechanism", "status", "d", "epsilon_ldp", "delta", "epsilon", "std"),
         rows=rows,
         summary={"delta": delta},
@@ -133,25 +132,14 @@ def run(space: MetricSpace | None, asked: Asked) -> Result:
     )
 
 
-@dataclass
-class _Curve:
-    """Mechanisms with the same noise."""
-
-    labels: list[str]
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    style: str
-
-
-def _add(curves: list[_Curve], label: str, rows: Sequence[Mapping[str, Any]], style: str) -> None:
+def _add(curves: list[Series], new: Series) -> None:
     """Add a curve, or its name to one that looks the same."""
-    x, y = (tuple(row[key] for row in rows) for key in ("epsilon_ldp", "std"))
-    for curve in curves:
-        alike = zip(curve.y, y, strict=False)
-        if curve.x == x and curve.style == style and all(map(_close, *zip(*alike, strict=True))):
-            curve.labels.append(label)
+    for at, curve in enumerate(curves):
+        alike = curve.x == new.x and curve.style == new.style
+        if alike and all(map(_close, curve.y, new.y)):
+            curves[at] = replace(curve, label=f"{curve.label}, {new.label}")
             return
-    curves.append(_Curve([label], x, y, style))
+    curves.append(new)
 
 
 def _close(first: float, second: float) -> bool:
@@ -179,22 +167,20 @@ def _scales(
     """Rows of one mechanism; what it has no value for goes to the notes."""
     name, out = draft.kind.name, list[dict[str, Any]]()
     failed: dict[float, str] = {}
+    words = space or opposite(d)
     for epsilon in epsilons:
         try:
-            if space is not None:
-                mechanism, std = _scale(draft, space, epsilon)
-            else:
-                mechanism, std = _scale(draft, opposite(d), epsilon)
-                if std is not None and not _same(std, draft, d, epsilon):
-                    notes[f"{name} left out: its noise depends on the words, give -E FILE"] = None
-                    return []
+            mechanism, std = _scale(draft, words, epsilon)
+            if space is None and std is not None and not _same(std, draft, d, epsilon):
+                notes[f"{name} left out: its noise depends on the words, give -E FILE"] = None
+                return []
         except UsageError as error:
             failed[epsilon] = error.message
             continue
         if std is None:
             notes[f"{name} left out: it has no noise scale"] = None
             return []
-        guarantee = mechanism.guarantee(space or opposite(d))
+        guarantee = mechanism.guarantee(words)
         if guarantee.status is not Status.PROVED:
             notes[f"{name}: epsilon as published; true is the delta in its rows"] = None
         loss = guarantee.at(epsilon)
