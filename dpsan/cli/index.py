@@ -40,7 +40,7 @@ def index(
         bool,
         flag(
             "--optimize",
-            "With --epsilon: take minutes to solve for it more exactly; later runs use that.",
+            "With --epsilon: take minutes for a more exact distribution, which later runs use.",
         ),
     ] = False,
     unsafe_pickle: Annotated[
