@@ -19,7 +19,6 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.rank_response import RankResponseSampler
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.draws import Progress, draw
@@ -86,9 +85,9 @@ class Outcomes:
     def add(self, block: _Block, sampler: Sampler) -> None:
         """Take in a block of the words."""
         place = block.place
-        if block.order is not None and isinstance(sampler, RankResponseSampler):
+        if block.order is not None and sampler.by_rank is not None:
             pmf = np.empty(block.order.shape)
-            np.put_along_axis(pmf, block.order, sampler.pmf[None], axis=1)
+            np.put_along_axis(pmf, block.order, sampler.by_rank.pmf[None], axis=1)
         else:
             pmf = distributions(sampler, block.ids)
         self.unchanged[place] = pmf[np.arange(len(pmf)), block.ids]
@@ -124,7 +123,7 @@ def from_pmfs(
     """
     n = space.n
     tallies = [Outcomes(len(ids), n, near, similar, draws) for _ in samplers]
-    ranked = next((each for each in samplers if isinstance(each, RankResponseSampler)), None)
+    ranked = next((each.by_rank for each in samplers if each.by_rank is not None), None)
     units = unit_vectors(space) if similar else None
     close = close_words(space, ids) if near else None
     size = max(32, int(_CELLS / n) // 32 * 32)

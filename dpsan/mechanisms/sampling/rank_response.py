@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.sampling.samplers import ByRank, Sampler
 from dpsan.privacy.integer_weights import RankWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, blocks
@@ -34,8 +34,12 @@ class RankResponseSampler(Sampler):
         self.weights = weights
         self.orders = RankOrders(space, **memory)
         self._cumulative = np.cumsum(weights)
-        self.pmf = weights / self._cumulative[-1]
-        """Probability of each rank, shape (n,)."""
+        self._pmf = weights / self._cumulative[-1]
+
+    @property
+    def by_rank(self) -> ByRank:
+        """See :class:`Sampler`."""
+        return ByRank(self._pmf, self.order)
 
     def order(self, ids: Ids) -> NDArray[np.int32]:
         """All words by rank from each word, shape (m, n)."""
@@ -56,7 +60,7 @@ class RankResponseSampler(Sampler):
         """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         known = np.flatnonzero(ids < self.space.n)
-        out[known[:, None], self.order(ids[known])] = self.pmf
+        out[known[:, None], self.order(ids[known])] = self._pmf
         return out
 
     def integer_weights(self) -> RankWeights:
@@ -70,4 +74,4 @@ class RankResponseSampler(Sampler):
 
     def unchanged(self, ids: Ids) -> Floats:
         """See :class:`Sampler`; a word is taken to have the first rank from itself."""
-        return np.full(len(ids), float(self.pmf[0]))
+        return np.full(len(ids), float(self._pmf[0]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,15 @@ from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
 from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 from dpsan.space.threads import side_by_side
+
+
+class ByRank(NamedTuple):
+    """Probabilities that are the same for every word but for the order of the outputs."""
+
+    pmf: Floats
+    """Of each rank, shape (n,)."""
+    order: Callable[[Ids], NDArray[np.int32]]
+    """All words by rank from each word: (m,) -> (m, n)."""
 
 
 class Sampler(ABC):
@@ -53,6 +62,11 @@ class Sampler(ABC):
 
     def probabilities(self, ids: Ids) -> Floats | None:
         """The exact distribution of each input as a matrix (m, n), or None where none is known."""
+        return None
+
+    @property
+    def by_rank(self) -> ByRank | None:
+        """Where a probability depends on the rank of the output alone."""
         return None
 
     def integer_weights(self) -> IntegerWeights | None:
