@@ -78,7 +78,7 @@ class AuditTable(Sequence[AuditRecord]):
     """The same of the input texts."""
     actions: NDArray[np.int64]
     """Places in :data:`ACTIONS`, shape (words,), as all that follow."""
-    originals: list[str]
+    originals: Sequence[str]
     outputs: list[str]
     input_ids: NDArray[np.int64]
     output_ids: NDArray[np.int64]

@@ -340,15 +340,15 @@ class Rewriter:
         return chosen
 
     def _outputs(
-        self, words: list[str], codes: Ids, drawing: NDArray[np.bool_], chosen: Ids
+        self, words: Sequence[str], codes: Ids, drawing: NDArray[np.bool_], chosen: Ids
     ) -> list[str]:
         """What is written for each word."""
         new: NDArray[np.object_] = self._vocabulary()[0][chosen]
         like_input = self._built.spec.case == LetterCase.INPUT
         written: list[str] = new.tolist()
-        if len(chosen) == len(words) and not like_input:
+        if len(chosen) == len(codes) and not like_input:
             return written
-        out = np.array(words, dtype=object)
+        out = np.array([*words], dtype=object)
         if like_input:
             new[:] = list(map(recased, out[drawing].tolist(), written))
         out[drawing] = new

@@ -162,7 +162,7 @@ class NaturalCase:
     def _within(self, batch: Batch, previous: str | None) -> Iterator[int]:
         """The words of texts that begin a sentence, but for the first of a whole text."""
         gaps, seam = batch.gaps, batch.seam
-        odd = batch.odd[batch.odd < len(batch.words)].tolist()
+        odd = batch.odd[batch.odd < len(batch.codes)].tolist()
         for at in compress(odd, map(self._begins.__getitem__, [gaps[place] for place in odd])):
             before = gaps[at - 1].split(seam)[-1] if at else previous
             # The last full stop of U.S. or p.m. ends no sentence.

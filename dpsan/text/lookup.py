@@ -6,14 +6,19 @@ Knows tokenizers, row numbers and the keep-list.  Must not know vectors or mecha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain, compress
 from typing import Final
 
 import numpy as np
 
-from dpsan.text.batch import BETWEEN, CHUNK, MARK, Batch, Chunk, Ids, at_spaces_joined, joined
+from dpsan.text.batch import CHUNK, MARK, Batch, Chunk, Ids, joined
+from dpsan.text.batch_of_pieces import joined_at_spaces
+from dpsan.text.lately import Lately
+from dpsan.text.pieces import BEHIND, cut, one_word
+from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.spans import Spans, gaps_inside, inside, widened
-from dpsan.text.tokens import INVISIBLE, at_spaces, gaps_to_write, lookup_keys, subwords
+from dpsan.text.tokens import INVISIBLE, gaps_to_write, lookup_keys, subwords
 from dpsan.text.whole_tokens import amount
 
 KEPT: Final = -1
@@ -27,12 +32,10 @@ OUTSIDE: Final = -4
 _COMPOUND: Final = -5
 """Not a word by itself: it stands for its pieces."""
 _CACHE_TOKENS: Final = 200_000
-_TEXTS: Final = 256
+_TEXTS: Final = 1024
 """Texts that are cut and looked up at once, before others take their place in the processor."""
 _PLAIN: Final = frozenset(",.;:!?")
 """Most gaps are of these, which are written as they are."""
-_LONG: Final = 64
-"""Characters of the longest chunk that is remembered."""
 
 
 class Lookup:
@@ -56,7 +59,10 @@ class Lookup:
     ) -> None:
         self.split = split
         self._codes = _Codes(_Rules(rows, keep, unknown, number).resolve)
-        self._chunks = _Chunks(split, self._codes)
+        chunk = self._codes.chunk
+        self._chunks = Lately(lambda piece: chunk(split(piece)), _CACHE_TOKENS)
+        self._pieces = PieceCodes(partial(_code, split, self._codes))
+        self._tails = split("a" + BEHIND) == ["", "a", BEHIND]
 
     def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], Ids]:
         """Split texts.
@@ -73,17 +79,14 @@ class Lookup:
         """Texts whose words are all looked up."""
         if not texts or any(MARK in text for text in texts):
             return self.of_split([self.split(text) for text in texts])
-        if self._chunks.full:
-            self._chunks = _Chunks(self.split, self._codes)
-        pieces: list[str] = []
-        codes = []
-        for at in range(0, len(texts), _TEXTS):
-            some = at_spaces(texts[at : at + _TEXTS], MARK)
-            if at:
-                some.insert(0, MARK)
-            codes.append(np.fromiter(map(self._chunks.__getitem__, some), np.int64, len(some)))
-            pieces += some
-        return at_spaces_joined(pieces, np.concatenate(codes), self._chunks.chunks)
+        if self._pieces.full:
+            self._pieces = PieceCodes(partial(_code, self.split, self._codes))
+        blocks = [
+            cut(texts[at : at + _TEXTS], last=at + _TEXTS >= len(texts), tails=self._tails)
+            for at in range(0, len(texts), _TEXTS)
+        ]
+        found = [self._pieces(block) for block in blocks]
+        return joined_at_spaces(blocks, found, self._chunks.__getitem__)
 
     def of_split(self, split: Sequence[list[str]], spans: Sequence[Spans] | None = None) -> Batch:
         """Texts that are split already.
@@ -246,40 +249,9 @@ class _Codes(dict[str, int]):
         return Chunk(gaps, words, codes, invisible, _more(read, gaps))
 
 
-class _Chunks(dict[str, int]):
-    """The codes of what stood between spaces lately: one word, often with a gap at its end.
-
-    Args:
-        split: of the tokenizer.
-        codes: of words.
-    """
-
-    def __init__(self, split: Callable[[str], list[str]], codes: _Codes) -> None:
-        super().__init__()
-        self._split, self._codes = split, codes
-        self._kept = [Chunk([MARK], [], [])]
-        self[MARK] = BETWEEN
-
-    def __missing__(self, piece: str) -> int:
-        if len(piece) > _LONG or self.full:
-            return CHUNK
-        split = self._split(piece)
-        if split == ["", piece, ""] and (found := self._codes[piece]) != _COMPOUND:
-            self[piece] = found
-        else:
-            self[piece] = found = BETWEEN - len(self._kept)
-            self._kept.append(self._codes.chunk(split))
-        return found
-
-    @property
-    def full(self) -> bool:
-        """Whether no more is remembered."""
-        return len(self) >= _CACHE_TOKENS
-
-    def chunks(self, pieces: list[str], codes: Ids) -> list[Chunk]:
-        """What pieces with these codes are, none of which is a word."""
-        kept = self._kept
-        return [
-            self._codes.chunk(self._split(piece)) if code == CHUNK else kept[BETWEEN - code]
-            for piece, code in zip(pieces, codes.tolist(), strict=True)
-        ]
+def _code(split: Callable[[str], list[str]], codes: _Codes, piece: str) -> int:
+    """The code of a piece that is a word, whatever punctuation is behind it; else CHUNK."""
+    if not one_word(piece) or split(piece) != ["", piece, ""]:
+        return CHUNK
+    found = codes[piece]
+    return CHUNK if found == _COMPOUND else found

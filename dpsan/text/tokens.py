@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from itertools import accumulate
 from typing import Any, Final
 
 import regex
 
 from dpsan.text.patterns import compiled
 from dpsan.text.whole_tokens import (
-    MAY,
     NUMBER_MARKS,
     WHOLE_ASCII,
     is_number,
@@ -97,13 +94,6 @@ _HYPHENS: Final = regex.compile(r"([‐‑\-])")
 _INNER: Final = regex.compile(rf"((?<=\p{{Nd}})[{NUMBER_MARKS}](?=\p{{Nd}}))")
 # A number with its unit or ending: 5bn, 00am.
 _MEASURE: Final = regex.compile(r"(\p{Nd}+)(\p{L}+)")
-# What a token across a space has, and all that may be invisible.  Characters of Latin words, and
-# quotation marks, dashes and the ellipsis, are in no token with a space.
-_NEVER: Final = (
-    r"\0\t-\r !\"#%&')*,\-/;-?A-Z\[-\^`a-~\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u024F\u2013-\u2015"
-    r"\u2018-\u201F\u2026"
-)
-_ACROSS: Final = re.compile(rf"[^{_NEVER}](?:{MAY})")
 _BEHIND: Final = ',.;:!?)"'
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
 
@@ -184,33 +174,6 @@ TOKENIZERS: Final[dict[str, Tokenizer]] = {
     "ptb": Tokenizer("ptb", _split_ptb),
     "whitespace": Tokenizer("whitespace", _split_whitespace),
 }
-
-
-def at_spaces(texts: Sequence[str], mark: str) -> list[str]:
-    """Texts in pieces, each of which every tokenizer splits as it does within its text.
-
-    Args:
-        texts: without the mark.
-        mark: NUL, which stands for itself between two texts.
-
-    Returns:
-        The pieces, between which a space is to be put, also around the marks.
-    """
-    between = f" {mark} "
-    joined = between.join(texts)
-    found = [match.start() for match in _ACROSS.finditer(joined)]
-    if not found:
-        return joined.split(" ")
-    starts = [*accumulate((len(text) + len(between) for text in texts[:-1]), initial=0)]
-    out: list[str] = []
-    at = 0
-    for place in [*sorted({bisect_right(starts, start) - 1 for start in found}), len(texts)]:
-        if at < place:
-            out += (*between.join(texts[at:place]).split(" "), mark)
-        out += (*texts[place : place + 1], mark)
-        at = place + 1
-    del out[-2:]
-    return out
 
 
 def lookup_keys(word: str) -> Iterator[str]:

@@ -204,15 +204,16 @@ class AuditWriter:
     def _inputs(self, table: AuditTable) -> list[bytes]:
         """What the rows say of the inputs."""
         distances, ranks = self._ranks(table)
-        pairs = zip(table.originals, table.outputs, strict=True)
+        originals = [*table.originals]
+        pairs = zip(originals, table.outputs, strict=True)
         same = [a == b or folded(a) == folded(b) for a, b in pairs]  # as evaluate compares
         return [
             b',"in":%s,"in_start":%d,"in_end":%d,"unchanged":%s,"rank":%s,"distance":%s}\n'
             % (original, start, start + length, unchanged, rank, distance)
             for original, start, length, unchanged, rank, distance in zip(
-                as_json(table.originals),
+                as_json(originals),
                 table.starts.tolist(),
-                map(len, table.originals),
+                map(len, originals),
                 as_json(same),
                 as_json(ranks),
                 as_json(distances),

@@ -1,0 +1,225 @@
+"""Texts cut at spaces by arithmetic on their bytes, and short pieces looked up by theirs.
+
+Knows bytes and codes.  Must not know what a code means, or how a text is split within a piece.
+
+A string for each word takes longer to make and to hash than to draw another word.  Here a piece is
+where it begins in its text and how long it is; it is compared as whole numbers of eight bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.text.batch import BETWEEN, CHUNK, MARK, Ids
+
+Integers = NDArray[np.uint64]
+
+BEHIND: Final = ',.;:!?)"'
+"""What most often stands between a word and the space behind it."""
+_EDGE, _SPACE = 1, 2
+_KINDS: Final = bytes(
+    _SPACE if chr(code) == " " else _EDGE * (chr(code) in BEHIND) for code in range(256)
+)
+_PLAIN: Final = bytes(_SPACE * (chr(code) == " ") for code in range(256))
+# A token with a space in it has digits on both sides of it, or brackets of a telephone number.
+_BEFORE: Final = np.array([chr(code) in "0123456789)" or code > 127 for code in range(256)])
+_AFTER: Final = np.array(
+    [code in b"0123456789(\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0" for code in range(256)]
+)
+"""The bytes that such a space may stand between; digits of other scripts begin with these."""
+_JOINERS: Final = str.maketrans("", "", "'’‐‑-")
+
+_LANES: Final = 3
+_LONGEST: Final = 8 * _LANES
+"""Bytes of the longest piece that has a code."""
+_MASKS: Final = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
+_FACTORS: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+_PROBES: Final = 8
+"""Places where a piece may stand; one that has none is looked up another way."""
+_FIRST: Final = 1 << 12
+_MOST: Final = 200_000
+"""Pieces that are remembered, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """What stands between the spaces of some texts."""
+
+    text: str
+    """A character for each byte of the texts in UTF-8, with marks and spaces between them."""
+    begins: Ids
+    """Where each piece begins, (pieces,)."""
+    lengths: Ids
+    """Bytes of each, less its tail."""
+    tails: Ids
+    """How many of BEHIND are at its end, where no other of them is in it; else 0."""
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def strings(self, places: Ids | slice, *, tails: bool = False) -> list[str]:
+        """Some pieces, with or without their tails."""
+        begins = self.begins[places]
+        ends = begins + self.lengths[places]
+        found = self._slices(begins, ends + self.tails[places] if tails else ends)
+        if self.text.isascii():
+            return found
+        return [each if each.isascii() else _decoded(each) for each in found]
+
+    def behind(self, places: Ids) -> list[str]:
+        """The tails of some pieces, and the space behind each."""
+        begins = self.begins[places] + self.lengths[places]
+        return self._slices(begins, begins + self.tails[places] + 1)
+
+    def _slices(self, begins: Ids, ends: Ids) -> list[str]:
+        text, both = self.text, zip(begins.tolist(), ends.tolist(), strict=True)
+        return [text[begin:end] for begin, end in both]
+
+
+def _decoded(piece: str) -> str:
+    return piece.encode("latin-1").decode("utf-8", "surrogatepass")
+
+
+def cut(texts: Sequence[str], *, last: bool, tails: bool) -> Pieces:
+    """Texts in pieces, each of which every tokenizer splits as it does within its text.
+
+    Args:
+        texts: one or more, without the mark.
+        last: whether no mark follows.
+        tails: whether punctuation at the end of a piece is taken off.
+    """
+    between = f" {MARK} "
+    joined = between.join(texts) + (" " if last else between)
+    data = joined.encode("utf-8", "surrogatepass")
+    kinds = np.frombuffer(data.translate(_KINDS if tails else _PLAIN), dtype=np.uint8)
+    edges = np.flatnonzero(kinds.view(np.bool_))
+    cuts = np.flatnonzero(kinds[edges] == _SPACE)
+    ends = edges[cuts]
+    values = np.frombuffer(data + MARK.encode(), dtype=np.uint8)
+    across = np.flatnonzero(_BEFORE[values[ends - 1]] & _AFTER[values[ends + 1]])
+    if len(across):
+        cuts = np.delete(cuts, across)
+        ends = edges[cuts]
+    begins = np.append(0, ends[:-1] + 1)
+    first = np.append(0, cuts[:-1] + 1)
+    tail, found = ends - edges[first], cuts - first
+    # All edges of a piece are at its end if there are as many as there is room for.
+    sizes = np.where(tail == found, tail, 0)
+    return Pieces(data.decode("latin-1"), begins, ends - begins - sizes, sizes)
+
+
+def one_word(piece: str) -> bool:
+    """Whether no punctuation behind it could make another token of it."""
+    return piece.isalnum() or piece.translate(_JOINERS).isalnum()
+
+
+class Codes:
+    """Codes of short pieces, for one thread at a time.
+
+    Args:
+        code_of: the code of a piece, which never changes.
+    """
+
+    def __init__(self, code_of: Callable[[str], int]) -> None:
+        self._code_of = code_of
+        self._lock = threading.Lock()
+        self._rows = np.zeros((_FIRST, _LANES + 1), dtype=np.uint64)
+        """The bytes of a piece and its code; no piece begins with NUL, so 0 is an empty row."""
+        self._held = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time for a new one."""
+        return self._held >= _MOST
+
+    def __call__(self, pieces: Pieces) -> Ids:
+        """The code of each piece without its tail: CHUNK if it has none, BETWEEN of a mark."""
+        keys = _keys(pieces)
+        there = (pieces.lengths > 0) & (keys[:, 0] != 0)
+        with self._lock:
+            codes, missing = self._find(keys, there & (pieces.lengths <= _LONGEST))
+            if len(missing):
+                strings = pieces.strings(missing)
+                places = dict(zip(strings, missing.tolist(), strict=True))
+                known = dict(zip(places, map(self._code_of, places), strict=True))
+                codes[missing] = [known[each] for each in strings]
+                self._remember(keys[[*places.values()]], np.array([*known.values()], np.int64))
+        codes[(pieces.lengths > 0) & ~there] = BETWEEN
+        return codes
+
+    def _find(self, keys: Integers, usable: NDArray[np.bool_]) -> tuple[Ids, Ids]:
+        """Codes, CHUNK where there is none, and which usable pieces are not here."""
+        places = self._places(keys)
+        rows = self._rows.take(places, axis=0)
+        same = _same(rows, keys) & usable
+        codes = np.where(same, rows[:, _LANES].view(np.int64), CHUNK)
+        rest = np.flatnonzero(usable & ~same)
+        free = rows[rest, 0] == 0
+        missing = [rest[free]]
+        rest = rest[~free]
+        for probe in range(1, _PROBES):
+            if not len(rest):
+                break
+            rows = self._rows[(places[rest] + probe) & (len(self._rows) - 1)]
+            same, free = _same(rows, keys[rest]), rows[:, 0] == 0
+            codes[rest[same]] = rows[same, _LANES].view(np.int64)
+            missing.append(rest[free])
+            rest = rest[~same & ~free]
+        return codes, np.concatenate([*missing, rest])
+
+    def _places(self, keys: Integers) -> Ids:
+        """The first row of each piece."""
+        mixed = keys[:, 0] * np.uint64(_FACTORS[0])
+        for lane in range(1, _LANES):
+            mixed += keys[:, lane] * np.uint64(_FACTORS[lane])
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= np.uint64(_FACTORS[0])
+        mixed >>= np.uint64(65 - len(self._rows).bit_length())
+        return mixed.view(np.int64)
+
+    def _remember(self, keys: Integers, codes: Ids) -> None:
+        """Remember pieces, all different and not here; a piece that finds no place is left out."""
+        size = len(self._rows)
+        while 2 * (self._held + len(keys)) > size:
+            size *= 4
+        if size > len(self._rows):
+            old = self._rows[self._rows[:, 0] != 0]
+            self._rows, self._held = np.zeros((size, _LANES + 1), dtype=np.uint64), 0
+            self._remember(old[:, :_LANES], old[:, _LANES].view(np.int64))
+        rows = np.column_stack([keys, codes.view(np.uint64)])
+        places = self._places(keys)
+        for _ in range(_PROBES):
+            if not len(rows):
+                break
+            free = np.flatnonzero(self._rows[places, 0] == 0)
+            taken, chosen = np.unique(places[free], return_index=True)
+            self._rows[taken] = rows[free[chosen]]
+            self._held += len(taken)
+            rows, places = (np.delete(each, free[chosen], axis=0) for each in (rows, places))
+            places = (places + 1) & (size - 1)
+
+
+def _keys(pieces: Pieces) -> Integers:
+    """The first bytes of each piece as whole numbers, shape (pieces, lanes)."""
+    data = pieces.text.encode("latin-1") + bytes(_LONGEST)
+    values = np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
+    keys = np.zeros((len(pieces), _LANES), dtype=np.uint64)
+    keys[:, 0] = values[pieces.begins] & _MASKS[np.minimum(pieces.lengths, 8)]
+    for lane in range(1, _LANES):
+        longer = np.flatnonzero(pieces.lengths > 8 * lane)
+        sizes = np.minimum(pieces.lengths[longer] - 8 * lane, 8)
+        keys[longer, lane] = values[pieces.begins[longer] + 8 * lane] & _MASKS[sizes]
+    return keys
+
+
+def _same(rows: Integers, keys: Integers) -> NDArray[np.bool_]:
+    same = rows[:, 0] == keys[:, 0]
+    for lane in range(1, _LANES):
+        same &= rows[:, lane] == keys[:, lane]
+    return np.asarray(same)
