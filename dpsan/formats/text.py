@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
+from itertools import count, repeat
 from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError
@@ -41,15 +42,19 @@ def _checked(source: Source, item: _Item | None) -> _Item | None:
 
     A function and no loop: a loop would keep the record while the next one comes.
     """
-    if item is not None:
-        line, raw, _ = item
-        if line == 1:
-            refuse_document(source, raw)
-        if b"\0" in raw:
-            if line == 1:
-                byte_order_mark(source, raw)
-            raise binary(source, line)
+    if item is not None and (item[0] == 1 or b"\0" in item[1]):
+        _check(source, *item[:2])
     return item
+
+
+def _check(source: Source, line: int, raw: bytes) -> None:
+    """Raises InputError: a record is not text."""
+    if line == 1:
+        refuse_document(source, raw)
+    if b"\0" in raw:
+        if line == 1:
+            byte_order_mark(source, raw)
+        raise binary(source, line)
 
 
 def raw_records(
@@ -63,7 +68,22 @@ def raw_records(
     Raises:
         InputError: a record is larger than ``max_record``.
     """
-    line = first_line - 1
+    for block in _blocks(source, separator, max_record, first_line):
+        if block is None:
+            yield None
+            continue
+        line, records, ending = block
+        if len(records) == 1:
+            del block
+            yield line, records.pop(), ending  # it may be large: nothing keeps it
+        else:
+            yield from zip(count(line), records, repeat(ending))
+
+
+def _blocks(
+    source: Source, separator: bytes, max_record: int, line: int
+) -> Iterator[tuple[int, list[bytes], bytes] | None]:
+    """Records that came together: the line of the first, their bytes, and the ending of each."""
     held = BytesIO()
     """What has come of a record that goes on: a list of pieces would be there twice when joined."""
     while True:
@@ -74,23 +94,23 @@ def raw_records(
             break
         first, *pieces = data.split(separator)
         if held.tell() + len(first) > max_record:
-            raise too_long(source, line + 1, max_record)
+            raise too_long(source, line, max_record)
         if held.tell() or not pieces:
             held.write(first)
         if not pieces:
             continue
-        line += 1
-        yield line, _taken(held) or first, separator
-        for piece in pieces[:-1]:
-            line += 1
-            if len(piece) > max_record:
-                raise too_long(source, line, max_record)
-            yield line, piece, separator
-        if len(pieces[-1]) > max_record:
-            raise too_long(source, line + 1, max_record)
-        held.write(pieces[-1])
+        yield line, [_taken(held) or first], separator
+        *whole, last = pieces
+        long = len(data) > max_record and [len(piece) > max_record for piece in pieces]
+        if long and True in long:
+            at = long.index(True)
+            yield line + 1, whole[:at], separator
+            raise too_long(source, line + 1 + at, max_record)
+        yield line + 1, whole, separator
+        line += len(pieces)
+        held.write(last)
     if held.tell():
-        yield line + 1, _taken(held), b""
+        yield line, [_taken(held)], b""
 
 
 def _taken(held: BytesIO) -> bytes:
@@ -192,28 +212,39 @@ class TextFormat(Format):
     def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         separator = b"\0" if options.null_data else b"\n"
         ended, unended = _Render(separator, encoding), _Render(b"", encoding)
-        for item in text_records(source, separator, options):
-            if item is None:
+        for block in _blocks(source, separator, options.max_record, options.first_line):
+            if block is None:
                 yield None
                 continue
-            line, raw, ending = item
-            if line == 1:
-                if encoding == "utf-8" and (mark := byte_order_mark(source, raw)):
-                    raw = raw[len(mark) :]
-                    yield Record(1, [], Unchanged(mark), part="mark")
-                    if not raw and not ending:
-                        continue
+            line, records, ending = block
+            del block
+            if texts := _texts(records, separator, options, encoding):
+                for number, each in enumerate(texts, line):
+                    yield Record(number, [each], ended)
+                continue
+            records.reverse()
+            while records:  # a long line is not kept here while it is rewritten
+                raw = records.pop()
                 if not options.force_text:
-                    refuse_json(source, raw)
-            text: Text | None = long_text(raw, encoding) if len(raw) > LONG else None
-            invalid = 0
-            if text is None:
-                text, invalid = decode(source, line, raw, options)
-            del item, raw  # a long line is not kept here while it is rewritten
-            if ending:
-                yield Record(line, [text], ended, invalid)
-            else:
-                yield Record(line, [text], unended, invalid, owes=separator)
+                    _check(source, line, raw)
+                if line == 1:
+                    if encoding == "utf-8" and (mark := byte_order_mark(source, raw)):
+                        raw = raw[len(mark) :]
+                        yield Record(1, [], Unchanged(mark), part="mark")
+                        if not raw and not ending:
+                            continue
+                    if not options.force_text:
+                        refuse_json(source, raw)
+                text: Text | None = long_text(raw, encoding) if len(raw) > LONG else None
+                invalid = 0
+                if text is None:
+                    text, invalid = decode(source, line, raw, options)
+                del raw
+                if ending:
+                    yield Record(line, [text], ended, invalid)
+                else:
+                    yield Record(line, [text], unended, invalid, owes=separator)
+                line += 1
 
     @staticmethod
     def _wide(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
@@ -258,6 +289,21 @@ class TextFormat(Format):
             if "\0" in text and not options.force_text:
                 raise binary(source, line + 1)
             yield Record(line + 1, [text], _Render(b"", out_encoding), owes=ending)
+
+
+def _texts(
+    records: list[bytes], separator: bytes, options: ReadOptions, encoding: str
+) -> list[str] | None:
+    """The texts of several records, where nothing needs to be said of one: decoded at once."""
+    if len(records) < 2 or encoding != "utf-8" or max(map(len, records)) > LONG:
+        return None
+    data = separator.join(records)
+    if separator != b"\0" and b"\0" in data and not options.force_text:
+        return None
+    try:
+        return data.decode().split(separator.decode())
+    except UnicodeDecodeError:
+        return None
 
 
 def _byte_order(first: bytes, encoding: str) -> tuple[bytes, str]:

@@ -310,9 +310,7 @@ def _batches(
         for record in records:
             if record is not None:
                 batch.append(record)
-                size += record.size
-                for text in record.texts:
-                    size += len(text)
+                size += record.size + sum(map(len, record.texts))
             full = size >= pace.limit or len(batch) >= most
             urgent = record is None or plan.line_buffered
             if (batch and full) or urgent:
