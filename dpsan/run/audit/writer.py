@@ -9,7 +9,7 @@ import datetime
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -109,40 +109,37 @@ class AuditWriter:
             remembered: by its place, ascending, the words of each text that has one row for all of
                 them.
         """
-        places = [
-            b'"file":%d,"line":%d,"text":%d,' % (file, line, text)
-            for line, texts in groupby(lines)
-            for text, _ in enumerate(texts, start=1)
-        ]
-        heads = [b'{"type":"word",%s"start":' % place for place in places]
+        place = b'"file":%d,"line":%%d,"text":%%d,' % file
+        where = _places(lines)
         columns = [*self._fragments.places(table), self._fragments.outputs(table)]
         tails, which = self._tails(table, copy)
         tail = b""
         if self._originals:
             columns += [tails[which], np.array(self._inputs(table), dtype=object)]
         elif len(which) and (which == which[0]).all():
-            tail = tails[which[0]]
-            heads = [tail + head for head in heads]  # of the row before: each column takes time
+            tail = tails[which[0]]  # of the row before: each column takes time
         else:
             columns.append(tails[which])
-        columns.insert(0, np.array(heads, dtype=object).repeat(table.sizes))
-        self._send_all(self._rows(columns, tail, table.sizes, places, remembered))
+        head = tail + b'{"type":"word",' + place + b'"start":'
+        heads = np.array([head % each for each in where], dtype=object)
+        columns.insert(0, heads.repeat(table.sizes))
+        told = {text: (place % where[text], counts) for text, counts in remembered.items()}
+        self._send_all(self._rows(columns, tail, table.sizes, told))
 
     def _rows(
         self,
         columns: list[NDArray[np.object_]],
         tail: bytes,
         sizes: NDArray[np.int64],
-        places: Sequence[bytes],
-        remembered: Mapping[int, Mapping[Action, int]],
+        remembered: Mapping[int, tuple[bytes, Mapping[Action, int]]],
     ) -> Iterator[bytes]:
         """Rows of words, and between them those of remembered texts."""
         at = 0
         ends = np.cumsum(sizes).tolist() if remembered else ()
-        for text, counts in remembered.items():
+        for text, (place, counts) in remembered.items():
             yield from self._joined([column[at : ends[text]] for column in columns], tail)
             more = orjson.dumps({str(each): counts[each] for each in UNDRAWN})[1:]
-            yield b'{"type":"remembered",%s"epsilon":0,%s\n' % (places[text], more)
+            yield b'{"type":"remembered",%s"epsilon":0,%s\n' % (place, more)
             at = ends[text]
         yield from self._joined([column[at:] for column in columns], tail)
 
@@ -155,12 +152,13 @@ class AuditWriter:
             tail: ends each row; the first column begins with that of the row before.
         """
         for at in range(0, len(columns[0]), _ROWS):
-            part = [column[at : at + _ROWS] for column in columns]
-            rows = np.empty((len(part[0]), len(part)), dtype=object)
+            part = [column[at : at + _ROWS].tolist() for column in columns]
+            rows = [b""] * (len(part) * len(part[0]))
             for place, column in enumerate(part):
-                rows[:, place] = column
-            rows[0, 0] = rows[0, 0][len(tail) :]
-            yield b"".join([*rows.ravel().tolist(), tail])
+                rows[place :: len(part)] = column
+            rows[0] = rows[0][len(tail) :]
+            rows.append(tail)
+            yield b"".join(rows)
 
     def _send_all(self, parts: Iterator[bytes]) -> None:
         """Write parts, each while the next is put together.  Raises OutputError."""
@@ -295,6 +293,13 @@ class AuditWriter:
                 self._overflow()
             return
         write_all(self._descriptor, rows, self._path)
+
+
+def _places(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """For each text its line, and its 1-based number among the texts of that line."""
+    every = np.arange(1, len(lines) + 1)
+    first = np.where(np.diff(lines, prepend=-1) != 0, every, 0)
+    return list(zip(lines, (every - np.maximum.accumulate(first) + 1).tolist(), strict=True))
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
