@@ -133,13 +133,17 @@ def joined(texts: Sequence[Chunk], gaps_with_marks: str = "") -> Batch:
         gaps_with_marks: all gaps, if there are marks in some.
     """
     seam = f" {MARK * (gaps_with_marks.count(MARK) + 1)} "  # more marks than there are together
-    gaps = [""]
+    gaps: list[str] = []
+    last: list[str] = []
     more = []
     for text, chunk in enumerate(texts):
-        gaps[-1] += (seam if text else "") + chunk.gaps[0]
         if chunk.more:
-            more.append((len(gaps) - 1 + text, chunk.more))
-        gaps += chunk.gaps[1:]
+            more.append((len(gaps) + text, chunk.more))
+        last += seam if text else "", chunk.gaps[0]
+        if chunk.words:
+            gaps += "".join(last), *chunk.gaps[1:-1]
+            last = [chunk.gaps[-1]]
+    gaps.append("".join(last))
     codes = list(chain.from_iterable(chunk.codes for chunk in texts))
     return Batch(
         gaps,

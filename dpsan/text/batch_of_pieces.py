@@ -5,6 +5,7 @@ Knows pieces and their codes.  Must not know vocabularies, or how pieces are loo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
@@ -53,6 +54,8 @@ def joined_at_spaces(
         unusual[places] = True
         first += len(block)
     more = []
+    added = defaultdict[int, list[str]](list)
+    """What follows in some gaps: joined at the end, as most of a text may be one gap."""
     before = (begins + np.cumsum(between)).tolist()
     for at, place, (inner, words, _, _, longer) in zip(
         begins.tolist(), before, chunks, strict=True
@@ -60,13 +63,15 @@ def joined_at_spaces(
         if longer:
             more.append((place, longer))
         if not words:
-            gaps[at] += inner[0] + " "
+            added[at] += inner[0], " "
             continue
         if inner[0]:
-            gaps[at] += inner[0]
+            added[at].append(inner[0])
         end = at + len(words)
         gaps[end] = inner[-1] + " "
         gaps[at + 1 : end] = inner[1:-1]
+    for at, parts in added.items():
+        gaps[at] += "".join(parts)
     gaps[-1] = gaps[-1][:-1]  # no space behind the last piece
     own_code = codes > CHUNK
     within = np.repeat(~own_code, counts)

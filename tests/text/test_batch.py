@@ -22,12 +22,14 @@ ROWS = {word: row for row, word in enumerate(_KNOWN.split())}
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
-@given(texts=TEXTS)
-def test_a_batch_is_its_texts(name, texts):
+@given(texts=TEXTS, in_pieces=st.booleans())
+def test_a_batch_is_its_texts(name, texts, in_pieces):
     texts = ["".join(word + gap for word, gap in text) for text in texts]
     lookup = Lookup(TOKENIZERS[name].split, ROWS, ["Maria"], len(ROWS))
+    if in_pieces:
+        texts = [text.replace("\0", "") for text in texts] or [""]
     split, words, codes = lookup.texts(texts)
-    batch = lookup.batch(texts)
+    batch = lookup.of_pieces(texts) if in_pieces else lookup.batch(texts)
     assert ([*batch.words], batch.codes.tolist()) == (words, codes.tolist())
     read = [len(gap) for pieces in split for gap in pieces[::2]]
     dropped = sum(write_gaps(pieces)[1] for pieces in split)
@@ -54,3 +56,11 @@ def test_many_texts_are_one_batch():
     assert batch.lines([*batch.words]) == texts
     assert batch.codes.tolist() == [ROWS["the"], ROWS["maria"], ROWS["no"]] * 2500
     assert len(lookup.batch(texts[:1024]).sizes) == 1024
+
+
+def test_texts_without_words_are_one_gap():
+    """Were it made longer piece by piece, this would take hours."""
+    lookup = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS))
+    for text in ("  ;  " * 40, "", "\0"):
+        batch = lookup.batch([text] * 20_000)
+        assert batch.lines([]) == [text.strip("\0")] * 20_000

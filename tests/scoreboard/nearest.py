@@ -1,0 +1,139 @@
+"""Words of noisy points must be those that float64 finds, whatever searches for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from scoreboard.base import Mutant, Row, Size, required
+
+_MECHANISMS: Final = ("laplace", "gaussian", "rank-softmax", "vickrey")
+_SPARE: Final = 8
+"""Rows beyond those asked for whose distances are computed from differences."""
+_BLOCK: Final = 512
+
+
+def nearest_words(size: Size, folder: Path) -> Row:
+    """The words of each mechanism, by each search, beside those by float64 differences alone."""
+    from dpsan.privacy import randomness
+    from dpsan.sanitize.sanitizer import Sanitizer
+    from dpsan.space import int8_product
+    from dpsan.space.exact_search import FlatIndex
+
+    row = Row(
+        "noisy words of laplace, gaussian, rank-softmax, vickrey by int8, by int8 whose self-test "
+        "fails, by float32 / other than by float64",
+        "≥ 100,000 each / 0",
+    )
+    count = size.of(6_000, 6_000, 100_000)
+    key = randomness.seeded_key("dpsan scoreboard: nearest")
+    integers = int8_product.levels() > 0
+    for shape in _shapes(size):
+        embeddings = None if shape is None else _random(*shape)
+        for mechanism in _MECHANISMS:
+            sanitizer = Sanitizer(
+                mechanism,
+                epsilon=8,
+                parameters=required(mechanism),
+                embeddings=embeddings,
+                cache=folder / "cache",
+            )
+            n = sanitizer.space.n
+            ids = np.arange(count) * 7919 % n
+
+            def words(
+                search: dict[str, Any], made: Sanitizer = sanitizer, ids: Any = ids
+            ) -> tuple[Any, int]:
+                """The words, and how many points integers were asked for."""
+                kept = {name: getattr(FlatIndex, name) for name in search}
+                before = FlatIndex.by_integers
+                space = made.space
+                space.index = FlatIndex(space.index.vectors)
+                try:
+                    for name, value in search.items():
+                        setattr(FlatIndex, name, value)
+                    sampler = made.mechanism.prepare(space)
+                    streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
+                    at, out = 0, []
+                    for part in streams.chunks(sampler.batch_words):
+                        out.append(sampler.sample(ids[at : at + len(part)], part))
+                        at += len(part)
+                    return np.concatenate(out), FlatIndex.by_integers - before
+                finally:
+                    for name, value in kept.items():
+                        setattr(FlatIndex, name, value)
+
+            by_float64, _ = words({"search": _search, "nearest": _nearest})
+            by_float32, none = words({"integers": False})
+            row.count("float32: another word", bool((by_float32 != by_float64).any()))
+            row.count("integers were used although told not to", none > 0)
+            by_integers, some = words({})
+            row.count("int8: another word", bool((by_integers != by_float64).any()))
+            row.count("integers were not used", integers and not some)
+            failed, none = _with_failing_test(lambda words=words: words({}))
+            row.count("self-test fails: another word", bool((failed != by_float64).any()))
+            row.count("integers were used although their test failed", none > 0)
+            row.tried += 3 * len(ids)
+    row.note = int8_product.kernel() or "without dpsan[fast]"
+    return row
+
+
+def _shapes(size: Size) -> Iterator[tuple[int, int] | None]:
+    """Words and dimensions of random vocabularies; None: the bundled one."""
+    yield 20_000, 100
+    if size is Size.FULL:
+        yield None
+        yield 100_000, 300
+
+
+def _random(n: int, d: int) -> Any:
+    from dpsan.embeddings.base import Embeddings
+
+    vectors = np.random.default_rng(n).normal(size=(n, d)).astype(np.float32)
+    names = [f"w{number}" for number in range(n)]
+    return Embeddings(names, vectors, f"random {n} x {d}", f"scoreboard nearest {n} {d}")
+
+
+def _with_failing_test(run: Callable[[], tuple[Any, int]]) -> tuple[Any, int]:
+    from dpsan.space import int8_product
+
+    kept = int8_product.fits
+    int8_product.levels.cache_clear()
+    int8_product.fits = lambda case: False  # type: ignore[assignment]
+    try:
+        return run()
+    finally:
+        int8_product.fits = kept
+        int8_product.levels.cache_clear()
+
+
+def _search(index: Any, points: Any, k: int) -> tuple[Any, Any]:
+    """The k nearest rows: float64 products choose some, differences decide, ties by row number."""
+    if not hasattr(index, "in_float64"):
+        vectors = index.vectors.astype(np.float64)
+        index.in_float64 = vectors, np.einsum("nd,nd->n", vectors, vectors)
+    vectors, squares = index.in_float64
+    width = min(len(vectors), k + _SPARE)
+    ids, distances = np.empty((len(points), k), dtype=np.int64), np.empty((len(points), k))
+    for at in range(0, len(points), _BLOCK):
+        some = points[at : at + _BLOCK]
+        scores = squares - 2 * (some @ vectors.T)
+        found = np.sort(np.argpartition(scores, width - 1, axis=1)[:, :width], axis=1)
+        offsets = vectors[found] - some[:, None]
+        exact = np.einsum("mkd,mkd->mk", offsets, offsets)
+        order = np.argsort(exact, axis=1, kind="stable")[:, :k]
+        ids[at : at + _BLOCK] = np.take_along_axis(found, order, axis=1)
+        distances[at : at + _BLOCK] = np.sqrt(np.take_along_axis(exact, order, axis=1))
+        # What was not chosen is farther by more than the products can err.
+        largest = np.take_along_axis(scores, found, axis=1).max(axis=1)
+        last = distances[at : at + _BLOCK, -1] ** 2 - np.einsum("md,md->m", some, some)
+        scale = squares.max() + np.einsum("md,md->m", some, some)
+        assert width == len(vectors) or (last < largest - 1e-12 * scale).all()
+    return ids, distances
+
+
+def _nearest(index: Any, points: Any) -> Any:
+    return _search(index, points, 1)[0][:, 0]
