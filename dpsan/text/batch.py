@@ -22,6 +22,8 @@ CHUNK: Final = -6
 """The code of what is more or less than a word."""
 BETWEEN: Final = -7
 """The code of a mark."""
+EMPTY: Final = -8
+"""The code of nothing, between two spaces."""
 
 
 class Chunk(NamedTuple):

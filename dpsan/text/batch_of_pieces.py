@@ -6,14 +6,15 @@ Knows pieces and their codes.  Must not know vocabularies, or how pieces are loo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsan.text.batch import BETWEEN, CHUNK, MARK, Batch, Chunk, Ids, Words
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Words
 from dpsan.text.pieces import Pieces
 
 _MARK: Final = Chunk([MARK], [], [])
@@ -30,38 +31,27 @@ def joined_at_spaces(
         chunk_of: says what a piece is that has none.
     """
     codes = np.concatenate(found)
-    special = np.flatnonzero(codes <= CHUNK)
-    between = codes[special] == BETWEEN
-    chunks = [_MARK] * len(special)
-    others = np.flatnonzero(~between)
-    for place, piece in zip(others.tolist(), _strings(blocks, special[others]), strict=True):
-        chunks[place] = chunk_of(piece)
-    counts = np.ones(len(codes), dtype=np.int64)
+    own = codes > CHUNK
+    special, chunks = _chunks(blocks, codes, chunk_of)
+    counts = own.astype(np.int64)
     counts[special] = [len(chunk.words) for chunk in chunks]
     ends = np.cumsum(counts)
     begins = (ends - counts)[special]
     total = int(ends[-1])
+    between = codes[special] == BETWEEN
+    behind = own & (np.concatenate([block.tails for block in blocks]) > 0)
+    tails = ends[behind]
     gaps = [" "] * (total + 1)
     gaps[0] = ""
-    unusual = np.zeros(total + 1, dtype=np.bool_)
-    unusual[[0, total]] = True
-    first = 0
-    for block, own in zip(blocks, found, strict=True):
-        tails = np.flatnonzero((block.tails > 0) & (own > CHUNK))
-        places = ends[first + tails]
-        for place, gap in zip(places.tolist(), block.behind(tails), strict=True):
-            gaps[place] = gap
-        unusual[places] = True
-        first += len(block)
-    more = []
+    for at, gap in zip(tails.tolist(), _each(blocks, behind, Pieces.behind), strict=True):
+        gaps[at] = gap
     added = defaultdict[int, list[str]](list)
     """What follows in some gaps: joined at the end, as most of a text may be one gap."""
+    longer = []
     before = (begins + np.cumsum(between)).tolist()
-    for at, place, (inner, words, _, _, longer) in zip(
-        begins.tolist(), before, chunks, strict=True
-    ):
-        if longer:
-            more.append((place, longer))
+    for at, place, (inner, words, _, _, more) in zip(begins.tolist(), before, chunks, strict=True):
+        if more:
+            longer.append((place, more))
         if not words:
             added[at] += inner[0], " "
             continue
@@ -73,38 +63,70 @@ def joined_at_spaces(
     for at, parts in added.items():
         gaps[at] += "".join(parts)
     gaps[-1] = gaps[-1][:-1]  # no space behind the last piece
-    own_code = codes > CHUNK
-    within = np.repeat(~own_code, counts)
-    unusual[begins] = True
-    unusual[1:] |= within
     sizes = np.diff(begins[between], prepend=0, append=total)
+    within = np.repeat(~own, counts)
     codes = np.repeat(codes, counts)
     codes[within] = list(chain.from_iterable([chunk.codes for chunk in chunks]))
-    words_of = partial(_words, blocks, special.tolist(), [chunk.words for chunk in chunks])
-    invisible = sum([chunk.invisible for chunk in chunks])
-    odd = np.flatnonzero(unusual)
-    return Batch(gaps, Words(total, words_of), codes, sizes, odd, f" {MARK} ", invisible, more)
+    odd = np.zeros(total + 1, dtype=np.bool_)
+    odd[[0, total]] = odd[tails] = odd[begins] = True
+    odd[1:] |= within
+    others = [(at, each.words) for at, each in zip(special.tolist(), chunks, strict=True)]
+    return Batch(
+        gaps,
+        Words(total, partial(_words, blocks, own, [each for each in others if each[1]])),
+        codes,
+        sizes,
+        np.flatnonzero(odd),
+        f" {MARK} ",
+        sum([chunk.invisible for chunk in chunks]),
+        longer,
+    )
 
 
-def _strings(blocks: Sequence[Pieces], places: Ids) -> list[str]:
-    """Some pieces of all blocks, ascending."""
-    ends = np.cumsum([len(block) for block in blocks])
-    cuts = np.searchsorted(places, ends)
-    out: list[str] = []
-    for block, end, some in zip(blocks, ends.tolist(), np.split(places, cuts), strict=False):
-        out += block.strings(some - (end - len(block)), tails=True)
-    return out
+def _chunks(
+    blocks: Sequence[Pieces], codes: Ids, chunk_of: Callable[[str], Chunk]
+) -> tuple[Ids, list[Chunk]]:
+    """The places of pieces that are no word, and what each is; of several empty ones the first."""
+    empty = codes == EMPTY
+    again = empty & np.append(False, empty[:-1])
+    special = np.flatnonzero((codes <= CHUNK) & ~again)
+    kinds = codes[special]
+    chunks = [_MARK] * len(special)
+    others = np.flatnonzero(kinds == CHUNK).tolist()
+    pieces = _each(blocks, codes == CHUNK, partial(Pieces.strings, tails=True))
+    for place, piece in zip(others, pieces, strict=True):
+        chunks[place] = chunk_of(piece)
+    runs = np.flatnonzero(kinds == EMPTY)
+    first = np.flatnonzero(~again)
+    more = np.diff(first, append=len(codes)) - 1
+    more = more[np.searchsorted(first, special[runs])]
+    for place, count in zip(runs.tolist(), more.tolist(), strict=True):
+        chunks[place] = Chunk([" " * count], [], [])
+    return special, chunks
+
+
+def _each(
+    blocks: Sequence[Pieces],
+    chosen: NDArray[np.bool_],
+    strings: Callable[[Pieces, Ids], list[str]],
+) -> Iterator[str]:
+    """What is said of the chosen pieces of all blocks."""
+    end = 0
+    for block in blocks:
+        begin, end = end, end + len(block)
+        yield from strings(block, np.flatnonzero(chosen[begin:end]))
 
 
 def _words(
-    blocks: Sequence[Pieces], special: Sequence[int], others: Sequence[Sequence[str]]
+    blocks: Sequence[Pieces], own: NDArray[np.bool_], others: Sequence[tuple[int, Sequence[str]]]
 ) -> list[str]:
-    """All words: pieces, and in the places of some what these have instead."""
+    """All words: pieces that are one, and what stands in the places of some others."""
     pieces = [*chain.from_iterable(block.strings(slice(None)) for block in blocks)]
+    there = own.tolist()
     words: list[str] = []
     done = 0
-    for place, some in zip(special, others, strict=True):
-        words += pieces[done:place]
+    for place, some in others:
+        words += compress(pieces[done:place], there[done:place])
         words += some
-        done = place + 1
-    return words + pieces[done:]
+        done = place
+    return [*words, *compress(pieces[done:], there[done:])]

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import BETWEEN, CHUNK, MARK, Ids
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Ids
 
 Integers = NDArray[np.uint64]
 
@@ -139,7 +139,7 @@ class Codes:
         return self._held >= _MOST
 
     def __call__(self, pieces: Pieces) -> Ids:
-        """The code of each piece without its tail: CHUNK if it has none, BETWEEN of a mark."""
+        """The code of each piece, without its tail; CHUNK, BETWEEN or EMPTY where it has none."""
         keys = _keys(pieces)
         there = (pieces.lengths > 0) & (keys[:, 0] != 0)
         with self._lock:
@@ -151,6 +151,7 @@ class Codes:
                 codes[missing] = [known[each] for each in strings]
                 self._remember(keys[[*places.values()]], np.array([*known.values()], np.int64))
         codes[(pieces.lengths > 0) & ~there] = BETWEEN
+        codes[pieces.lengths + pieces.tails == 0] = EMPTY
         return codes
 
     def _find(self, keys: Integers, usable: NDArray[np.bool_]) -> tuple[Ids, Ids]:

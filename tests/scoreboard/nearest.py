@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoreboard.base import Mutant, Row, Size, required
+from scoreboard.base import Row, Size, required
 
 _MECHANISMS: Final = ("laplace", "gaussian", "rank-softmax", "vickrey")
 _SPARE: Final = 8

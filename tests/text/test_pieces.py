@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsan.text import pieces as module
-from dpsan.text.batch import BETWEEN, CHUNK, MARK
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK
 from dpsan.text.pieces import Codes, cut
 from dpsan.text.tokens import TOKENIZERS
 
@@ -60,10 +60,12 @@ def stated(texts, tails):
     return pieces, [
         BETWEEN
         if each == MARK
+        else EMPTY
+        if not each and not tail
         else CHUNK
         if not 0 < len(each.encode("utf-8", "surrogatepass")) <= 24
         else code_of(each)
-        for each in strings
+        for each, tail in zip(strings, pieces.tails, strict=True)
     ]
 
 
