@@ -16,26 +16,24 @@ class Exact:
     """What the kernel has to compute, by numpy."""
 
     def __init__(self, points, level, rows):
-        assert np.abs(points).max() <= level
-        self.points = points.astype(np.int32)
+        assert np.abs(points).max() <= 127
+        self.points = points.T.astype(np.int32)
+        self.zero = level + 1
 
     def __call__(self, rows):
-        assert rows.min() >= -127
-        return self.points @ rows.astype(np.int32)
+        assert rows.min() >= 1
+        assert rows.max() <= 2 * self.zero - 1
+        return (rows.astype(np.int32) - self.zero) @ self.points
 
 
 class Saturating(Exact):
     """A processor without VNNI: two products are added in 16 bits."""
 
-    def __init__(self, points, level, rows):
-        self.points = (points + level + 1).astype(np.int32)
-        self.zero = level + 1
-
     def __call__(self, rows):
+        out = -self.zero * np.broadcast_to(self.points.sum(axis=0), (len(rows), len(self.points.T)))
         rows = rows.astype(np.int32)
-        out = -self.zero * np.broadcast_to(rows.sum(axis=0), (len(self.points), rows.shape[1]))
-        for at in range(0, len(rows), 2):
-            out = out + (self.points[:, at : at + 2] @ rows[at : at + 2]).clip(-(2**15), 2**15 - 1)
+        for at in range(0, len(self.points), 2):
+            out = out + (rows[:, at : at + 2] @ self.points[at : at + 2]).clip(-(2**15), 2**15 - 1)
         return out
 
 
@@ -106,13 +104,15 @@ def test_few_rows_are_left_and_the_nearest_among_them(monkeypatch, k, level):
 
 def test_without_the_bound_rows_are_missed(monkeypatch):
     vectors, points = made(d=40, noise=30)
-    monkeypatch.setattr(SmallIntegers, "_error", lambda self, *_: np.zeros_like(self._norms))
-    assert missed(monkeypatch, vectors, points, 1, 63) > 0
+    assert missed(monkeypatch, vectors, points, 1, 63, bound=0.0) > 0
 
 
-def missed(monkeypatch, vectors, points, k, level):
+def missed(monkeypatch, vectors, points, k, level, bound=1.0):
     monkeypatch.setattr(int8_search, "Product", Exact)
-    found = SmallIntegers(vectors, level).candidates(points, k)
+    small = SmallIntegers(vectors, level)
+    small._norms *= bound
+    small._parts[..., 1:3] *= bound
+    found = small.candidates(points, k)
     assert found.lost.mean() < 0.2
     assert len(found.rows) < 60 * len(points)
     assert (np.diff(found.points * len(vectors) + found.rows) > 0).all()  # ascending, none twice
@@ -120,6 +120,12 @@ def missed(monkeypatch, vectors, points, k, level):
     nearest = plain(vectors).search(points, k)[0]
     wanted = [(at, row) for at in np.flatnonzero(~found.lost) for row in nearest[at].tolist()]
     return sum(pair not in pairs for pair in wanted)
+
+
+@pytest.mark.parametrize("spread", [0.6, 2.0])
+def test_vectors_of_many_lengths(monkeypatch, spread):
+    vectors, points = made(5000, 300, 20, spread=spread)
+    assert missed(monkeypatch, vectors, points, 1, 63) == 0
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
@@ -153,7 +159,8 @@ def test_vectors_that_are_all_alike(at_once):
 
 
 def test_vectors_too_unlike_each_other_are_searched_as_before(at_once):
-    vectors, points = made(5000, 300, 20, spread=2.0, noise=0.01)
+    vectors, points = made(5000, 300, 20)
+    vectors[::2] += 1e4
     index = FlatIndex(vectors)
     assert (index.nearest(points) == plain(vectors).nearest(points)).all()
     assert index._small is None
@@ -206,11 +213,12 @@ def test_the_kernel_multiplies_whole_numbers():
     need_extra("fast")
     generator = np.random.default_rng(1)
     level = int8_product.levels()
-    points = generator.integers(-level, level + 1, (70, 33)).astype(np.float64)
+    points = generator.integers(-127, 128, (70, 33)).astype(np.float64)
     product = int8_product.Product(points, level, 50)
     for _ in range(3):
-        rows = generator.integers(-127, 128, (33, 50)).astype(np.int8)
-        assert (product(rows) == points @ rows.astype(np.float64)).all()
+        rows = generator.integers(-level, level + 1, (50, 33))
+        expected = rows @ points.T
+        assert (product((rows + level + 1).astype(np.uint8)) == expected).all()
 
 
 def test_threads_share_the_points(at_once):
