@@ -33,7 +33,9 @@ FEWEST_POINTS: Final = 64
 """Points of a block that are worth a thread."""
 _MOST: Final = 512
 """Rows that may be left for a point; beyond that the float32 search is as good."""
-MOST_NEAREST: Final = 4
+_MANY: Final = 64
+"""Rows a point that are looked at at once."""
+MOST_NEAREST: Final = 16
 """Nearest rows that can be asked for."""
 _SIZE: Final = (1e-9, 1e9)
 """Norms of vectors and points for which nothing here vanishes or overflows."""
@@ -121,7 +123,7 @@ class SmallIntegers:
 
         Args:
             points: shape (m, d).
-            k: 1 ... 4, and at most n.
+            k: 1 ... 16.
         """
         moved = _turned(points - self._centre)
         largest = np.abs(moved).max(axis=1)
@@ -150,45 +152,81 @@ class SmallIntegers:
         small = np.rint(moved / steps[:, None])
         product = Product(small, self._level, self._width)
         small *= steps[:, None]
-        sizes = np.stack([_norms(small), _norms(moved - small)], axis=1)
         # All float64, here and where distances are compared.
         reach = _norms(moved) + self._largest + 2 * float(np.linalg.norm(self._centre))
         rest = (self.d + 8) * 2.0**-48 * reach**2
-        factors = np.stack([rest, sizes[:, 0], sizes[:, 1], np.ones(m)]) / steps
-        best = np.full((k, m), -np.inf)
-        count = np.zeros(m, dtype=np.int64)
-        found = []
+        block = _Points(steps, np.stack([_norms(small), _norms(moved - small)], axis=1), rest)
+        factors = np.stack([rest, *block.sizes.T, np.ones(m)]) / steps
+        least = np.full(m, -np.inf)
+        found: list[_Found] = []
+        due, held = 1, 0
         for tile, parts in enumerate(self._parts):
             groups = product(self._rows[tile]).reshape(-1, _GROUP, m)
             highest = groups.max(axis=1)
-            if not tile:  # the groups' highest scores are of different rows
-                reached = highest * (self._steps[0][:, None] * steps)
-                reached -= self._norms[0].max(axis=1) @ sizes.T + rest
-                reached -= self._halves[0].max(axis=1)[:, None]
-                best[:] = -np.sort(np.partition(-reached, k - 1, axis=0)[:k], axis=0)
+            if not tile:
+                least = self._first(groups, highest, block, k)
             # What a product of each group is at least, where it is as good as the k-th best.
-            factors[0] = np.where(count <= _MOST, best[-1] - rest, _NEVER) / steps
+            factors[0] = (least - rest) / steps
             limits = parts @ factors
             group, some = np.divmod(np.flatnonzero(highest >= limits), m)
-            held = groups[group, :, some]
-            hit, row = np.divmod(np.flatnonzero(held >= limits[group, some, None]), _GROUP)
-            points, group = some[hit], tile * len(parts) + group[hit]
-            places = group * _GROUP + row
-            scores = steps[points] * self._steps.reshape(-1)[group] * held[hit, row]
-            scores -= self._halves.reshape(-1)[places]
-            errors = np.einsum("ni,ni->n", self._norms.reshape(-1, 2)[places], sizes[points])
-            errors += rest[points]
-            if tile:
-                _improve(best, points, scores - errors)
-            scores += errors
-            kept = np.flatnonzero(scores >= best[-1][points])
-            points = points[kept]
-            count += np.bincount(points, minlength=m)
-            found.append((points, places[kept], scores[kept]))
-        points, places, scores = (np.concatenate(each) for each in zip(*found, strict=True))
-        good = count <= _MOST
-        kept = good[points] & (scores >= best[-1][points])
-        return points[kept], places[kept], good
+            near = groups[group, :, some]
+            hit, row = np.divmod(np.flatnonzero(near >= limits[group, some, None]), _GROUP)
+            places = (tile * len(parts) + group[hit]) * _GROUP + row
+            found.append(_Found(some[hit], places, near[hit, row]))
+            held += len(hit)
+            if tile + 1 == due or held > _MANY * m:
+                found = [self._checked(found, block, least, k)]
+                due, held = max(due, tile + 1) * 3 // 2 + 1, 0
+        points, places, _ = self._checked(found, block, least, k)
+        return points, places, least < _NEVER
+
+    def _first(
+        self, groups: NDArray[np.int32], highest: NDArray[np.int32], block: _Points, k: int
+    ) -> Floats:
+        """The k-th highest score that rows of the first tile have at least."""
+        norms, halves, steps = self._norms[0], self._halves[0], self._steps[0]
+        if k > len(highest):  # by rows
+            norms, halves = norms.reshape(-1, 2), halves.reshape(-1)
+            scores = groups.reshape(-1, groups.shape[2]) * np.repeat(steps, _GROUP)[:, None]
+        else:  # the groups' highest are of different rows
+            norms, halves = norms.max(axis=1), halves.max(axis=1)
+            scores = highest * steps[:, None]
+        scores *= block.steps
+        scores -= norms @ block.sizes.T + block.rest + halves[:, None]
+        return np.asarray(np.partition(scores, -k, axis=0)[-k], dtype=np.float64)
+
+    def _checked(self, found: list[_Found], block: _Points, least: Floats, k: int) -> _Found:
+        """Those that may be among the nearest by their own bounds, which raise ``least``."""
+        points, places, products = (np.concatenate(each) for each in zip(*found, strict=True))
+        steps = self._steps.reshape(-1)[places // _GROUP] * block.steps[points]
+        scores = steps * products - self._halves.reshape(-1)[places]
+        norms = self._norms.reshape(-1, 2)[places]
+        errors = np.einsum("ni,ni->n", norms, block.sizes[points]) + block.rest[points]
+        _raise(least, points, scores - errors, k)
+        kept = np.flatnonzero(scores + errors >= least[points])
+        lost = np.bincount(points[kept], minlength=len(least)) > _MOST
+        if lost.any():
+            least[lost] = _NEVER
+            kept = kept[~lost[points[kept]]]
+        return _Found(points[kept], places[kept], products[kept])
+
+
+class _Points(NamedTuple):
+    """Points of a block."""
+
+    steps: Floats
+    sizes: Floats
+    """The norms of what is left after rounding and of what is not, shape (m, 2)."""
+    rest: Floats
+    """Bound on all errors of float64."""
+
+
+class _Found(NamedTuple):
+    """Rows that may be near."""
+
+    points: Ids
+    places: Ids
+    products: NDArray[np.int32]
 
 
 _NONE: Final = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -210,11 +248,14 @@ def _norms(rows: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("...d,...d->...", rows, rows)), dtype=np.float64)
 
 
-def _improve(best: Floats, points: Ids, scores: Floats) -> None:
-    """Take into ``best`` (k, m), descending, the highest of each point's new scores."""
-    new = np.full(best.shape[1], -np.inf)
-    np.maximum.at(new, points, scores)
-    for each in best:
-        less = np.minimum(each, new)
-        np.maximum(each, new, out=each)
-        new = less
+def _raise(least: Floats, points: Ids, scores: Floats, k: int) -> None:
+    """Raise each point's ``least`` to its k-th highest score."""
+    if k == 1:
+        np.maximum.at(least, points, scores)
+        return
+    counts = np.bincount(points, minlength=len(least))
+    order = np.argsort(points.astype(np.uint16), kind="stable")  # in linear time
+    owners = points[order]
+    table = np.full((len(least), max(k, int(counts.max()))), -np.inf)
+    table[owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]] = scores[order]
+    np.maximum(least, np.partition(table, -k, axis=1)[:, -k], out=least)
