@@ -34,7 +34,7 @@ FEWEST_POINTS: Final = 64
 _MOST: Final = 512
 """Rows that may be left for a point; beyond that the float32 search is as good."""
 _MANY: Final = 64
-"""Rows a point that are looked at at once."""
+"""Rows found for a point, on average, before they are compared with each other."""
 MOST_NEAREST: Final = 16
 """Nearest rows that can be asked for."""
 _SIZE: Final = (1e-9, 1e9)
@@ -174,9 +174,9 @@ class SmallIntegers:
             places = (tile * len(parts) + group[hit]) * _GROUP + row
             found.append(_Found(some[hit], places, near[hit, row]))
             held += len(hit)
-            if tile + 1 == due or held > _MANY * m:
+            if tile + 1 >= due or held > _MANY * m:
                 found = [self._checked(found, block, least, k)]
-                due, held = max(due, tile + 1) * 3 // 2 + 1, 0
+                due, held = 2 * tile + 2, 0
         points, places, _ = self._checked(found, block, least, k)
         return points, places, least < _NEVER
 
@@ -216,13 +216,13 @@ class _Points(NamedTuple):
 
     steps: Floats
     sizes: Floats
-    """The norms of what is left after rounding and of what is not, shape (m, 2)."""
+    """The norms of the rounded points and of what rounding took, shape (m, 2)."""
     rest: Floats
     """Bound on all errors of float64."""
 
 
 class _Found(NamedTuple):
-    """Rows that may be near."""
+    """Rows that may be near, their points and their products with them."""
 
     points: Ids
     places: Ids
@@ -250,12 +250,8 @@ def _norms(rows: Floats) -> Floats:
 
 def _raise(least: Floats, points: Ids, scores: Floats, k: int) -> None:
     """Raise each point's ``least`` to its k-th highest score."""
-    if k == 1:
-        np.maximum.at(least, points, scores)
-        return
-    counts = np.bincount(points, minlength=len(least))
-    order = np.argsort(points.astype(np.uint16), kind="stable")  # in linear time
-    owners = points[order]
-    table = np.full((len(least), max(k, int(counts.max()))), -np.inf)
-    table[owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]] = scores[order]
-    np.maximum(least, np.partition(table, -k, axis=1)[:, -k], out=least)
+    for _ in range(k):
+        top = np.full(len(least), -np.inf)
+        np.maximum.at(top, points, scores)
+        scores[scores == top[points]] = -np.inf  # equal ones count as one: then it is less
+    np.maximum(least, top, out=least)

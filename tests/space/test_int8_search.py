@@ -60,6 +60,7 @@ def at_once(request, monkeypatch):
     monkeypatch.setattr(int8_search, "wins", lambda _: True)
     monkeypatch.setattr(exact_search, "_WORTH", 0.0)
     monkeypatch.setattr(exact_search, "_POINTS_WORTH", 0)
+    monkeypatch.setattr(exact_search, "_LARGE", 1e4)  # 16 nearest, in most tests here
 
 
 def made(n=2600, m=300, d=9, spread=0.3, noise=1.0):
@@ -82,9 +83,11 @@ def plain(vectors):
 def test_the_same_rows_and_distances(at_once, n, d, noise):
     vectors, points = made(n, 300, d, noise=noise)
     index, other = FlatIndex(vectors), plain(vectors)
-    for k in (1, 2, 4):
+    for k in (1, 2, 4, 16):
         for size in (64, 300):
+            before = FlatIndex.by_integers
             found, distances = index.search(points[:size], k)
+            assert FlatIndex.by_integers == before + (k <= 4 or n * d > 1e4) * size
             expected = other.search(points[:size], k)
             assert (found == expected[0]).all()
             assert (distances == expected[1]).all()
@@ -93,7 +96,7 @@ def test_the_same_rows_and_distances(at_once, n, d, noise):
     assert index.search(points[:64], 4)[0][:40].tolist() == whole
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("k", [1, 2, 4, 14, 16])
 @pytest.mark.parametrize("level", [63, 127])
 def test_few_rows_are_left_and_the_nearest_among_them(monkeypatch, k, level):
     """Twin of the next test."""
@@ -120,6 +123,16 @@ def missed(monkeypatch, vectors, points, k, level, bound=1.0):
     nearest = plain(vectors).search(points, k)[0]
     wanted = [(at, row) for at in np.flatnonzero(~found.lost) for row in nearest[at].tolist()]
     return sum(pair not in pairs for pair in wanted)
+
+
+@pytest.mark.parametrize("many", [1, 64])
+def test_many_rows_at_once(monkeypatch, many):
+    """Bounds are looked at whenever that many were found, and equal ones are all kept."""
+    monkeypatch.setattr(int8_search, "_MANY", many)
+    vectors, points = made(6000, 100, 20)
+    vectors[::100] = vectors[0]
+    points[:50] = vectors[0] + 1e-3
+    assert missed(monkeypatch, vectors, points, 4, 127) == 0
 
 
 @pytest.mark.parametrize("spread", [0.6, 2.0])
@@ -169,6 +182,11 @@ def test_vectors_too_unlike_each_other_are_searched_as_before(at_once):
 def test_only_where_it_is_worth_its_cost(at_once, monkeypatch):
     vectors, points = made(2100, 300, 6)
     index = FlatIndex(vectors)
+    assert vectors.size > exact_search._LARGE
+    for some, k in ((points[:63], 1), (points, 17)):
+        index.search(some, k)
+        assert index._small is None
+    monkeypatch.setattr(exact_search, "_LARGE", vectors.size)
     for some, k in ((points[:63], 1), (points, 5)):
         index.search(some, k)
         assert index._small is None
