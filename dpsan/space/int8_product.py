@@ -12,9 +12,11 @@ nobody: such a version is not imported.
 
 from __future__ import annotations
 
+import mmap
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
@@ -139,10 +141,14 @@ def _room() -> NDArray[np.int32]:
     row, and takes twice as long.
     """
     if not hasattr(_rooms, "values"):
-        # NumPy asks for large pages where an array has 4 MB.
-        some = np.empty(3 * _PAGE, dtype=np.uint8)
-        begin = -some.ctypes.data % _PAGE
-        _rooms.values = some[begin : begin + _PAGE].view(np.int32)
+        # Not from NumPy, which may take memory that was in use before, in small pages.
+        memory = mmap.mmap(-1, 2 * _PAGE)
+        if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux
+            with suppress(OSError):  # a kernel without them
+                memory.madvise(mmap.MADV_HUGEPAGE)
+        raw = np.frombuffer(memory, dtype=np.uint8)
+        begin = -raw.ctypes.data % _PAGE
+        _rooms.values = raw[begin : begin + _PAGE].view(np.int32)
     return _rooms.values  # type: ignore[no-any-return]
 
 
