@@ -82,10 +82,10 @@ class SmallIntegers:
         self._order = np.concatenate([first, others]).astype(np.int32)
         self._rows = np.empty((tiles, self._width, self.d), dtype=np.uint8)
         self._steps = np.empty((tiles, groups))
-        # Of each row w: the norms of what rounding took from it and of itself, and |w|²/2.
+        # Of each row w: the norm of what rounding took from it, that of itself, and |w|²/2.
         # The last rows of the last tile are none: they repeat the last word, and are never near.
         shape = (tiles, groups, _GROUP)
-        self._norms, self._halves = np.empty((*shape, 2)), np.empty(shape)
+        self._lost, self._norms, self._halves = np.empty(shape), np.empty(shape), np.empty(shape)
 
         def rounded(tile: int) -> None:
             first = tile * self._width
@@ -96,18 +96,17 @@ class SmallIntegers:
             small = np.rint(some / step[:, None, None])
             self._rows[tile] = small.reshape(self._width, self.d) + (level + 1)
             self._steps[tile] = step
-            self._norms[tile, :, :, 0] = _norms(some - small * step[:, None, None])
-            self._norms[tile, :, :, 1] = _norms(some)
-            self._halves[tile] = self._norms[tile, :, :, 1] ** 2 / 2
+            self._lost[tile] = _norms(some - small * step[:, None, None])
+            self._norms[tile] = _norms(some)
+            self._halves[tile] = self._norms[tile] ** 2 / 2
 
         side_by_side(rounded, range(tiles))
         self._halves.reshape(-1)[self.n :] = _NEVER
-        most, low = self._norms.max(axis=2), self._halves.min(axis=2)
-        self._largest = float(most[..., 1].max())
+        self._largest = float(self._norms.max())
         # Of each group, in its steps, what its limits are made of.
-        ones = np.ones((tiles, groups))
-        parts = np.stack([ones, -most[..., 0], -most[..., 1], low], axis=2)
-        self._parts = parts / self._steps[..., None]
+        most = self._lost.max(axis=2), self._norms.max(axis=2)
+        parts = [np.ones((tiles, groups)), -most[0], -most[1], self._halves.min(axis=2)]
+        self._parts = np.stack(parts, axis=2) / self._steps[..., None]
 
     @classmethod
     def of(cls, vectors: Floats32) -> SmallIntegers | None:
@@ -155,8 +154,8 @@ class SmallIntegers:
         # All float64, here and where distances are compared.
         reach = _norms(moved) + self._largest + 2 * float(np.linalg.norm(self._centre))
         rest = (self.d + 8) * 2.0**-48 * reach**2
-        block = _Points(steps, np.stack([_norms(small), _norms(moved - small)], axis=1), rest)
-        factors = np.stack([rest, *block.sizes.T, np.ones(m)]) / steps
+        block = _Points(steps, _norms(small), _norms(moved - small), rest)
+        factors = np.stack([rest, block.norms, block.lost, np.ones(m)]) / steps
         least = np.full(m, -np.inf)
         found: list[_Found] = []
         due, held = 1, 0
@@ -184,15 +183,15 @@ class SmallIntegers:
         self, groups: NDArray[np.int32], highest: NDArray[np.int32], block: _Points, k: int
     ) -> Floats:
         """The k-th highest score that rows of the first tile have at least."""
-        norms, halves, steps = self._norms[0], self._halves[0], self._steps[0]
+        steps, rows = self._steps[0], (self._lost[0], self._norms[0], self._halves[0])
         if k > len(highest):  # by rows
-            norms, halves = norms.reshape(-1, 2), halves.reshape(-1)
+            lost, norms, halves = (each.reshape(-1, 1) for each in rows)
             scores = groups.reshape(-1, groups.shape[2]) * np.repeat(steps, _GROUP)[:, None]
         else:  # the groups' highest are of different rows
-            norms, halves = norms.max(axis=1), halves.max(axis=1)
+            lost, norms, halves = (each.max(axis=1, keepdims=True) for each in rows)
             scores = highest * steps[:, None]
         scores *= block.steps
-        scores -= norms @ block.sizes.T + block.rest + halves[:, None]
+        scores -= lost * block.norms + norms * block.lost + block.rest + halves
         return np.asarray(np.partition(scores, -k, axis=0)[-k], dtype=np.float64)
 
     def _checked(self, found: list[_Found], block: _Points, least: Floats, k: int) -> _Found:
@@ -200,8 +199,9 @@ class SmallIntegers:
         points, places, products = (np.concatenate(each) for each in zip(*found, strict=True))
         steps = self._steps.reshape(-1)[places // _GROUP] * block.steps[points]
         scores = steps * products - self._halves.reshape(-1)[places]
-        norms = self._norms.reshape(-1, 2)[places]
-        errors = np.einsum("ni,ni->n", norms, block.sizes[points]) + block.rest[points]
+        errors = self._lost.reshape(-1)[places] * block.norms[points]
+        errors += self._norms.reshape(-1)[places] * block.lost[points]
+        errors += block.rest[points]
         _raise(least, points, scores - errors, k)
         kept = np.flatnonzero(scores + errors >= least[points])
         lost = np.bincount(points[kept], minlength=len(least)) > _MOST
@@ -215,8 +215,10 @@ class _Points(NamedTuple):
     """Points of a block."""
 
     steps: Floats
-    sizes: Floats
-    """The norms of the rounded points and of what rounding took, shape (m, 2)."""
+    norms: Floats
+    """Of the rounded points."""
+    lost: Floats
+    """Norms of what rounding took from them."""
     rest: Floats
     """Bound on all errors of float64."""
 

@@ -114,6 +114,7 @@ def missed(monkeypatch, vectors, points, k, level, bound=1.0):
     monkeypatch.setattr(int8_search, "Product", Exact)
     small = SmallIntegers(vectors, level)
     small._norms *= bound
+    small._lost *= bound
     small._parts[..., 1:3] *= bound
     found = small.candidates(points, k)
     assert found.lost.mean() < 0.2
