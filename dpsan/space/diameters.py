@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.space.arrays import Floats, Floats32, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, far_apart
 
@@ -89,14 +89,14 @@ def smallest_distance(space: MetricSpace) -> float | None:
 
     def build() -> Arrays:
         points = np.unique(space.vectors + np.float32(0), axis=0)  # -0 is the same point as 0
-        index, least = FlatIndex(points), np.inf
-        with space.watch("looking for the nearest two words") as progress:
-            for at in range(0, len(points) if len(points) > 1 else 0, 1024):
-                some = points[at : at + 1024].astype(np.float64)
-                least = min(least, float(index.search(some, 2)[1][:, 1].min()))
-                if progress is not None:
-                    progress(min(1.0, (at + 1024) / len(points)))
-        return {"distance": np.array([least / _UP])}
+        index, least = FlatIndex(points), [np.inf]
+
+        def search(some: Ids) -> None:
+            least.append(index.search(points[some].astype(np.float64), 2)[1][:, 1].min())
+
+        if len(points) > 1:
+            space.by_blocks("looking for the nearest two words", len(points), 1024, search)
+        return {"distance": np.array([min(least) / _UP])}
 
     found = float(space.table("smallest-distance-1", build)["distance"][0])
     return found if np.isfinite(found) else None

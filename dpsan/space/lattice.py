@@ -57,6 +57,7 @@ class Lattice:
         other; the second term covers the rounding of the centring and of the square root.
         """
         self._held: Floats | None = None
+        self._turned: Floats | None = None
         self._compact: NDArray[np.int32] | None = None
         if 8 * self.n * (self.d + 2) <= _HELD_BYTES:
             self._held = self._made(0, self.n)
@@ -75,6 +76,17 @@ class Lattice:
         np.multiply(x, -2.0, out=out[:, : self.d])
         np.einsum("md,md->m", x, x, out=out[:, self.d])
         out[:, self.d + 1] = 1.0
+        return out
+
+    def rows_of(self, words: Ids) -> Floats:
+        """Right factors (y, 1, y²) of words (not ⊥) as rows, shape (m, d + 2)."""
+        if self._held is not None:
+            if self._turned is None:
+                self._turned = np.ascontiguousarray(self._held.T)
+            return self._turned[words]
+        out = self.left(words)
+        out[:, : self.d] *= -0.5
+        out[:, self.d :] = out[:, : self.d - 1 : -1]
         return out
 
     def right(self, start: int, stop: int) -> Floats:

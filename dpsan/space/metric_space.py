@@ -141,6 +141,18 @@ class MetricSpace:
         out._tables, out._memory = _OfWords(self._tables), {}
         return out
 
+    def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
+        """Work on the numbers 0 ... n - 1, so many at a time, and show how much is done.
+
+        Args:
+            what: is being made.
+        """
+        with self.watch(what) as progress:
+            for some in blocks(n, size):
+                work(some)
+                if progress is not None:
+                    progress((int(some[-1]) + 1) / n)
+
     def find_table(self, name: str) -> Arrays | None:
         """What :meth:`table` gave, if it is in memory or kept."""
         full = f"{self.name}{name}"
@@ -274,8 +286,11 @@ class MetricSpace:
 
         def build() -> Arrays:
             out = np.empty(sample)
-            for ids in blocks(sample, 8192):
+
+            def search(ids: Ids) -> None:
                 out[ids] = self.search(self.points(ids), 2)[1][:, 1]
+
+            self.by_blocks("finding the nearest word of each", sample, 4096, search)
             return {"nearest": np.sort(out)}
 
         if self.n < 2:

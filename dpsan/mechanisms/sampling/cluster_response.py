@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,11 @@ class Clusters:
     @cached_property
     def centroids(self) -> Floats:
         """Means of the members, (clusters, d)."""
-        sums = np.add.reduceat(self.space.vectors[self.order].astype(np.float64), self.starts)
+        sums = np.empty((self.n, self.space.d))
+        for some in blocks(self.n, _BLOCK):
+            words = self.members[some][self.members[some] >= 0]
+            starts = self.starts[some] - self.starts[some[0]]
+            sums[some] = np.add.reduceat(self.space.vectors[words].astype(np.float64), starts)
         return sums / self.sizes[:, None]
 
     def apart(self, clusters: Ids) -> Floats:
@@ -102,7 +106,6 @@ class ClusterResponseSampler(Sampler):
         self.least = max(int(_EXACT.exp(-Decimal(half)) * self.top) + 1, 1)
         if self.least > self.top:
             self.least = self.top
-        self._right: Floats | None = None
 
     def weights(self, apart: Floats, nearest: Floats, farthest: Floats) -> Integers:
         """Weights of words of a cluster from their distances and the extremes there."""
@@ -114,20 +117,20 @@ class ClusterResponseSampler(Sampler):
     def within(self, ids: Ids, clusters: Ids) -> tuple[Integers, Ids]:
         """Weights of the members of one cluster for each word, (m, size); 0 where it is short."""
         lattice = self.space.lattice
-        if self._right is None:
-            self._right = lattice.right(0, self.space.n).T[self.clusters.order]
         size = self.clusters.members.shape[1]
         places = self.clusters.starts[clusters][:, None] + np.arange(size)
         real = np.arange(size) < self.clusters.sizes[clusters][:, None]
         places = np.where(real, places, self.clusters.starts[clusters][:, None])
         # Integers below 2^53: exact whatever the order of the sums, as in space.distances.
-        squares = np.einsum("md,mkd->mk", lattice.left(ids), self._right[places])
+        words = self.clusters.order[places]
+        right = lattice.rows_of(words.ravel()).reshape(*words.shape, -1)
+        squares = np.einsum("md,mkd->mk", lattice.left(ids), right)
         apart = np.sqrt(squares) * lattice.unit
         nearest = np.where(real, apart, np.inf).min(axis=1, keepdims=True)
         farthest = np.where(real, apart, -np.inf).max(axis=1, keepdims=True)
         weights = self.weights(apart, nearest, farthest)
         weights[ids >= self.space.n] = 1
-        return np.where(real, weights, np.uint64(0)), self.clusters.order[places]
+        return np.where(real, weights, np.uint64(0)), words
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         """See :class:`Sampler`."""
@@ -163,6 +166,3 @@ class ClusterResponseSampler(Sampler):
     def probabilities(self, ids: Ids) -> Floats:
         """See :class:`Sampler`."""
         return np.exp(self.log_pmf(ids))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_right": None}

@@ -129,12 +129,10 @@ class NearSets:
             self._add(others, space.table(f"near-sets-1-{key}", lambda: self._all(others)))
 
     def _all(self, ids: Ids) -> dict[str, Any]:
-        parts = []
-        with self.space.watch("finding near words") as progress:
-            for at in range(0, len(ids), _WORDS):
-                parts.append(self._made(ids[at : at + _WORDS]))
-                if progress is not None:
-                    progress(min(at + _WORDS, len(ids)) / len(ids))
+        parts: list[dict[str, Any]] = []
+        self.space.by_blocks(
+            "finding near words", len(ids), _WORDS, lambda at: parts.append(self._made(ids[at]))
+        )
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _made(self, ids: Ids) -> dict[str, Any]:

@@ -66,8 +66,7 @@ class SubsetResponseSampler(Sampler):
         if k == 1 and outputs == space.n:
             self._sets = np.arange(space.n, dtype=np.int32)[:, None]
         elif space.eager(outputs) and k:
-            name, every = f"neighbors-{k}-{outputs}", np.arange(space.n)
-            self._sets = space.table(name, lambda: {"sets": self.sets(every)})["sets"]
+            self._sets = space.table(f"neighbors-{k}-{outputs}", self._all)["sets"]
 
     def certificate(self) -> Certificate:
         """The exact loss of the integer weights, with two words whose sets differ."""
@@ -94,12 +93,19 @@ class SubsetResponseSampler(Sampler):
         common = np.where(np.arange(self.space.n) < self.outputs, self.outside, 0)
         return CommonWeights(common, self.inside - self.outside, rows)
 
+    def _all(self) -> dict[str, NDArray[np.int32]]:
+        self.space.by_blocks("finding near words", self.space.n, 8192, self._find)
+        return {"sets": self._sets}
+
+    def _find(self, words: Ids) -> None:
+        """Make the sets of distinct words."""
+        self._sets[words] = self.space.neighbors(words, self.k, self.outputs)
+
     def sets(self, ids: Ids) -> NDArray[np.int32]:
         """S_w of words, shape (m, K), nearest first; computed on demand for large vocabularies."""
         missing = np.unique(ids[self._sets[ids, 0] < 0]) if self.k else ids[:0]
         for at in range(0, len(missing), 8192):
-            part = missing[at : at + 8192]
-            self._sets[part] = self.space.neighbors(part, self.k, self.outputs)
+            self._find(missing[at : at + 8192])
         return self._sets[ids]
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
