@@ -17,7 +17,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from dpsan.errors import EmbeddingError, file_reason
 
@@ -39,8 +39,29 @@ _LOADER_FORMAT: Final = 2
 """Part of every digest: raise it when the same file and options would load differently."""
 
 
-def open_regular(path: Path) -> io.BufferedReader:
+class _Told(io.FileIO):
+    """A file that tells how far it was read.
+
+    Args:
+        progress: is given the share.
+    """
+
+    def __init__(self, handle: int, progress: Callable[[float], None]) -> None:
+        super().__init__(handle)
+        self._size, self._progress = max(1, os.fstat(handle).st_size), progress
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """See the base."""
+        got = super().readinto(buffer)
+        self._progress(min(1.0, self.tell() / self._size))
+        return got
+
+
+def open_regular(path: Path, progress: Callable[[float], None] | None = None) -> io.BufferedReader:
     """Open a file for reading, never blocking.
+
+    Args:
+        progress: is given the share that was read.
 
     Raises:
         EmbeddingError: missing, unreadable, or not a regular file.
@@ -53,7 +74,8 @@ def open_regular(path: Path) -> io.BufferedReader:
         raise EmbeddingError(path, file_reason(error).lower()) from None
     except ValueError:  # a NUL in the name
         raise EmbeddingError(repr(str(path)), "no such file") from None
-    stream: io.BufferedReader = io.BufferedReader(io.FileIO(handle), _BUFFER)
+    file = io.FileIO(handle) if progress is None else _Told(handle, progress)
+    stream: io.BufferedReader = io.BufferedReader(file, _BUFFER)
     try:
         # The name may have been exchanged between the two calls.
         _require_regular(path, os.fstat(handle))

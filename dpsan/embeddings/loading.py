@@ -9,7 +9,7 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from typing import Final
 from dpsan.embeddings import gensim_pickle, numpy_files, safetensors_file, word2vec_binary
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
+from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
 from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
@@ -44,12 +45,17 @@ def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Em
         ExtraMissingError: its format needs an extra.
         UsageError: ``vocab_size`` is below 1.
     """
+    return load_watched(path, vocab_size, unseen)
+
+
+def load_watched(path: Path | str | None, vocab_size: int | None, watch: Watch) -> Embeddings:
+    """What :func:`load` gives; ``watch`` shows how much of the file is read."""
     if vocab_size is not None and vocab_size < 1:
         raise UsageError(f"vocab_size must be >= 1 (got {vocab_size})")
     if path is None:
         return load_bundled(vocab_size=vocab_size)
     path = Path(path)
-    with _opened(path) as (stream, kind):
+    with watch("reading vectors") as progress, _opened(path, progress) as (stream, kind):
         if kind is Kind.PICKLE:
             raise gensim_pickle.refuse(path)
         files = _files(path, kind)
@@ -87,11 +93,13 @@ def files_of(path: Path | None) -> list[Path]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, Kind]]:
+def _opened(
+    path: Path, progress: Callable[[float], None] | None = None
+) -> Iterator[tuple[io.BufferedReader, Kind]]:
     """The decompressed stream of a file, and what it is; troubles of the system get its name."""
     try:
         with ExitStack() as stack:
-            stream, packed = _unpacked(path, stack)
+            stream, packed = _unpacked(path, stack, progress)
             kind = sniff(stream.peek(), path)
             if packed and kind in (Kind.NPZ, Kind.SAFETENSORS):  # these need a file to seek in
                 stream = stack.enter_context(_spooled(stream))
@@ -104,9 +112,11 @@ def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, Kind]]:
         raise EmbeddingError(path, os_reason(error).lower()) from None
 
 
-def _unpacked(path: Path, stack: ExitStack) -> tuple[io.BufferedReader, bool]:
+def _unpacked(
+    path: Path, stack: ExitStack, progress: Callable[[float], None] | None = None
+) -> tuple[io.BufferedReader, bool]:
     """A file's bytes, decompressed if need be, and whether they were compressed."""
-    stream = stack.enter_context(open_regular(path))
+    stream = stack.enter_context(open_regular(path, progress))
     if stream.peek(2)[:2] != GZIP:
         return stream, False
     packed = os.fstat(stream.fileno()).st_size

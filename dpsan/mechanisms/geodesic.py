@@ -41,7 +41,7 @@ from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampl
 from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
 from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats, Ids, blocks
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 _BLOCK: Final = 256
@@ -71,16 +71,18 @@ def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32
 
     n = space.n
     near = np.empty((n, k), dtype=np.int64)
-    for ids in blocks(n, 8192):
+
+    def search(ids: Ids) -> None:
         near[ids] = space.neighbors(ids, k + 1)[:, 1:]
+
+    space.by_blocks("finding near words", n, 4096, search)
     pairs = np.stack([np.repeat(np.arange(n), k), near.ravel()], axis=1)
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     pairs = np.concatenate([pairs, _bridges(space, pairs)])
-    if edges == "rank":
-        lengths = np.maximum(_ranks(space, pairs), _ranks(space, pairs[:, ::-1]))
-    else:
-        lengths = np.ones(len(pairs), dtype=np.int64)
     both = np.concatenate([pairs, pairs[:, ::-1]])
+    lengths = np.ones(len(pairs), dtype=np.int64)
+    if edges == "rank":
+        lengths = _ranks(space, both).reshape(2, -1).max(axis=0)
     graph = coo_matrix((np.tile(lengths, 2), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
     return {
         "starts": graph.indptr.astype(np.int32),
@@ -102,30 +104,40 @@ def _bridges(space: MetricSpace, pairs: Ids) -> Ids:
         count, label = connected_components(graph, directed=False)
         if count == 1:
             return added
-        best: dict[int, tuple[float, int, int]] = {}
-        # The largest component is joined by the others.
-        words = np.flatnonzero(label != np.argmax(np.bincount(label)))
-        for at in range(0, len(words), _BLOCK):
-            ids = words[at : at + _BLOCK]
-            apart = space.distances(ids)
-            apart[label[ids][:, None] == label] = math.inf
-            closest = np.argmin(apart, axis=1)
-            for row, (w, u) in enumerate(zip(ids.tolist(), closest.tolist(), strict=True)):
-                bridge = (float(apart[row, u]), min(w, u), max(w, u))
-                component = int(label[w])
-                best[component] = min(best.get(component, bridge), bridge)
-        bridges = sorted({(w, u) for _, w, u in best.values()})
-        added = np.concatenate([added, np.array(bridges, dtype=np.int64)])
+        added = np.concatenate([added, _closest(space, label.astype(np.int64))])
+
+
+def _closest(space: MetricSpace, label: Ids) -> Ids:
+    """The closest pair of each component and another one, but for the largest, (e, 2)."""
+    best: dict[int, tuple[float, int, int]] = {}
+    words = np.flatnonzero(label != np.argmax(np.bincount(label)))
+
+    def join(some: Ids) -> None:
+        ids = words[some]
+        apart = space.distances(ids)
+        apart[label[ids][:, None] == label] = math.inf
+        closest = np.argmin(apart, axis=1)
+        for row, (w, u) in enumerate(zip(ids.tolist(), closest.tolist(), strict=True)):
+            bridge = (float(apart[row, u]), min(w, u), max(w, u))
+            component = int(label[w])
+            best[component] = min(best.get(component, bridge), bridge)
+
+    space.by_blocks("joining near words", len(words), _BLOCK, join)
+    return np.array(sorted({(w, u) for _, w, u in best.values()}), dtype=np.int64)
 
 
 def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
     """For pairs (w, u) the rank of u from w, at least 1; shape (e,)."""
     out = np.empty(len(pairs), dtype=np.int64)
-    for words, places, rows in by_word(pairs[:, 0], _BLOCK):
-        for row, distances in enumerate(space.distances(words)):
-            group = places[rows == row]
-            reached = distances[pairs[group, 1]]
-            out[group] = np.searchsorted(np.sort(distances), reached, side="left")
+    with space.watch("ranking near words") as progress:
+        for words, places, rows in by_word(pairs[:, 0], _BLOCK):
+            for row, distances in enumerate(space.distances(words)):
+                group = places[rows == row]
+                reached = distances[pairs[group, 1]]
+                nearer = np.sort(distances[distances < reached.max()])
+                out[group] = np.searchsorted(nearer, reached, side="left")
+            if progress is not None:
+                progress((int(words[-1]) + 1) / space.n)
     return np.maximum(out, 1)
 
 

@@ -53,8 +53,9 @@ from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer
 from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
+from dpsan.space.threads import side_by_side
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""
@@ -63,6 +64,8 @@ _SIZES: Final = (5, 10, 20, 50)
 _FREQUENT: Final = 4000
 _RARE: Final = 1000
 """Inputs whose cosines are averaged: the most frequent words, and some of the others."""
+_UNITS: Final = 8192
+"""Vectors whose directions are made at once."""
 _AUTO_FLOPS: Final = 6e11
 """Bound on the work 2·inputs·n·d of ``auto``; fewer inputs are taken beyond it."""
 
@@ -187,38 +190,52 @@ def _mean_cosines(
     space: MetricSpace, words: Ids, outputs: tuple[int, ...], sizes: tuple[int, ...]
 ) -> dict[str, Floats]:
     vectors = space.vectors if len(words) == space.n else space.vectors[words]
-    norms = np.linalg.norm(vectors, axis=1)
-    unit = vectors / np.maximum(norms, np.float32(1e-30))[:, None]
+    norms, unit = np.empty(len(words), dtype=np.float32), np.empty_like(vectors)
+    for some in blocks(len(words), _UNITS):
+        norms[some] = np.linalg.norm(vectors[some], axis=1)
+        unit[some] = vectors[some] / np.maximum(norms[some], np.float32(1e-30))[:, None]
     inputs, shares = _inputs(space.frequencies[words], space.d)
     means = np.stack([unit[:m].mean(axis=0, dtype=np.float64) for m in outputs])
     every = (means @ unit[inputs].T) @ shares
     near = np.full((len(outputs), len(sizes)), np.nan)
     near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
-    width = sizes[-1]
-    for at in range(0, len(inputs), 128):
-        rows, share = inputs[at : at + 128], shares[at : at + 128]
-        cosines = unit[rows] @ unit.T
-        # Squared distances rank like distances; the word's own |x|² changes no rank.
-        ranks = norms**2 - 2 * norms[rows, None] * norms * cosines
-        ranks[np.arange(len(rows)), rows] = -np.inf  # the word itself comes first
-        best = np.empty((len(rows), 0), dtype=np.int64)
-        done = 0
+    squares, width = norms**2, sizes[-1]
+
+    def add(some: Ids) -> None:
+        rows, share = inputs[some], shares[some]
+        cosines, twice = unit[rows] @ unit.T, 2 * norms[rows]
+        sums = [np.empty((len(rows), min(m, width))) for m in outputs]
+
+        def rank(part: range) -> None:
+            for row in part:
+                # Squared distances rank like distances; the word's own |x|² changes no rank.
+                ranks = twice[row] * norms
+                ranks *= cosines[row]
+                np.subtract(squares, ranks, out=ranks)
+                ranks[rows[row]] = -np.inf  # the word itself comes first
+                best, done = np.empty(0, dtype=np.int64), 0
+                for m, out in zip(outputs, sums, strict=True):
+                    best = np.concatenate([best, _smallest(ranks[done:m], width) + done])
+                    best = best[np.argsort(ranks[best], kind="stable")[:width]]
+                    np.cumsum(cosines[row, best], dtype=np.float64, out=out[row])
+                    done = m
+
+        half = -(-len(rows) // 2)
+        side_by_side(rank, [range(half), range(half, len(rows))])
         for i, m in enumerate(outputs):
-            best = np.concatenate([best, _smallest(ranks[:, done:m], width) + done], axis=1)
-            order = np.argsort(np.take_along_axis(ranks, best, axis=1), axis=1, kind="stable")
-            best, done = np.take_along_axis(best, order[:, :width], axis=1), m
-            sums = np.cumsum(np.take_along_axis(cosines, best, axis=1), axis=1, dtype=np.float64)
             for j, k in enumerate(sizes):
                 if k <= m:
-                    near[i, j] += share @ sums[:, k - 1] / k
+                    near[i, j] += share @ sums[i][:, k - 1] / k
+
+    space.by_blocks("comparing numbers of outputs", len(inputs), 128, add)
     return {"near": near, "all": every}
 
 
 def _smallest(values: NDArray[np.float32], k: int) -> Ids:
-    """Places of the k smallest values of each row, in no order."""
-    if values.shape[1] <= k:
-        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
+    """Places of the k smallest values, in no order."""
+    if len(values) <= k:
+        return np.arange(len(values))
+    return np.asarray(np.argpartition(values, k - 1)[:k], dtype=np.int64)
 
 
 def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:

@@ -94,7 +94,7 @@ class Mahalanobis(LaplaceNoise):
                     moved[at : at + 8192] = centred @ (vectors / np.sqrt(values))
             if not np.isfinite(moved).all():
                 return {"bound": np.array([np.inf])}
-            bound, _ = diameter_bound(moved)
+            bound, _ = diameter_bound(moved, space.watch)
             # Rounding to float32 moves each point by at most 2^-24 of its norm, and each of its
             # denormal coordinates by 2^-150.
             rounding = 4 * 2.0**-24 * largest_norm(moved) + space.d * 2.0**-149

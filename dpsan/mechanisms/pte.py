@@ -70,9 +70,8 @@ class ProjectedLaplace(LaplaceNoise):
         moved, inputs = self.projected(space), np.arange(space.n + 1)
 
         def build() -> Arrays:
-            return {
-                "factor": np.array([largest_stretch(space.points(inputs), moved.points(inputs))])
-            }
+            points, images = space.points(inputs), moved.points(inputs)
+            return {"factor": np.array([largest_stretch(points, images, space.watch)])}
 
         if space.eager(space.n):
             held = space.table(f"pte-factor-2-{moved.d}", build)

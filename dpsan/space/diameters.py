@@ -12,10 +12,12 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import UsageError
 from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, far_apart
+from dpsan.space.threads import side_by_side
 
 _UP: Final = 1 + 1e-9
 _WORK: Final = 2e10
@@ -74,7 +76,7 @@ def l2_diameter(space: MetricSpace, radius: float) -> float:
 
 def l1_diameter(space: MetricSpace, radius: float) -> float:
     """Largest L1 distance of two inputs: exact where cheap, else the smallest of four bounds."""
-    held = space.table("l1-diameter", lambda: _l1(space.vectors))
+    held = space.table("l1-diameter", lambda: _l1(space.vectors, space.watch))
     root = float(np.sqrt(space.d)) * _UP
     return min(float(held["bound"][0]), root * l2_diameter(space, radius))
 
@@ -102,7 +104,7 @@ def smallest_distance(space: MetricSpace) -> float | None:
     return found if np.isfinite(found) else None
 
 
-def _l1(vectors: Floats32) -> Arrays:
+def _l1(vectors: Floats32, watch: Watch = unseen) -> Arrays:
     """Exact L1 diameter, or an upper bound; rounded up.
 
     Rows i, j farther apart than L have radii (L1 distances from the centroid) that sum to at least
@@ -126,18 +128,20 @@ def _l1(vectors: Floats32) -> Arrays:
     if work > _WORK:
         ranges = (vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)).sum()
         return {"bound": np.array([min(2 * radii[0], ranges) * _UP]), "exact": np.array([False])}
-    for at in range(0, len(radii), _BLOCK):
-        end = int(ends[at])  # the largest of the block
-        if end <= at:
-            break
-        rows = vectors[order[at : at + _BLOCK]].astype(np.float64)
-        for other in range(at, end, 4096):
-            part = vectors[order[other : min(other + 4096, end)]].astype(np.float64)
-            best = max(best, float(cdist(rows, part, "cityblock").max()))
+    blocks = [at for at in range(0, len(radii), _BLOCK) if ends[at] > at]
+    with watch("comparing words far out") as progress:
+        for done, at in enumerate(blocks, start=1):
+            end = int(ends[at])  # the largest of the block
+            rows = vectors[order[at : at + _BLOCK]].astype(np.float64)
+            for other in range(at, end, 4096):
+                part = vectors[order[other : min(other + 4096, end)]].astype(np.float64)
+                best = max(best, float(cdist(rows, part, "cityblock").max()))
+            if progress is not None:
+                progress(done / len(blocks))
     return {"bound": np.array([best * _UP]), "exact": np.array([True])}
 
 
-def largest_stretch(points: Floats, images: Floats) -> float:
+def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> float:
     """Max |f(x) - f(y)|/|x - y| over all pairs of rows, rounded up.
 
     Inf where too many pairs are near, or where equal points have different images.
@@ -145,34 +149,55 @@ def largest_stretch(points: Floats, images: Floats) -> float:
     Args:
         points: shape (n, d).
         images: what the map f made of them, as they are used, rounding included; shape (n, m).
+        watch: shows it where it takes long.
     """
     apart, squares = points - points.mean(axis=0), np.empty(len(points))
     moved, lengths = images - images.mean(axis=0), np.empty(len(points))
     np.einsum("nd,nd->n", apart, apart, out=squares)
     np.einsum("nm,nm->n", moved, moved, out=lengths)
     best, near = 0.0, 0
-    for at in range(0, len(points), _PAIRS):
-        block = slice(at, at + _PAIRS)
-        limit = squares[block, None] + squares[at:]
-        far = limit - 2 * apart[block] @ apart[at:].T
-        image = lengths[block, None] + lengths[at:] - 2 * moved[block] @ moved[at:].T
-        limit *= _NEAR
-        close = far <= limit  # cancellation: the formula is good to 1e-13 of the two squares
+    n = len(points)
+
+    def compare(at: int) -> tuple[float, Ids, Ids]:
+        """The largest square of rows from ``at`` on, and the pairs that are near."""
+        far = 2 * apart[at : at + _PAIRS] @ apart[at:].T
+        image = 2 * moved[at : at + _PAIRS] @ moved[at:].T
+        close = np.empty(far.shape, dtype=np.bool_)
+        found = np.empty(len(far))
+
+        def finish(part: range) -> None:
+            for row in part:  # what a row needs stays in the processor's cache
+                limit = squares[at + row] + squares[at:]
+                np.subtract(limit, far[row], out=far[row])
+                np.subtract(lengths[at + row] + lengths[at:], image[row], out=image[row])
+                limit *= _NEAR
+                # Cancellation: the formula is good to 1e-13 of the two squares.
+                np.less_equal(far[row], limit, out=close[row])
+                far[row, close[row]] = np.inf
+                image[row] /= far[row]
+                found[row] = image[row].max()
+
+        half = len(far) // 2
+        side_by_side(finish, [range(half), range(half, len(far))])
         rows, columns = np.nonzero(close)
-        far[close] = np.inf
-        best = max(best, float((image / far).max()))
         distinct = rows != columns
-        near += int(distinct.sum())
-        if near > _MANY:
-            return float("inf")
-        rows, columns = at + rows[distinct], at + columns[distinct]
-        for part in range(0, len(rows), 8192):
-            pair = slice(part, part + 8192)
-            # Differences of the rows themselves, which lose nothing.
-            s, t = (each[rows[pair]] - each[columns[pair]] for each in (points, images))
-            size, moves = np.einsum("nd,nd->n", s, s), np.einsum("nm,nm->n", t, t)
-            if (moves[size == 0] > 0).any():
+        return float(found.max()), at + rows[distinct], at + columns[distinct]
+
+    with watch("comparing distances of all words") as progress:
+        for at in range(0, n, _PAIRS):
+            far, rows, columns = compare(at)
+            best, near = max(best, far), near + len(rows)
+            if near > _MANY:
                 return float("inf")
-            known = size > 0
-            best = max(best, float((moves[known] / size[known]).max(initial=0.0)))
+            for part in range(0, len(rows), 8192):
+                pair = slice(part, part + 8192)
+                # Differences of the rows themselves, which lose nothing.
+                s, t = (each[rows[pair]] - each[columns[pair]] for each in (points, images))
+                size, moves = np.einsum("nd,nd->n", s, s), np.einsum("nm,nm->n", t, t)
+                if (moves[size == 0] > 0).any():
+                    return float("inf")
+                known = size > 0
+                best = max(best, float((moves[known] / size[known]).max(initial=0.0)))
+            if progress is not None:
+                progress(min(1.0, (at + _PAIRS) / n))
     return float(np.sqrt(best)) * (1 + 1e-6)

@@ -21,8 +21,10 @@ from dpsan.embeddings.bundled import bundled_table
 from dpsan.embeddings.cache.entry import Entry
 from dpsan.embeddings.cache.faiss_file import INDEX
 from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.cache.watch import Watch
 from dpsan.embeddings.files import Later
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
+from dpsan.embeddings.loading import load_watched
 from dpsan.errors import EmbeddingError
 from dpsan.space.exact_search import FlatIndex, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, Tables, centroid_of
@@ -162,7 +164,7 @@ class Opening:
             tables = CachedTables(store, embeddings.digest, bundled=self._vocab_size is None)
             return embeddings, MetricSpace(embeddings, tables, index=index, watch=store.watch)
         digest = self._hashing.result()
-        build = partial(_build, path, self._vocab_size, digest)
+        build = partial(_build, path, self._vocab_size, digest, store.watch)
         small = store.load(INDEX_KIND, digest, _SMALL)
         if small is not None and not small.meta.get("source_suffices", True):
             small = None  # what would be found damaged later could not be built again
@@ -193,8 +195,8 @@ class Opening:
         )
 
 
-def _build(path: Path, vocab_size: int | None, digest: str) -> Entry:
-    embeddings = load(path, vocab_size=vocab_size)
+def _build(path: Path, vocab_size: int | None, digest: str, watch: Watch) -> Entry:
+    embeddings = load_watched(path, vocab_size, watch)
     if embeddings.digest != digest:  # else it would be kept under the name of the old file
         raise EmbeddingError(path, "changed while it was read")
     return _entry(embeddings)

@@ -299,7 +299,7 @@ class MetricSpace:
 
     def _diameter(self) -> Arrays:
         def build() -> Arrays:
-            bound, exact = diameter_bound(self.vectors)
+            bound, exact = diameter_bound(self.vectors, self.watch)
             return {"bound": np.array([bound]), "exact": np.array([exact])}
 
         return self.table("diameter", build)
@@ -336,7 +336,7 @@ def far_apart(vectors: Floats32, here: int, norm: int) -> float:
     return best
 
 
-def diameter_bound(vectors: Floats32) -> tuple[float, bool]:
+def diameter_bound(vectors: Floats32, watch: Watch = unseen) -> tuple[float, bool]:
     """An upper bound on the largest distance between rows, and whether it is the exact value.
 
     Two rows at distance >= L have radii (distances from the centroid) that sum to at least L, so
@@ -345,6 +345,7 @@ def diameter_bound(vectors: Floats32) -> tuple[float, bool]:
 
     Args:
         vectors: shape (n, d).
+        watch: shows it where it takes long.
     """
     centroid = centroid_of(vectors)
     radii = norms(vectors, centroid)
@@ -357,12 +358,18 @@ def diameter_bound(vectors: Floats32) -> tuple[float, bool]:
     points = vectors[rows] - centroid
     squares = np.einsum("nd,nd->n", points, points)
     best = low**2
-    for at in range(0, len(rows), 1024):
-        block = slice(at, at + 1024)
+
+    def farthest(at: int) -> float:
         # The upper triangle is enough.
-        product = points[block] @ points[at:].T
+        product = points[at : at + 1024] @ points[at:].T
         product *= -2
-        product += squares[block, None]
+        product += squares[at : at + 1024, None]
         product += squares[at:]
-        best = max(best, float(product.max()))
+        return float(product.max())
+
+    with watch("comparing words far out") as progress:
+        for at in range(0, len(rows), 1024):
+            best = max(best, farthest(at))
+            if progress is not None:
+                progress(min(1.0, (at + 1024) / len(rows)))
     return float(np.sqrt(best)) * rounding, True

@@ -6,6 +6,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from embedding_files import FORMATS, WORDS, binary_rows, text_rows, vectors
 
 from dpsan.embeddings import file_digest, load, load_embeddings
+from dpsan.embeddings.loading import load_watched
 from dpsan.errors import EmbeddingError, ExtraMissingError, UsageError
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "embeddings"
@@ -33,6 +36,23 @@ def test_every_format_loads_the_same(every_format: dict[str, Path], name: str) -
     assert embeddings.dropped == {}
     assert embeddings.source == str(every_format[name])
     assert embeddings.digest == file_digest(every_format[name])
+
+
+@pytest.mark.parametrize("name", ["glove.txt", "glove.txt.gz", "google.bin", "plain.npz"])
+def test_reading_shows_how_much_is_read(every_format: dict[str, Path], name: str) -> None:
+    told: list[float] = []
+    names: list[str] = []
+
+    @contextmanager
+    def watch(what: str) -> Iterator[Callable[[float], None]]:
+        names.append(what)
+        yield told.append
+
+    shown, plain = load_watched(every_format[name], None, watch), load(every_format[name])
+    assert names == ["reading vectors"]
+    assert max(told) == 1
+    assert shown.digest == plain.digest
+    assert (shown.vectors == plain.vectors).all()
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -5,9 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import UsageError
 from dpsan.mechanisms.custext import CusText
+from dpsan.mechanisms.sampling import groups as module
 from dpsan.mechanisms.sampling.groups import groups
 from dpsan.privacy.certificate import certify, matrix_certificate
+from dpsan.space.metric_space import MetricSpace
 
 
 @pytest.mark.parametrize("k", [2, 7, 20, 60])
@@ -22,6 +26,50 @@ def test_groups_by_definition(space, k):
         nearest = sorted(free, key=lambda u: (apart[u], u))[:k]
         assert [u for u in row if u >= 0] == nearest
         free -= set(nearest)
+
+
+def one_after_the_other(vectors, k):
+    """The groups from the definition, each by squares in float32 of all words that are left."""
+    left, out = np.arange(len(vectors)), []
+    while len(left):
+        apart = vectors[left] - vectors[left[0]]
+        squares = np.einsum("nd,nd->n", apart, apart)
+        squares[0] = -1
+        out.append(left[np.argsort(squares, kind="stable")[:k]])
+        left = np.setdiff1d(left, out[-1])
+    return np.array([[*group, *[-1] * (k - len(group))] for group in out])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("k", [2, 9, 50, 700])
+@pytest.mark.parametrize("firsts", [1, 5, 128])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda normal: normal, id="random"),
+        pytest.param(np.round, id="many equal distances"),
+        pytest.param(lambda normal: np.sign(normal[:, :3]), id="eight points"),
+        pytest.param(np.ones_like, id="one point"),
+        pytest.param(lambda normal: normal * 1e-22, id="squares too small for float32"),
+        pytest.param(lambda normal: normal * 1e19, id="squares too large for float32"),
+        pytest.param(lambda normal: normal + np.float32(300), id="far out"),
+    ],
+)
+def test_groups_by_searches_are_those_of_one_after_the_other(monkeypatch, make, firsts, k):
+    """To the last tie, whatever was searched at once."""
+    monkeypatch.setattr(module, "_FIRSTS", firsts)
+    normal = np.random.default_rng(3).normal(size=(700, 6))
+    vectors = make(normal).astype(np.float32)
+    words = [str(row) for row in range(700)]
+    found = groups(MetricSpace(Embeddings(words, vectors, "", "made-up")), k)
+    assert (found == one_after_the_other(vectors, k)).all()
+
+
+def test_too_many_words_for_groups(monkeypatch, space):
+    monkeypatch.setattr(module, "_WORK", 1.0)
+    with pytest.raises(UsageError, match="too many words") as caught:
+        groups(space, 7)
+    assert "vocab_size=" in str(caught.value)
 
 
 def test_law_by_hand(space):

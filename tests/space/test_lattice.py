@@ -108,6 +108,15 @@ def test_squares_to_every_word(monkeypatch, m, n, held):
     assert (out == lattice.left(ids) @ lattice.right(0, n)).all()
 
 
+@pytest.mark.parametrize("d", [1, 2, 30])
+@pytest.mark.parametrize("bytes_", [0, 1 << 28])
+def test_right_factors_as_rows(monkeypatch, bytes_, d):
+    monkeypatch.setattr(module, "_HELD_BYTES", bytes_)
+    _, lattice = make(50, d)
+    words = np.array([3, 49, 0, 3])
+    assert (lattice.rows_of(words) == lattice.right(0, 50)[:, words].T).all()
+
+
 def test_threads_change_no_bit():
     limits = pytest.importorskip("threadpoolctl").threadpool_limits
     _, lattice = make(2000, 100)

@@ -21,6 +21,8 @@ LENGTH: Final = 2895
 """Bound on the Euclidean length of an integer vector; 2895² < 2^23."""
 UNIT: Final = 1 << 23
 """Products are below this in absolute value."""
+_ROWS: Final = 4096
+"""Vectors whose directions are made at once."""
 _PRODUCTS: Final = 1 << 22
 """Products that are ranked at once."""
 _THREADS: Final = 2
@@ -39,13 +41,17 @@ def directions(vectors: Floats) -> Floats:
 
     Only operations that IEEE 754 rounds correctly are used, in a fixed order.
     """
-    squares = np.zeros(len(vectors))
-    for column in vectors.T:  # a sum of numpy's may use another order on another processor
-        wide = column.astype(np.float64)
-        squares += wide * wide
-    lengths = np.sqrt(squares)
-    factors = _scale(vectors.shape[1]) / np.where(lengths > 0, lengths, 1.0)
-    return np.rint(vectors * factors[:, None]).astype(np.float32)
+    out = np.empty(vectors.shape, dtype=np.float32)
+    for at in range(0, len(vectors), _ROWS):
+        wide = vectors[at : at + _ROWS].astype(np.float64)
+        squares = np.zeros(len(wide))
+        for column in wide.T:  # a sum of numpy's may use another order on another processor
+            squares += column * column
+        lengths = np.sqrt(squares)
+        wide *= (_scale(vectors.shape[1]) / np.where(lengths > 0, lengths, 1.0))[:, None]
+        np.rint(wide, out=wide)
+        out[at : at + _ROWS] = wide
+    return out
 
 
 def cosine_unit(d: int) -> float:

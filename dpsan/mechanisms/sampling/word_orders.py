@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import Hint, UsageError
-from dpsan.space.arrays import Ids, blocks
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 ORDERS: Final = ("greedy", "principal")
@@ -52,23 +52,29 @@ def _principal(space: MetricSpace) -> Ids:
 def _greedy(space: MetricSpace) -> Ids:
     n = space.n
     near = np.empty((n, min(_NEAR, n)), dtype=np.int32)
-    for ids in blocks(n, 4096):
+
+    def search(ids: Ids) -> None:
         near[ids] = space.neighbors(ids, near.shape[1])
+
+    space.by_blocks("finding near words", n, 4096, search)
     free = np.ones(n, dtype=np.bool_)
     left, vectors = np.arange(n), space.vectors
     squares = np.einsum("nd,nd->n", vectors, vectors)
     out, here = np.empty(n, dtype=np.int64), 0
-    for place in range(n):
-        out[place], free[here] = here, False
-        if place == n - 1:
-            break
-        some = near[here][free[near[here]]]
-        if len(some):
-            here = int(some[0])
-            continue
-        if len(left) - (n - place) >= _COMPACT:
-            vectors, squares, left = vectors[free[left]], squares[free[left]], left[free[left]]
-        apart = squares - 2 * (vectors @ space.vectors[here])  # squared: for the order only
-        apart[~free[left]] = np.inf
-        here = int(left[np.argmin(apart)])
+    with space.watch("putting words in order") as progress:
+        for place in range(n):
+            out[place], free[here] = here, False
+            if place == n - 1:
+                break
+            if progress is not None and not place % 256:
+                progress(place / n)
+            some = near[here][free[near[here]]]
+            if len(some):
+                here = int(some[0])
+                continue
+            if len(left) - (n - place) >= _COMPACT:
+                vectors, squares, left = vectors[free[left]], squares[free[left]], left[free[left]]
+            apart = squares - 2 * (vectors @ space.vectors[here])  # squared: for the order only
+            apart[~free[left]] = np.inf
+            here = int(left[np.argmin(apart)])
     return out
