@@ -35,7 +35,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.sampling.samplers import Sampler, by_word
 from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.laplace_norm import LaplaceNorm
@@ -86,12 +86,13 @@ class RanTextSampler(Sampler):
         radii = np.linalg.norm(noise, axis=1)
         drawn = streams.uniform("word")[:, 0]
         known = np.flatnonzero(ids < self.space.n)
-        known = known[np.argsort(ids[known], kind="stable")]
-        for at in range(0, len(known), _ROWS):
-            rows = known[at : at + _ROWS]
-            sums = np.cumsum(self._pmf(self.space.distances(ids[rows]), radii[rows]), axis=1)
-            place = (sums <= drawn[rows, None] * sums[:, -1:]).sum(axis=1)
-            out[rows] = np.minimum(place, self.space.n - 1)
+        for words, places, which in by_word(ids[known], _ROWS):
+            apart = self.space.distances(words)
+            for at in range(0, len(places), _ROWS):
+                rows, some = known[places[at : at + _ROWS]], which[at : at + _ROWS]
+                sums = np.cumsum(self._pmf(apart[some], radii[rows]), axis=1)
+                place = (sums <= drawn[rows, None] * sums[:, -1:]).sum(axis=1)
+                out[rows] = np.minimum(place, self.space.n - 1)
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:

@@ -62,8 +62,8 @@ class Lattice:
         if 8 * self.n * (self.d + 2) <= _HELD_BYTES:
             self._held = self._made(0, self.n)
 
-    def _integers(self, vectors: Floats32) -> Floats:
-        out = vectors - self._centroid
+    def _integers(self, vectors: Floats32, out: Floats | None = None) -> Floats:
+        out = np.subtract(vectors, self._centroid, out=out)
         out *= self.scale
         return np.rint(out, out=out)
 
@@ -84,9 +84,13 @@ class Lattice:
             if self._turned is None:
                 self._turned = np.ascontiguousarray(self._held.T)
             return self._turned[words]
-        out = self.left(words)
-        out[:, : self.d] *= -0.5
-        out[:, self.d :] = out[:, : self.d - 1 : -1]
+        return self._rows(self._vectors[words])
+
+    def _rows(self, vectors: Floats32) -> Floats:
+        out = np.empty((len(vectors), self.d + 2))
+        y = self._integers(vectors, out[:, : self.d])
+        out[:, self.d] = 1.0
+        np.einsum("nd,nd->n", y, y, out=out[:, self.d + 1])
         return out
 
     def right(self, start: int, stop: int) -> Floats:
@@ -115,11 +119,8 @@ class Lattice:
     def _made(self, start: int, stop: int) -> Floats:
         out = np.empty((self.d + 2, stop - start))
         for at in range(start, stop, _STEP):
-            y = self._integers(self._vectors[at : min(at + _STEP, stop)])
-            part = slice(at - start, at - start + len(y))
-            out[: self.d, part] = y.T
-            np.einsum("nd,nd->n", y, y, out=out[self.d + 1, part])
-        out[self.d] = 1.0
+            rows = self._rows(self._vectors[at : min(at + _STEP, stop)])
+            out[:, at - start : at - start + len(rows)] = rows.T
         return out
 
     def rows(self, words: int) -> int:
@@ -173,9 +174,12 @@ class Lattice:
         if self._held is not None:
             np.matmul(left, self._held, out=out)
         else:
-            for at in range(0, self.n, _STEP):
-                stop = min(at + _STEP, self.n)
-                out[:, at:stop] = left @ self.right(at, stop)
+            for at in range(0, self.n, _PART):
+                stop = min(at + _PART, self.n)
+                # Turned rows cost less than columns that are used once.
+                made = self._compact is None
+                right = self._rows(self._vectors[at:stop]).T if made else self.right(at, stop)
+                np.matmul(left, right, out=out[:, at:stop])
         np.sqrt(out, out=out)
         out *= self.unit
         return out

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.sampling.samplers import RowSampler, Sampler
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Arrays, MetricSpace
 
 _BLOCK: Final = 512
 _EXACT: Final = Context(prec=60)
@@ -80,7 +80,18 @@ class Clusters:
 
     def diameter(self) -> float:
         """The largest distance of two centroids."""
-        return float(max(self.apart(some).max() for some in blocks(self.n, _BLOCK)))
+
+        def build() -> Arrays:
+            found: list[float] = []
+
+            def compare(some: Ids) -> None:
+                found.append(float(self.apart(some).max()))
+
+            self.space.by_blocks("comparing groups", self.n, _BLOCK, compare)
+            return {"diameter": np.array([max(found)])}
+
+        name = f"groups-{self.members.shape[1]}-diameter"
+        return float(self.space.table(name, build)["diameter"][0])
 
     def __call__(self, clusters: Ids) -> Floats:
         """Scores of clusters (m,) against all, (m, clusters)."""
