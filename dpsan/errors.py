@@ -29,6 +29,13 @@ class Hint:
         return self.python
 
 
+def fewer_words(most: float) -> Hint:
+    """To take only so many words, rounded down to two digits."""
+    unit = 10 ** max(0, len(str(int(most))) - 2)
+    number = int(most) // unit * unit
+    return Hint(f"such as vocab_size={number}", f"such as --vocab-size {number}")
+
+
 class DpsanError(Exception):
     """Base of all errors that a user can cause or mend.
 

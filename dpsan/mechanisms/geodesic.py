@@ -34,7 +34,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.errors import Hint, UsageError
+from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampler, by_word
@@ -51,7 +51,6 @@ _HOPS: Final = 100
 """Caps from here on are not worth a list, and lengths stay within a byte."""
 _SAMPLE: Final = 64
 _HELD: Final = 1 << 24
-_FEWER: Final = Hint("such as vocab_size=50000", "such as --vocab-size 50000")
 """Largest number of near words held for a whole vocabulary: 5 bytes each."""
 
 
@@ -62,7 +61,7 @@ def neighbor_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[
         UsageError: too many words for all nearest neighbours.
     """
     if not space.eager(space.n):
-        raise UsageError(f"geodesic needs the neighbours of all {space.n} words", _FEWER)
+        raise UsageError(f"geodesic needs the neighbours of all {space.n} words", space.fewer)
     return space.table(f"graph-{k}-{edges}", lambda: _build(space, min(k, space.n - 1), edges))
 
 

@@ -36,7 +36,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from dpsan.errors import Hint, UsageError
+from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import (
@@ -261,10 +261,7 @@ class TGumbelPaper(Mechanism):
             UsageError: outside the theorem's real domain, or Delta_0 cannot be had exactly.
         """
         if not space.eager(space.n):
-            raise UsageError(
-                "tgumbel-paper needs the smallest distance of all words",
-                Hint("such as vocab_size=50000", "such as --vocab-size 50000"),
-            )
+            raise UsageError("tgumbel-paper needs the smallest distance of all words", space.fewer)
         least, smallest = self.least_epsilon(space), _smallest_distance(space)
         if not self.epsilon > least:
             if math.isinf(least):

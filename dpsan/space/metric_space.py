@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.embeddings.frequencies import word_frequencies
+from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks, norms
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.lattice import Lattice
@@ -234,6 +235,11 @@ class MetricSpace:
     def eager(self, outputs: int) -> bool:
         """Whether a table over all words against ``outputs`` words is cheap enough to build."""
         return bool(2.0 * self.n * outputs * self.d <= _EAGER_FLOPS)
+
+    @property
+    def fewer(self) -> Hint:
+        """What to do where :meth:`eager` says no for all words."""
+        return fewer_words((_EAGER_FLOPS / (2 * self.d)) ** 0.5)
 
     def neighbors(self, ids: Ids, k: int, outputs: int | NDArray[np.int32] | None = None) -> Ids:
         """The k nearest outputs of each word, (m, k).

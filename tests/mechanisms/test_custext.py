@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from support import make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
@@ -65,11 +66,14 @@ def test_groups_by_searches_are_those_of_one_after_the_other(monkeypatch, make, 
     assert (found == one_after_the_other(vectors, k)).all()
 
 
-def test_too_many_words_for_groups(monkeypatch, space):
-    monkeypatch.setattr(module, "_WORK", 1.0)
-    with pytest.raises(UsageError, match="too many words") as caught:
-        groups(space, 7)
-    assert "vocab_size=" in str(caught.value)
+@pytest.mark.parametrize("work", [2e3, 4e3, 5e3])
+def test_too_many_words_for_groups(monkeypatch, work):
+    """The number in the hint is one that is taken."""
+    monkeypatch.setattr(module, "_WORK", work)
+    with pytest.raises(UsageError, match=r"too many words .*vocab_size=\d+") as caught:
+        groups(MetricSpace(make_embeddings(n=60, d=5)), 7)
+    fewer = int(str(caught.value).rpartition("=")[2].rstrip(")"))
+    groups(MetricSpace(make_embeddings(n=fewer, d=5)), 7)
 
 
 def test_law_by_hand(space):

@@ -153,3 +153,15 @@ def test_vectors_are_held_where_they_are():
     assert not vectors.flags.writeable
     copied = FlatIndex(vectors)
     assert not np.shares_memory(copied.vectors, vectors)
+
+
+@pytest.mark.parametrize("d", [1, 3, 300, 10_000])
+def test_the_hint_names_a_number_of_words_that_is_not_too_many(d):
+    vectors = np.ones((3, d), dtype=np.float32)
+    space = MetricSpace(Embeddings(["a", "b", "c"], vectors, "", "made-up"))
+    most = int(space.fewer.shell.removeprefix("such as --vocab-size "))
+    assert str(most) in space.fewer.python
+    space.n = most
+    assert space.eager(most)
+    space.n = int(most * 1.1) + 1
+    assert not space.eager(space.n)

@@ -10,14 +10,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.errors import Hint, UsageError
+from dpsan.errors import UsageError, fewer_words
 from dpsan.space.arrays import Floats32, Ids
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import MetricSpace
 
 _WORK: Final = 5e12
 """Work (2·n²·d/k) up to which groups are made; some two minutes on two cores."""
-_FEWER: Final = Hint("such as vocab_size=100000", "such as --vocab-size 100000")
 _FIRSTS: Final = 128
 """First words of groups that are searched at once, at most."""
 _WIDER: Final = 4
@@ -34,7 +33,10 @@ def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
         UsageError: too many words.
     """
     if 2.0 * space.n**2 / k * space.d > _WORK:
-        raise UsageError("too many words for groups of similar words", _FEWER)
+        raise UsageError(
+            f"too many words for groups of {k} similar words",
+            fewer_words((_WORK * k / (2 * space.d)) ** 0.5),
+        )
     return space.table(f"groups-{k}", lambda: {"groups": _build(space, k)})["groups"]
 
 

@@ -19,10 +19,6 @@ _NEAR: Final = 32
 """Neighbours that are tried before all words that are left."""
 _COMPACT: Final = 2048
 """Words placed between two clearings of those that are left."""
-_FEWER: Final = Hint(
-    "such as vocab_size=50000, or order='principal'",
-    "such as --vocab-size 50000, or -p order=principal",
-)
 
 
 def word_order(space: MetricSpace, order: str) -> Ids:
@@ -38,7 +34,11 @@ def word_order(space: MetricSpace, order: str) -> Ids:
     if order == "principal":
         return space.table("order-principal", lambda: {"order": _principal(space)})["order"]
     if not space.eager(space.n):
-        raise UsageError(f"order=greedy needs the neighbours of all {space.n} words", _FEWER)
+        fewer = space.fewer
+        raise UsageError(
+            f"order=greedy needs the neighbours of all {space.n} words",
+            Hint(f"{fewer.python}, or order='principal'", f"{fewer.shell}, or -p order=principal"),
+        )
     return space.table("order-greedy-0", lambda: {"order": _greedy(space)})["order"]
 
 
