@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.space.arrays import Floats, Floats32, Ids, norms
+from dpsan.space.threads import side_by_side
 
 _LARGEST: Final = 2.0**25.5
 """Bound on a norm L in lattice units: 2·|x||y| + x² + y² <= 4·L² = 2^53."""
@@ -27,6 +28,8 @@ _HELD_BYTES: Final = 256 << 20
 _STEP: Final = 8192
 _PART: Final = 1024
 """Words whose right factors stay in a processor's cache."""
+_TALL: Final = 64
+"""Inputs of a product, at most: more of them leave it too few words to be nearly square."""
 _PIECE: Final = 500_000
 """Multiplications in one product up to which OpenBLAS works in the calling thread (2^19)."""
 
@@ -152,34 +155,40 @@ class Lattice:
             out: shape (m, n), contiguous.  A distance costs less the more inputs there are, up to
                 about 64.
         """
-        left, m = self.left(ids), len(ids)
-        # Nearly square pieces: their factors are read least often.
-        width = max(1, int(_PIECE // max(1, left.size)))
-        width -= width % 8 if width > 8 else 0
-        step = self.n if self._held is not None else _PART
+        left, step = self.left(ids), self.n if self._held is not None else _PART
         for at in range(0, self.n, step):
-            right = self.right(at, min(at + step, self.n))
-            part = out[:, at : at + step]
+            self._product(left, self.right(at, min(at + step, self.n)), out[:, at : at + step])
+
+    def _product(self, left: Floats, right: Floats, out: Floats) -> None:
+        """Squared distances, by the calling thread only."""
+        for at in range(0, len(left), _TALL):
+            some, target = left[at : at + _TALL], out[at : at + _TALL]
+            # Nearly square pieces: their factors are read least often.
+            width = max(1, int(_PIECE // some.size))
+            width -= width % 8 if width > 8 else 0
             count = right.shape[1] // width
             whole = count * width
             if whole:
                 pieces = right[:, :whole].reshape(-1, count, width).transpose(1, 0, 2)
-                target = part[:, :whole].reshape(m, count, width).transpose(1, 0, 2)
-                np.matmul(left, pieces, out=target)
-            np.matmul(left, right[:, whole:], out=part[:, whole:])
+                tiles = target[:, :whole].reshape(-1, count, width).transpose(1, 0, 2)
+                np.matmul(some, pieces, out=tiles)
+            np.matmul(some, right[:, whole:], out=target[:, whole:])
 
     def distances(self, ids: Ids) -> Floats:
         """Distances from inputs to every word, shape (m, n)."""
         out, left = np.empty((len(ids), self.n)), self.left(ids)
+
+        def fill(at: int) -> None:
+            stop = min(at + _PART, self.n)
+            # Rows, turned, cost less than columns that are used once.
+            turned = self._compact is None
+            right = self._rows(self._vectors[at:stop]).T if turned else self.right(at, stop)
+            self._product(left, right, out[:, at:stop])
+
         if self._held is not None:
             np.matmul(left, self._held, out=out)
         else:
-            for at in range(0, self.n, _PART):
-                stop = min(at + _PART, self.n)
-                # Turned rows cost less than columns that are used once.
-                made = self._compact is None
-                right = self._rows(self._vectors[at:stop]).T if made else self.right(at, stop)
-                np.matmul(left, right, out=out[:, at:stop])
+            side_by_side(fill, range(0, self.n, _PART))
         np.sqrt(out, out=out)
         out *= self.unit
         return out

@@ -106,6 +106,7 @@ def test_squares_to_every_word(monkeypatch, m, n, held):
     out = np.full((m, n), np.nan)
     lattice.squares(ids, out)
     assert (out == lattice.left(ids) @ lattice.right(0, n)).all()
+    assert (lattice.distances(ids) == np.sqrt(out) * lattice.unit).all()
 
 
 @pytest.mark.parametrize("d", [1, 2, 30])
