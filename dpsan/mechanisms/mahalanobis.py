@@ -37,7 +37,7 @@ from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise import elliptical_laplace
 from dpsan.privacy.noise_distributions import SphericalLaplace
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.diameters import largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
@@ -47,9 +47,13 @@ _UP = 1 + 1e-9
 def _covariance(space: MetricSpace) -> Arrays:
     """Eigenvalues (>= 0) and eigenvectors of the covariance scaled to trace d."""
     total = np.zeros((space.d, space.d))
-    for at in range(0, space.n, 8192):
-        centred = space.vectors[at : at + 8192] - space.centroid
+
+    def add(some: Ids) -> None:
+        nonlocal total
+        centred = space.vectors[some] - space.centroid
         total += centred.T @ centred
+
+    space.by_blocks("finding directions of variance", space.n, 8192, add)
     trace = float(np.trace(total))
     scaled = total * (space.d / trace) if trace > 0 else np.eye(space.d)
     values, vectors = np.linalg.eigh(scaled)
@@ -88,10 +92,13 @@ class Mahalanobis(LaplaceNoise):
 
         def build() -> Arrays:
             moved = np.empty((space.n, space.d), dtype=np.float32)
-            for at in range(0, space.n, 8192):
-                centred = space.vectors[at : at + 8192] - space.centroid
+
+            def move(some: Ids) -> None:
+                centred = space.vectors[some] - space.centroid
                 with np.errstate(over="ignore"):
-                    moved[at : at + 8192] = centred @ (vectors / np.sqrt(values))
+                    moved[some] = centred @ (vectors / np.sqrt(values))
+
+            space.by_blocks("moving words", space.n, 8192, move)
             if not np.isfinite(moved).all():
                 return {"bound": np.array([np.inf])}
             bound, _ = diameter_bound(moved, space.watch)

@@ -42,7 +42,8 @@ def watched(n=1200, d=5):
         ("diffractor", {}, {"finding near words", "putting words in order"}),
         ("exponential", {}, {"comparing words far out"}),
         ("clipped-laplace", {}, {"comparing words far out"}),
-        ("mahalanobis", {}, {"comparing words far out"}),
+        ("mahalanobis", {}, {"finding directions of variance", "comparing words far out"}),
+        ("mahalanobis", {}, {"moving words"}),
         ("pte", {"dimensions": 2}, {"comparing distances of all words"}),
     ],
 )
