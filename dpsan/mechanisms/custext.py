@@ -19,7 +19,7 @@ Source
 Parameters
     k: size of a group; the last may be smaller.
 Cost
-    n/K rows of n distances once per vocabulary (cached), then O(1) per word.
+    n/K searches among n words once per vocabulary (cached), then O(1) per word.
 Not to be confused with
     ``knn-response``, where words outside the near ones keep a small probability.
 """

@@ -1,5 +1,9 @@
 """Disjoint groups of similar words: a public table.
 
+The first word without a group takes the nearest words without one.  Some of the next words without
+a group are searched at once, further than a group reaches: what the groups before took is left out,
+and where that leaves too few, the search is made again.
+
 Knows vectors.  Must not know what is drawn from a group.
 """
 
@@ -19,6 +23,8 @@ _WORK: Final = 5e12
 """Work (2·n²·d/k) up to which groups are made; some two minutes on two cores."""
 _FIRSTS: Final = 128
 """First words of groups that are searched at once, at most."""
+_COORDINATES: Final = 1 << 23
+"""Coordinates of found words that the search holds at once, at most, where k is not too large."""
 _WIDER: Final = 4
 """Words found for each of them: so many times what a group takes, as others take some."""
 _TAKEN: Final = 0.1
@@ -50,8 +56,10 @@ def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
             firsts = left[free[left]]
             if crowded or len(firsts) < (1 - _TAKEN) * len(left):
                 left, index = firsts, FlatIndex.over(space.vectors[firsts])
-            firsts, many = firsts[:many], min(2 * many, _FIRSTS)
-            found, reached = index.search(space.points(firsts), min(_WIDER * k, len(left)))
+            width = min(_WIDER * k, len(left))
+            firsts = firsts[: max(1, min(many, _COORDINATES // (width * space.d)))]
+            many = min(2 * many, _FIRSTS)
+            found, reached = index.search(space.points(firsts), width)
             found.sort(axis=1)
             for word, near, beyond in zip(firsts, left[found], reached[:, -1], strict=True):
                 if not free[word]:
