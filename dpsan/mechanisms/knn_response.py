@@ -66,6 +66,8 @@ _RARE: Final = 1000
 """Inputs whose cosines are averaged: the most frequent words, and some of the others."""
 _UNITS: Final = 8192
 """Vectors whose directions are made at once."""
+_CELLS: Final = 1 << 20
+"""Words ranked at once by a thread, about."""
 _AUTO_FLOPS: Final = 6e11
 """Bound on the work 2·inputs·n·d of ``auto``; fewer inputs are taken beyond it."""
 
@@ -206,22 +208,22 @@ def _mean_cosines(
         cosines, twice = unit[rows] @ unit.T, 2 * norms[rows]
         sums = [np.empty((len(rows), min(m, width))) for m in outputs]
 
-        def rank(part: range) -> None:
-            for row in part:
-                # Squared distances rank like distances; the word's own |x|² changes no rank.
-                ranks = twice[row] * norms
-                ranks *= cosines[row]
-                np.subtract(squares, ranks, out=ranks)
-                ranks[rows[row]] = -np.inf  # the word itself comes first
-                best, done = np.empty(0, dtype=np.int64), 0
-                for m, out in zip(outputs, sums, strict=True):
-                    best = np.concatenate([best, _smallest(ranks[done:m], width) + done])
-                    best = best[np.argsort(ranks[best], kind="stable")[:width]]
-                    np.cumsum(cosines[row, best], dtype=np.float64, out=out[row])
-                    done = m
+        def rank(part: slice) -> None:
+            # Squared distances rank like distances; the word's own |x|² changes no rank.
+            ranks = twice[part, None] * norms
+            ranks *= cosines[part]
+            np.subtract(squares, ranks, out=ranks)
+            ranks[np.arange(len(ranks)), rows[part]] = -np.inf  # the word itself comes first
+            best, done = np.empty((len(ranks), 0), dtype=np.int64), 0
+            for m, out in zip(outputs, sums, strict=True):
+                best = np.concatenate([best, _smallest(ranks[:, done:m], width) + done], axis=1)
+                order = np.argsort(np.take_along_axis(ranks, best, axis=1), axis=1, kind="stable")
+                best, done = np.take_along_axis(best, order[:, :width], axis=1), m
+                similar = np.take_along_axis(cosines[part], best, axis=1)
+                np.cumsum(similar, axis=1, dtype=np.float64, out=out[part])
 
-        half = -(-len(rows) // 2)
-        side_by_side(rank, [range(half), range(half, len(rows))])
+        step = max(1, _CELLS // len(words))
+        side_by_side(rank, [slice(at, at + step) for at in range(0, len(rows), step)])
         for i, m in enumerate(outputs):
             for j, k in enumerate(sizes):
                 if k <= m:
@@ -232,10 +234,10 @@ def _mean_cosines(
 
 
 def _smallest(values: NDArray[np.float32], k: int) -> Ids:
-    """Places of the k smallest values, in no order."""
-    if len(values) <= k:
-        return np.arange(len(values))
-    return np.asarray(np.argpartition(values, k - 1)[:k], dtype=np.int64)
+    """Places of the k smallest values of each row, in no order."""
+    if values.shape[1] <= k:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
 
 
 def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:
