@@ -15,6 +15,7 @@ from scoreboard import (
     guarantees,
     kills,
     moving,
+    nearest,
     records,
     relations,
     secret_words,
@@ -43,6 +44,7 @@ ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
     "moving": moving.moving_files,
     "suites": suites.public_suites,
     "verify": guarantees.audited_pairs,
+    "nearest": nearest.nearest_words,
     "cost": cost.cost,
 }
 
@@ -64,4 +66,5 @@ MUTANTS: Final[list[Mutant]] = [
     *seeds.MUTANTS,
     *secret_words.MUTANTS,
     *cost.MUTANTS,
+    *nearest.MUTANTS,
 ]

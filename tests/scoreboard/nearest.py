@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoreboard.base import Row, Size, required
+from scoreboard.base import Mutant, Row, Size, required
 
 _MECHANISMS: Final = ("laplace", "gaussian", "rank-softmax", "vickrey")
 _SPARE: Final = 8
@@ -20,9 +20,10 @@ def nearest_words(size: Size, folder: Path) -> Row:
     """The words of each mechanism, by each search, beside those by float64 differences alone."""
     from dpsan.privacy import randomness
     from dpsan.sanitize.sanitizer import Sanitizer
-    from dpsan.space import int8_product
+    from dpsan.space import int8_product, int8_search
     from dpsan.space.exact_search import FlatIndex
 
+    int8_search.wins = lambda d: True  # whether or not it is faster, on a busy machine
     row = Row(
         "noisy words of laplace, gaussian, rank-softmax, vickrey by int8, by int8 whose self-test "
         "fails, by float32 / other than by float64",
@@ -33,7 +34,7 @@ def nearest_words(size: Size, folder: Path) -> Row:
     integers = int8_product.levels() > 0
     for shape in _shapes(size):
         embeddings = None if shape is None else _random(*shape)
-        for mechanism in _MECHANISMS:
+        for mechanism in _MECHANISMS[:: 3 if size is Size.MUTANT else 1]:
             sanitizer = Sanitizer(
                 mechanism,
                 epsilon=8,
@@ -93,6 +94,9 @@ def _random(n: int, d: int) -> Any:
     from dpsan.embeddings.base import Embeddings
 
     vectors = np.random.default_rng(n).normal(size=(n, d)).astype(np.float32)
+    # Some are so near others that float32 cannot tell which is nearer.
+    few = n // 10
+    vectors[-few:] = np.nextafter(vectors[:few], np.float32(np.inf))
     names = [f"w{number}" for number in range(n)]
     return Embeddings(names, vectors, f"random {n} x {d}", f"scoreboard nearest {n} {d}")
 
@@ -137,3 +141,23 @@ def _search(index: Any, points: Any, k: int) -> tuple[Any, Any]:
 
 def _nearest(index: Any, points: Any) -> Any:
     return _search(index, points, 1)[0][:, 0]
+
+
+MUTANTS: Final = [
+    Mutant("nearest", name, *change)
+    for name, change in {
+        "a kernel is believed that fails its test": (
+            "space/int8_product.py",
+            "return next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)",
+            "return 127",
+        ),
+        "the nearest by int8 is the nearest": (
+            "space/int8_search.py", "kept = np.flatnonzero(scores + errors >= least[points])",
+            "kept = np.flatnonzero(scores - errors >= least[points])",
+        ),
+        "the nearest by float32 is the nearest": (
+            "space/exact_search.py", "unsure = np.flatnonzero(~(gap > 2.5 * self._bound(points)))",
+            "unsure = np.flatnonzero(gap < 0)",
+        ),
+    }.items()
+]  # fmt: skip
