@@ -104,6 +104,7 @@ class FlatIndex:
         self._half_squares: Floats32 | None = None
         self._searched = 0
         self._small: SmallIntegers | None = None
+        self._most_nearest = MOST_NEAREST if self.n * self.d > _LARGE else _FEW_NEAREST
 
     @property
     def vectors(self) -> Floats32:
@@ -157,8 +158,7 @@ class FlatIndex:
 
     def _integers(self, m: int, k: int) -> SmallIntegers | None:
         """Vectors of small integers, for a search that they serve, once they are worth it."""
-        most = MOST_NEAREST if self.n * self.d > _LARGE else _FEW_NEAREST
-        if not self.integers or m < FEWEST_POINTS or k > most:
+        if not self.integers or m < FEWEST_POINTS or k > self._most_nearest:
             return None
         if self._searched >= 0:
             self._searched += m
@@ -186,8 +186,10 @@ class FlatIndex:
         distances = np.empty((len(points), k))
         ids[~found.lost], distances[~found.lost] = found.rows[chosen], np.sqrt(exact[chosen])
         if len(lost := np.flatnonzero(found.lost)):
-            if 2 * len(lost) > len(points):
-                self._small = None  # these vectors are too unlike each other
+            if 2 * len(lost) > len(points):  # these vectors are too much alike
+                self._most_nearest = k - 1
+                if k == 1:
+                    self._small = None
             proposed = self._propose(points[lost], min(self.n, k + _EXTRA))
             ids[lost], distances[lost] = self._settle(points[lost], *proposed, k)
         return ids, distances

@@ -33,8 +33,8 @@ _PROFIT: Final = 0.8
 """Share of the time of float32 that the product may take."""
 _SHAPES: Final = ((1, 1), (3, 17), (8, 64), (64, 40), (129, 260))
 """Points and rows of what is tried: kernels differ for few and many."""
-_TRIED: Final = ((512, 512), 3)
-"""Points and rows whose products are timed, and how often."""
+_TRIED: Final = ((512, 4, 512), 3)
+"""Points, tiles and rows whose products are timed, and how often."""
 _ALIGNED: Final = 32
 """Points that the kernel takes at once; of 500 each takes a half longer than of 512."""
 _PAGE: Final = 1 << 21
@@ -202,10 +202,10 @@ def wins(d: int) -> bool:
     """Whether the product in d dimensions is faster than FAISS on one thread, by a short trial."""
     import faiss  # heavy import
 
-    (m, n), runs = _TRIED
+    (m, tiles, n), runs = _TRIED
     points = (np.arange(m * d).reshape(m, d) * 37 % 127 - 63).astype(np.float64)
-    rows = np.resize(np.arange(1, 128, dtype=np.uint8), (n, d))
-    many, vectors = points.astype(np.float32), rows.astype(np.float32)
+    rows = np.resize(np.arange(1, 128, dtype=np.uint8), (tiles, n, d))
+    many, vectors = points.astype(np.float32), rows.reshape(-1, d).astype(np.float32)
     product = Product(points, _LEVELS[-1], n)
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
@@ -213,7 +213,8 @@ def wins(d: int) -> bool:
     try:
         for _ in range(runs):
             started = time.perf_counter()
-            product(rows).max(axis=0)
+            for tile in rows:
+                product(tile).max(axis=0)
             between = time.perf_counter()
             faiss.knn(many, vectors, 4)
             shares.append((between - started) / (time.perf_counter() - between))

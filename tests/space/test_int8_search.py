@@ -172,25 +172,25 @@ def test_vectors_that_are_all_alike(at_once):
     assert (FlatIndex(vectors).nearest(points) == 0).all()
 
 
-def test_vectors_too_unlike_each_other_are_searched_as_before(at_once):
+def test_vectors_too_much_alike_are_searched_as_before(at_once):
     vectors, points = made(5000, 300, 20)
     vectors[::2] += 1e4
-    index = FlatIndex(vectors)
-    assert (index.nearest(points) == plain(vectors).nearest(points)).all()
+    index, other = FlatIndex(vectors), plain(vectors)
+    assert (index.search(points, 2)[0] == other.search(points, 2)[0]).all()
+    assert index._small is not None  # for one nearest
+    assert index._most_nearest == 1
+    assert (index.nearest(points) == other.nearest(points)).all()
     assert index._small is None
 
 
 def test_only_where_it_is_worth_its_cost(at_once, monkeypatch):
     vectors, points = made(2100, 300, 6)
-    index = FlatIndex(vectors)
-    assert vectors.size > exact_search._LARGE
-    for some, k in ((points[:63], 1), (points, 17)):
-        index.search(some, k)
-        assert index._small is None
-    monkeypatch.setattr(exact_search, "_LARGE", vectors.size)
-    for some, k in ((points[:63], 1), (points, 5)):
-        index.search(some, k)
-        assert index._small is None
+    for large, most in ((vectors.size - 1, 16), (vectors.size, 4)):
+        monkeypatch.setattr(exact_search, "_LARGE", large)
+        index = FlatIndex(vectors)
+        for some, k in ((points[:63], 1), (points, most + 1)):
+            index.search(some, k)
+            assert index._small is None
     monkeypatch.setattr(exact_search, "_POINTS_WORTH", 500)
     index.nearest(points)
     assert index._small is None
