@@ -95,18 +95,24 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
     """Centred vectors projected to the directions of largest variance, (n, D), cached."""
 
     def build() -> dict[str, NDArray[Any]]:
-        blocks = [slice(at, at + 8192) for at in range(0, space.n, 8192)]
         scatter = np.zeros((space.d, space.d))
-        for block in blocks:
-            part = space.vectors[block] - space.centroid
+
+        def add(some: Ids) -> None:
+            nonlocal scatter
+            part = space.vectors[some] - space.centroid
             scatter += part.T @ part
+
+        space.by_blocks("finding directions of variance", space.n, 8192, add)
         _, axes = np.linalg.eigh(scatter)
         axes = axes[:, ::-1][:, :dimensions]
         # The sign of an eigenvector is arbitrary: its largest component is made positive.
         axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(dimensions)])
         out = np.empty((space.n, dimensions), dtype=np.float32)
-        for block in blocks:
-            out[block] = (space.vectors[block] - space.centroid) @ axes
+
+        def move(some: Ids) -> None:
+            out[some] = (space.vectors[some] - space.centroid) @ axes
+
+        space.by_blocks("moving words", space.n, 8192, move)
         return {"points": out}
 
     return space.table(f"components-{dimensions}", build)["points"]

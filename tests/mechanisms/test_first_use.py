@@ -44,6 +44,7 @@ def watched(n=1200, d=5):
         ("clipped-laplace", {}, {"comparing words far out"}),
         ("mahalanobis", {}, {"finding directions of variance", "comparing words far out"}),
         ("mahalanobis", {}, {"moving words"}),
+        ("tldp", {}, {"finding directions of variance", "moving words"}),
         ("pte", {"dimensions": 2}, {"comparing distances of all words"}),
     ],
 )

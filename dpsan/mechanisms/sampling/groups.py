@@ -55,7 +55,8 @@ def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
         while row < len(out):
             firsts = left[free[left]]
             if crowded or len(firsts) < (1 - _TAKEN) * len(left):
-                left, index = firsts, FlatIndex.over(space.vectors[firsts])
+                left, index = firsts, space.index  # no longer the copy made before
+                index = FlatIndex.over(space.vectors[firsts])
             width = min(_WIDER * k, len(left))
             firsts = firsts[: max(1, min(many, _COORDINATES // (width * space.d)))]
             many = min(2 * many, _FIRSTS)

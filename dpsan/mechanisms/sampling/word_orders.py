@@ -43,10 +43,11 @@ def word_order(space: MetricSpace, order: str) -> Ids:
 
 
 def _principal(space: MetricSpace) -> Ids:
-    centred = space.vectors - space.centroid
-    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
-    direction *= np.sign(direction[np.argmax(np.abs(direction))])  # its sign means nothing
-    return np.argsort(centred @ direction, kind="stable").astype(np.int64)
+    with space.watch("putting words in order"):
+        centred = space.vectors - space.centroid
+        direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+        direction *= np.sign(direction[np.argmax(np.abs(direction))])  # its sign means nothing
+        return np.argsort(centred @ direction, kind="stable").astype(np.int64)
 
 
 def _greedy(space: MetricSpace) -> Ids:
