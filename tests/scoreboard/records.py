@@ -254,10 +254,10 @@ MUTANTS: Final = [
     Mutant("records", name, *change)
     for name, change in {
         "the last line without newline is dropped": (
-            "formats/text.py", 'yield line + 1, _taken(held), b""', "pass",
+            "formats/text.py", 'yield line, [_taken(held)], b""', "pass",
         ),
         "what a read ends in the middle of is lost": (
-            "formats/text.py", "held.write(pieces[-1])", "held.write(pieces[-1][:0])",
+            "formats/text.py", "held.write(last)", "held.write(last[:0])",
         ),
         "CRLF becomes LF": (
             "formats/text.py",
