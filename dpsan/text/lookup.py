@@ -32,6 +32,8 @@ OUTSIDE: Final = -4
 _COMPOUND: Final = -5
 """Not a word by itself: it stands for its pieces."""
 _CACHE_TOKENS: Final = 200_000
+_CACHE_CHUNKS: Final = 50_000
+"""Each takes some 500 bytes."""
 _TEXTS: Final = 1024
 """Texts that are cut and looked up at once, before others take their place in the processor."""
 _FEW: Final = 2000
@@ -62,7 +64,7 @@ class Lookup:
         self.split = split
         self._codes = _Codes(_Rules(rows, keep, unknown, number).resolve)
         chunk = self._codes.chunk
-        self._chunks = Lately(lambda piece: chunk(split(piece)), _CACHE_TOKENS)
+        self._chunks = Lately(lambda piece: chunk(split(piece)), _CACHE_CHUNKS)
         self._pieces = PieceCodes(partial(_code, split, self._codes))
         self._tails = split("a" + BEHIND) == ["", "a", BEHIND]
 

@@ -29,14 +29,14 @@ def first_runs(size: Size, folder: Path) -> Row:
         def counted(count: Path = count) -> None:
             import dpsan.space.library as library
 
-            real = library.load
+            real = library.load_watched
 
             def load(*arguments: object, **more: object) -> object:
                 with count.open("a") as out:
                     out.write("x")
                 return real(*arguments, **more)  # type: ignore[arg-type]
 
-            library.load = load  # type: ignore[assignment]
+            library.load_watched = load  # type: ignore[assignment]
 
         command = "rewrite -q -e 5 -m laplace -E e.txt --seed x".split()
         children = [fork.Forked(command, own, env, counted, text) for _ in range(8)]
