@@ -249,7 +249,8 @@ class FlatIndex:
             return np.ones(len(points), dtype=np.bool_)
         # A row outside the candidates has a float32 value of at least the largest candidate's.
         largest: Floats = near[:, -1].astype(np.float64)
-        return np.asarray(exact[:, -1] < largest - self._bound(points), dtype=np.bool_)
+        with np.errstate(invalid="ignore"):  # both may be infinite: then nothing is certain
+            return np.asarray(exact[:, -1] < largest - self._bound(points), dtype=np.bool_)
 
     def _far(self, points: Floats, k: int) -> tuple[Ids, Floats]:
         """Queries whose first candidates could not be proved complete, mostly far from all words.
