@@ -12,6 +12,7 @@ which leave other candidates and the same answer.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from dpsan.space.arrays import Floats, Floats32, Ids
 from dpsan.space.float32_search import least_values
 from dpsan.space.int8_search import FEWEST_POINTS, MOST_NEAREST, SmallIntegers
+from dpsan.space.threads import side_by_side, threads
 
 _EXTRA: Final = 3
 """Candidates taken beyond those asked for; more cost time, fewer cost retries."""
@@ -104,6 +106,8 @@ class FlatIndex:
         self._half_squares: Floats32 | None = None
         self._searched = 0
         self._small: SmallIntegers | None = None
+        self._share = 0.6
+        """Of points, how many go by integers while FAISS has the others; so both take as long."""
         self._most_nearest = MOST_NEAREST if self.n * self.d > _LARGE else _FEW_NEAREST
 
     @property
@@ -136,8 +140,39 @@ class FlatIndex:
         if not 1 <= k <= self.n:
             raise ValueError(f"k must be in 1 ... {self.n}")
         if (small := self._integers(len(points), k)) is not None:
-            return self._reckoned(small, points, k)
+            return self._by_both(small, points, k)
+        return self._by_floats(points, k)
+
+    def _by_floats(self, points: Floats, k: int) -> tuple[Ids, Floats]:
         return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
+
+    def _by_both(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
+        """The k nearest rows: one thread goes by integers, FAISS has the others.
+
+        Two threads that go by integers wait for the interpreter's lock more than they gain.
+        """
+        m, others = len(points), threads() - 1
+        cut = m if not others else max(FEWEST_POINTS, round(self._share * m))
+        if cut >= m:
+            return self._reckoned(small, points, k)
+        ids, distances = np.empty((m, k), dtype=np.int64), np.empty((m, k))
+        seconds = [0.0, 0.0]
+
+        def search(part: int) -> None:
+            started = time.perf_counter()
+            if part:
+                import faiss  # heavy import
+
+                faiss.omp_set_num_threads(others)  # of this thread only
+                ids[cut:], distances[cut:] = self._by_floats(points[cut:], k)
+            else:
+                ids[:cut], distances[:cut] = self._reckoned(small, points[:cut], k)
+            seconds[part] = time.perf_counter() - started
+
+        side_by_side(search, (0, 1))
+        speeds = cut / seconds[0], (m - cut) / seconds[1]
+        self._share += (speeds[0] / sum(speeds) - self._share) / 2
+        return ids, distances
 
     def nearest(self, points: Floats) -> Ids:
         """The nearest row of each point, ties by row number, shape (m,): :meth:`search` for k = 1.
@@ -146,7 +181,7 @@ class FlatIndex:
         certain and no distance is computed again.
         """
         if (small := self._integers(len(points), 1)) is not None:
-            return self._reckoned(small, points, 1)[0][:, 0]
+            return self._by_both(small, points, 1)[0][:, 0]
         found, near = self._propose(points, min(self.n, 1 + _EXTRA))
         ids = found[:, 0].copy()
         if self.n > 1:

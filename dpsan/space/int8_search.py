@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.int8_product import SIGNED, Product, levels, wins
-from dpsan.space.threads import side_by_side, threads
+from dpsan.space.threads import side_by_side
 
 _TILE: Final = 512
 """Rows whose products are computed at once: with those of _BLOCK points they fit into a cache."""
@@ -129,7 +129,7 @@ class SmallIntegers:
         known = np.flatnonzero(largest < _SIZE[1] / math.sqrt(self.d))
         lost = np.ones(len(points), dtype=np.bool_)
         m = len(known)
-        blocks = max(1, math.ceil(m / _BLOCK), min(threads(), m // FEWEST_POINTS))
+        blocks = max(1, math.ceil(m / _BLOCK))
         found: list[tuple[Ids, Ids]] = [_NONE] * blocks
 
         def search(block: int) -> None:
@@ -139,7 +139,8 @@ class SmallIntegers:
             lost[some] = ~good
 
         if m:
-            side_by_side(search, range(blocks))
+            for block in range(blocks):
+                search(block)
         owners, rows = (np.concatenate(each) for each in zip(*found, strict=True))
         ascending = np.argsort(owners * self.n + rows)
         return Candidates(owners[ascending], rows[ascending], lost)

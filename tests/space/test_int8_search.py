@@ -58,6 +58,7 @@ def at_once(request, monkeypatch):
         need_extra("fast")
         assert int8_product.levels() in (63, 127)
     monkeypatch.setattr(int8_search, "wins", lambda _: True)
+    monkeypatch.setattr(exact_search, "threads", lambda: 1)  # else FAISS has some of the points
     monkeypatch.setattr(exact_search, "_WORTH", 0.0)
     monkeypatch.setattr(exact_search, "_POINTS_WORTH", 0)
     monkeypatch.setattr(exact_search, "_LARGE", 1e4)  # 16 nearest, in most tests here
@@ -240,15 +241,24 @@ def test_the_kernel_multiplies_whole_numbers():
         assert (product((rows + level + 1).astype(np.uint8)) == expected).all()
 
 
-def test_threads_share_the_points(at_once):
+def test_threads_share_the_points(at_once, monkeypatch):
     vectors, points = made(2600, 1500, 9)
     before = faiss.omp_get_max_threads()
-    index, expected = FlatIndex(vectors), plain(vectors).search(points, 2)
+    index, other = FlatIndex(vectors), plain(vectors)
+    expected, nearest = other.search(points, 2), other.nearest(points)
     try:
-        for threads in (1, 3):
-            faiss.omp_set_num_threads(threads)
-            found = index.search(points, 2)
-            assert (found[0] == expected[0]).all()
-            assert (found[1] == expected[1]).all()
+        for count in (1, 2, 3):
+            faiss.omp_set_num_threads(count)
+            monkeypatch.setattr(exact_search, "threads", lambda count=count: count)
+            for _ in range(4):  # each time cut elsewhere
+                searched = FlatIndex.by_integers
+                found = index.search(points, 2)
+                assert (found[0] == expected[0]).all()
+                assert (found[1] == expected[1]).all()
+                assert (index.nearest(points) == nearest).all()
+                searched = FlatIndex.by_integers - searched
+                assert searched == 3000 if count == 1 else 128 <= searched < 3000
+            assert (index.nearest(points[:64]) == nearest[:64]).all()
+            assert faiss.omp_get_max_threads() == count
     finally:
         faiss.omp_set_num_threads(before)
