@@ -30,7 +30,7 @@ _BLOCK: Final = 512
 _FEWEST_ROWS: Final = 2048
 """Rows that are worth a search by integers."""
 FEWEST_POINTS: Final = 64
-"""Points of a block that are worth a thread."""
+"""Points that are worth a search by integers."""
 _MOST: Final = 512
 """Rows that may be left for a point; beyond that the float32 search is as good."""
 _MANY: Final = 64
@@ -129,18 +129,13 @@ class SmallIntegers:
         known = np.flatnonzero(largest < _SIZE[1] / math.sqrt(self.d))
         lost = np.ones(len(points), dtype=np.bool_)
         m = len(known)
-        blocks = max(1, math.ceil(m / _BLOCK))
-        found: list[tuple[Ids, Ids]] = [_NONE] * blocks
-
-        def search(block: int) -> None:
+        blocks = math.ceil(m / _BLOCK)
+        found = [_NONE]
+        for block in range(blocks):
             some = known[m * block // blocks : m * (block + 1) // blocks]
             at, rows, good = self._block(moved[some], largest[some], k)
-            found[block] = some[at], self._order[rows].astype(np.int64)
+            found.append((some[at], self._order[rows].astype(np.int64)))
             lost[some] = ~good
-
-        if m:
-            for block in range(blocks):
-                search(block)
         owners, rows = (np.concatenate(each) for each in zip(*found, strict=True))
         ascending = np.argsort(owners * self.n + rows)
         return Candidates(owners[ascending], rows[ascending], lost)

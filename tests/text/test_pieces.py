@@ -81,6 +81,16 @@ def test_a_code_is_that_of_all_bytes(many, tails, alike):
             assert codes(pieces).tolist() == expected
 
 
+@pytest.mark.parametrize("shared", [0, 7, 8, 15, 16, 23])
+def test_pieces_that_begin_alike_have_codes_of_their_own(monkeypatch, shared):
+    monkeypatch.setattr(module, "_FACTORS", (0, 0, 0))  # and want the same place
+    numbers = {"x" * shared + letter: place for place, letter in enumerate("abcde")}
+    codes = Codes(numbers.__getitem__)
+    for word, number in numbers.items():  # one after the other: each is found among the others
+        assert codes(cut([word], last=True, tails=True)).tolist() == [number]
+    assert codes(cut([*numbers], last=True, tails=True))[::2].tolist() == [*numbers.values()]
+
+
 def test_a_piece_is_asked_for_once():
     asked = []
     codes = Codes(lambda piece: asked.append(piece) or 7)
