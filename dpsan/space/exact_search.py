@@ -46,7 +46,8 @@ _POINTS_WORTH: Final = 250
 _FEW_NEAREST: Final = 4
 """Nearest rows that integers find faster than FAISS among any vectors."""
 _LARGE: Final = 1e7
-"""Numbers of all vectors above which they are faster for more: what is left takes less then."""
+"""Numbers of all vectors above which they are faster for more, and by two threads: what is left
+takes less then."""
 _SCORED: Final = 8192
 """Candidates re-scored at a time where their number differs from point to point."""
 
@@ -108,7 +109,11 @@ class FlatIndex:
         self._small: SmallIntegers | None = None
         self._share = 0.6
         """Of points, how many go by integers while FAISS has the others; so both take as long."""
-        self._most_nearest = MOST_NEAREST if self.n * self.d > _LARGE else _FEW_NEAREST
+        large = self.n * self.d > _LARGE
+        self._most_nearest = MOST_NEAREST if large else _FEW_NEAREST
+        self._threads = 2 if large else 1
+        """Threads that go by integers, at most: they wait for the interpreter's lock, and gain by a
+        second of them only where most of the time is the kernel's."""
 
     @property
     def vectors(self) -> Floats32:
@@ -147,31 +152,36 @@ class FlatIndex:
         return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
 
     def _by_both(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
-        """The k nearest rows: one thread goes by integers, FAISS has the others.
-
-        Two threads that go by integers wait for the interpreter's lock more than they gain.
-        """
-        m, others = len(points), threads() - 1
-        cut = m if not others else max(FEWEST_POINTS, round(self._share * m))
+        """The k nearest rows: a thread or two go by integers, FAISS has the others."""
+        m, count = len(points), threads()
+        ours = max(1, min(count, self._threads, m // FEWEST_POINTS))
+        others = count - ours
+        cut = max(ours * FEWEST_POINTS, round(self._share * m)) if others else m
         if cut >= m:
+            cut, others = m, 0
+        FlatIndex.by_integers += cut
+        if count == 1:
             return self._reckoned(small, points, k)
+        bounds = [cut * part // ours for part in range(ours + 1)] + [m] * (others > 0)
         ids, distances = np.empty((m, k), dtype=np.int64), np.empty((m, k))
-        seconds = [0.0, 0.0]
+        seconds = [0.0] * (ours + 1)
 
         def search(part: int) -> None:
             started = time.perf_counter()
-            if part:
+            some = slice(bounds[part], bounds[part + 1])
+            if part == ours:
                 import faiss  # heavy import
 
                 faiss.omp_set_num_threads(others)  # of this thread only
-                ids[cut:], distances[cut:] = self._by_floats(points[cut:], k)
+                ids[some], distances[some] = self._by_floats(points[some], k)
             else:
-                ids[:cut], distances[:cut] = self._reckoned(small, points[:cut], k)
+                ids[some], distances[some] = self._reckoned(small, points[some], k)
             seconds[part] = time.perf_counter() - started
 
-        side_by_side(search, (0, 1))
-        speeds = cut / seconds[0], (m - cut) / seconds[1]
-        self._share += (speeds[0] / sum(speeds) - self._share) / 2
+        side_by_side(search, range(len(bounds) - 1))
+        if others:
+            speeds = cut / max(seconds[:ours]), (m - cut) / seconds[ours]
+            self._share += (speeds[0] / sum(speeds) - self._share) / 2
         return ids, distances
 
     def nearest(self, points: Floats) -> Ids:
@@ -205,7 +215,6 @@ class FlatIndex:
 
     def _reckoned(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
         """The k nearest rows and their distances, from candidates by integers."""
-        FlatIndex.by_integers += len(points)
         found = small.candidates(points, k)
         exact = np.empty(len(found.rows))
         for at in range(0, len(exact), _SCORED):

@@ -96,6 +96,10 @@ def _session() -> Any:
     return onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
 
 
+Rows = Any
+"""Rows as the kernel takes them."""
+
+
 class Product:
     """Products of some points with many rows, exact.
 
@@ -112,24 +116,24 @@ class Product:
         small[:, :m] = points.T
         values = _room()[: rows * small.shape[1]].reshape(rows, -1)
         self._values = values[:, :m]
-        self._held: dict[str, NDArray[Any]] = {}
+        zero = np.array(level + 1, dtype=np.uint8)
+        self._held = small, zero  # as long as the kernel has their addresses
         self._session = _session()
         self._binding = self._session.io_binding()
-        zero = np.array(level + 1, dtype=np.uint8)
-        self._bind(points=small, zero=zero)
+        for name, each in zip(("points", "zero"), self._held, strict=True):
+            self._binding.bind_input(name, "cpu", 0, each.dtype, *_place(each))
         self._binding.bind_output("values", "cpu", 0, np.int32, *_place(values))
 
-    def _bind(self, **arrays: NDArray[Any]) -> None:
-        for name, each in arrays.items():
-            self._binding.bind_input(name, "cpu", 0, each.dtype, *_place(each))
-            self._held[name] = each  # as long as the kernel has its address
+    @staticmethod
+    def rows(small: NDArray[np.uint8]) -> Rows:
+        """Rows (n, d), C order, given as ``level`` + 1 more than they are, made ready for calls."""
+        import onnxruntime  # heavy import
 
-    def __call__(self, rows: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """The products (n, m) with rows (n, d), C order, given as ``level`` + 1 more than they are.
+        return onnxruntime.OrtValue.ortvalue_from_numpy(small)  # where they are, not a copy
 
-        The thread's next call of any product overwrites them.
-        """
-        self._bind(rows=rows)
+    def __call__(self, rows: Rows) -> NDArray[np.int32]:
+        """The products (n, m) with rows.  The thread's next call of any product overwrites them."""
+        self._binding.bind_ortvalue_input("rows", rows)
         self._session.run_with_iobinding(self._binding)
         return self._values
 
@@ -192,7 +196,8 @@ def _cases(level: int) -> Iterator[Case]:
 def fits(case: Case) -> bool:
     """Whether the kernel gives the products that float64 gives."""
     level, points, rows = case
-    values = Product(points, level, len(rows))((rows + np.int16(level + 1)).astype(np.uint8))
+    small = Product.rows((rows + np.int16(level + 1)).astype(np.uint8))
+    values = Product(points, level, len(rows))(small)
     # All points are the same, and all rows.
     return bool((values == points[0] @ rows[0].astype(np.float64)).all())
 
@@ -206,14 +211,14 @@ def wins(d: int) -> bool:
     points = (np.arange(m * d).reshape(m, d) * 37 % 127 - 63).astype(np.float64)
     rows = np.resize(np.arange(1, 128, dtype=np.uint8), (tiles, n, d))
     many, vectors = points.astype(np.float32), rows.reshape(-1, d).astype(np.float32)
-    product = Product(points, _LEVELS[-1], n)
+    product, held = Product(points, _LEVELS[-1], n), [Product.rows(tile) for tile in rows]
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     shares = []
     try:
         for _ in range(runs):
             started = time.perf_counter()
-            for tile in rows:
+            for tile in held:
                 product(tile).max(axis=0)
             between = time.perf_counter()
             faiss.knn(many, vectors, 4)

@@ -25,22 +25,25 @@ _TILE: Final = 512
 """Rows whose products are computed at once: with those of _BLOCK points they fit into a cache."""
 _GROUP: Final = 32
 """Rows whose highest product is looked at before they are."""
-_BLOCK: Final = 512
-"""Points whose products are computed at once."""
+_BLOCK: Final = 480
+"""Points whose products are computed at once.  No power of two: products of a point with many rows
+would share a few places of the nearest cache."""
 _FEWEST_ROWS: Final = 2048
 """Rows that are worth a search by integers."""
 FEWEST_POINTS: Final = 64
 """Points that are worth a search by integers."""
 _MOST: Final = 512
 """Rows that may be left for a point; beyond that the float32 search is as good."""
-_MANY: Final = 64
-"""Rows found for a point, on average, before they are compared with each other."""
+_MANY: Final = 16
+"""Groups found for a point, on average, before their rows are compared with each other."""
 MOST_NEAREST: Final = 16
 """Nearest rows that can be asked for."""
 _SIZE: Final = (1e-9, 1e9)
 """Norms of vectors and points for which nothing here vanishes or overflows."""
 _DIMENSIONS: Final = 1 << 15
 """Dimensions for which products of vectors fit into 32 bits."""
+_WHOLE: Final = 2**31 - 1
+"""More than any product."""
 _NEVER: Final = 1e60
 """More than any score; infinity would make matrix products complain."""
 
@@ -101,6 +104,7 @@ class SmallIntegers:
             self._halves[tile] = self._norms[tile] ** 2 / 2
 
         side_by_side(rounded, range(tiles))
+        self._tiles = [Product.rows(tile) for tile in self._rows]
         self._halves.reshape(-1)[self.n :] = _NEVER
         self._largest = float(self._norms.max())
         # Of each group, in its steps, what its limits are made of.
@@ -153,27 +157,25 @@ class SmallIntegers:
         block = _Points(steps, _norms(small), _norms(moved - small), rest)
         factors = np.stack([rest, block.norms, block.lost, np.ones(m)]) / steps
         least = np.full(m, -np.inf)
-        found: list[_Found] = []
+        found, met = _NOTHING, list[_Groups]()
         due, held = 1, 0
         for tile, parts in enumerate(self._parts):
-            groups = product(self._rows[tile]).reshape(-1, _GROUP, m)
+            groups = product(self._tiles[tile]).reshape(-1, _GROUP, m)
             highest = groups.max(axis=1)
             if not tile:
                 least = self._first(groups, highest, block, k)
             # What a product of each group is at least, where it is as good as the k-th best.
             factors[0] = (least - rest) / steps
             limits = parts @ factors
-            group, some = np.divmod(np.flatnonzero(highest >= limits), m)
-            near = groups[group, :, some]
-            hit, row = np.divmod(np.flatnonzero(near >= limits[group, some, None]), _GROUP)
-            places = (tile * len(parts) + group[hit]) * _GROUP + row
-            found.append(_Found(some[hit], places, near[hit, row]))
-            held += len(hit)
-            if tile + 1 >= due or held > _MANY * m:
-                found = [self._checked(found, block, least, k)]
+            group, some = np.divmod((highest >= limits).ravel().nonzero()[0], m)
+            number = tile * len(parts) + group
+            met.append(_Groups(some, number, groups[group, :, some], limits[group, some]))
+            held += len(group)
+            if tile + 1 in (due, len(self._parts)) or held > _MANY * m:
+                found = self._checked(found, _rows(met), block, least, k)
+                met.clear()
                 due, held = 2 * tile + 2, 0
-        points, places, _ = self._checked(found, block, least, k)
-        return points, places, least < _NEVER
+        return found.points, found.places, least < _NEVER
 
     def _first(
         self, groups: NDArray[np.int32], highest: NDArray[np.int32], block: _Points, k: int
@@ -190,9 +192,13 @@ class SmallIntegers:
         scores -= lost * block.norms + norms * block.lost + block.rest + halves
         return np.asarray(np.partition(scores, -k, axis=0)[-k], dtype=np.float64)
 
-    def _checked(self, found: list[_Found], block: _Points, least: Floats, k: int) -> _Found:
+    def _checked(
+        self, found: _Found, more: _Found, block: _Points, least: Floats, k: int
+    ) -> _Found:
         """Those that may be among the nearest by their own bounds, which raise ``least``."""
-        points, places, products = (np.concatenate(each) for each in zip(*found, strict=True))
+        points = np.concatenate((found.points, more.points))
+        places = np.concatenate((found.places, more.places))
+        products = np.concatenate((found.products, more.products))
         steps = self._steps.reshape(-1)[places // _GROUP] * block.steps[points]
         scores = steps * products - self._halves.reshape(-1)[places]
         errors = self._lost.reshape(-1)[places] * block.norms[points]
@@ -219,6 +225,17 @@ class _Points(NamedTuple):
     """Bound on all errors of float64."""
 
 
+class _Groups(NamedTuple):
+    """Groups whose highest products may be near, and their points."""
+
+    points: Ids
+    groups: Ids
+    products: NDArray[np.int32]
+    """Of all rows, shape (groups, _GROUP)."""
+    limits: Floats
+    """What a product is at least, if its row may be near."""
+
+
 class _Found(NamedTuple):
     """Rows that may be near, their points and their products with them."""
 
@@ -228,6 +245,7 @@ class _Found(NamedTuple):
 
 
 _NONE: Final = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+_NOTHING: Final = _Found(*_NONE, np.zeros(0, dtype=np.int32))
 
 
 def _turned(points: Floats) -> Floats:
@@ -239,6 +257,17 @@ def _turned(points: Floats) -> Floats:
     from scipy.fft import dct  # heavy import
 
     return np.asarray(dct(points, norm="ortho", axis=1, overwrite_x=True), dtype=np.float64)
+
+
+def _rows(groups: list[_Groups]) -> _Found:
+    """The rows of groups that may be near."""
+    points = np.concatenate([each.points for each in groups])
+    numbers = np.concatenate([each.groups for each in groups])
+    products = np.concatenate([each.products for each in groups])
+    limits = np.ceil(np.concatenate([each.limits for each in groups]))
+    whole = limits.clip(-_WHOLE, _WHOLE).astype(np.int32)
+    hit, row = np.divmod((products >= whole[:, None]).ravel().nonzero()[0], _GROUP)
+    return _Found(points[hit], numbers[hit] * _GROUP + row, products[hit, row])
 
 
 def _norms(rows: Floats) -> Floats:
