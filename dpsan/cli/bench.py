@@ -72,6 +72,14 @@ def bench(
         ),
     ] = None,
     runs: Annotated[int, option("--runs N", "Runs; each figure is their median.", min=1)] = 3,
+    jobs: Annotated[
+        int,
+        option(
+            "-j, --jobs N",
+            "Measure N processes, too (rewrite -j N), on the same words; 1: only one.",
+            min=1,
+        ),
+    ] = 1,
     scale: Annotated[
         float,
         option(
@@ -155,7 +163,7 @@ def bench(
             vocab_size=vocab_size,
             allow_unproved=True,
         )
-        task = Task(spec, cache, path, words, runs)
+        task = Task(spec, cache, path, words, runs, jobs)
         with count_progress("mechanisms", len(kinds), quiet) as progress:
             found = measure(kinds, task, progress, size=int(scale * 1e6), like=stored)
     value = _as_json(found, task)
@@ -185,7 +193,9 @@ def _print(found: Benchmark, task: Any) -> None:
     about = machine()
     bare = "numpy, faiss and a hash of the file" if task.spec.embeddings else "numpy and faiss"
     speed = ("words/s", "ratio", "with audit", "ratio")
-    columns = ("mechanism", "search", *speed, "float32", "ratio", "MB", "start s", "line", "bare")
+    several = (f"-j {task.jobs}", "ratio") if task.jobs > 1 else ()
+    starts = ("start s", "line", "bare")
+    columns = ("mechanism", "search", *speed, "float32", "ratio", *several, "MB", *starts)
     rows = [
         (
             each.mechanism,
@@ -196,6 +206,14 @@ def _print(found: Benchmark, task: Any) -> None:
             f"{each.ratio_audit:.2f}",
             _or_nothing(each.words_per_second_float32, ",.0f"),
             _or_nothing(each.ratio_float32, ".2f"),
+            *(
+                (
+                    _or_nothing(each.words_per_second_jobs, ",.0f"),
+                    _or_nothing(each.ratio_jobs, ".2f"),
+                )
+                if several
+                else ()
+            ),
             f"{each.peak_mb:.0f}",
             f"{each.startup_seconds:.2f}",
             f"{each.first_line_seconds:.2f}",
@@ -262,6 +280,7 @@ def _as_json(found: Benchmark, task: Any) -> dict[str, Any]:
         "machine": machine(),
         "embeddings": {"n": found.n, "d": found.d},
         "runs": task.runs,
+        "jobs": task.jobs,
         "faiss_words_per_second": found.faiss_words_per_second,
         "mechanisms": [asdict(each) for each in found.mechanisms],
         "scale": None if found.scale is None else asdict(found.scale),

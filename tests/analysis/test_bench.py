@@ -84,6 +84,23 @@ def test_command(dpsan, tmp_path):
     assert not os.listdir(tmp_path)  # the synthetic vectors and their cache are gone
 
 
+def test_several_processes_beside_one(dpsan):
+    arguments = ("-m", "krr", "--synthetic", "60,4", "--words", "300", "--runs", "1", "--scale=0")
+    done = dpsan("bench", *arguments, "-j", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)
+    (found,) = run["mechanisms"]
+    assert run["jobs"] == 2
+    assert found["words_per_second_jobs"] != found["words_per_second"]
+    assert found["ratio_jobs"] == pytest.approx(
+        found["words_per_second_jobs"] / found["faiss_words_per_second"]
+    )
+    done = dpsan("bench", *arguments, "-j", "2")
+    assert b"  -j 2  ratio  " in done.stdout.splitlines()[0]
+    done = dpsan("bench", *arguments)
+    assert b"-j" not in done.stdout  # the twin
+
+
 PARENT = """
 import subprocess, sys
 import numpy as np

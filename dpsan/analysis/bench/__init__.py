@@ -123,7 +123,7 @@ def bench(
 def _in_a_process(task: Task) -> Measured:
     context = get_context("spawn")
     mine, theirs = context.Pipe()
-    child = context.Process(target=measure, args=(task, theirs), daemon=True)
+    child = context.Process(target=measure, args=(task, theirs))  # no daemon: they have no children
     child.start()
     theirs.close()
     try:

@@ -25,6 +25,7 @@ from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy import randomness
 from dpsan.run.audit import AuditWriter
 from dpsan.run.stream import Plan, Work, rewrite_file
+from dpsan.run.workers import Batch, Pool, Workers
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.exact_search import FlatIndex
@@ -50,6 +51,8 @@ class Task:
     words: int | None
     """Words of one run; None: as many as take about three seconds."""
     runs: int
+    jobs: int = 1
+    """Processes of which the speed is measured too, if there are several."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,9 @@ class Measured:
     words_per_second_float32: float | None = None
     """Without ``dpsan[fast]``, where it was used; the same words."""
     ratio_float32: float | None = None
+    words_per_second_jobs: float | None = None
+    """Of several processes, if they were asked for; starts apart."""
+    ratio_jobs: float | None = None
     startup_seconds: float = 0.0
     """Of a process without input, with a warm cache."""
     first_line_seconds: float = 0.0
@@ -103,6 +109,7 @@ def _measure(task: Task, folder: Path) -> Measured:
     text = _head(task.text, folder, count)
     found: list[tuple[float, float, float]] = []
     slow: list[float] = []
+    many: list[float] = []
     peak, bare = 0, None
     for _ in range(task.runs):
         # A new sampler in every run: rows that a first run has computed are part of the work.
@@ -118,6 +125,8 @@ def _measure(task: Task, folder: Path) -> Measured:
         found.append((words / plain, words / audited, bare.points_per_second(words)))
         if FlatIndex.by_integers:
             slow.append(words / _without(spec, task.cache, text, folder))
+        if task.jobs > 1:
+            many.append(words / _by_processes(spec, task, text, folder))
     speeds = np.array(found)
     plain_speed, audit_speed, bare_speed = np.median(speeds, axis=0).tolist()
     ratio, ratio_audit = np.median(speeds[:, :2] / speeds[:, 2:], axis=0).tolist()
@@ -132,9 +141,16 @@ def _measure(task: Task, folder: Path) -> Measured:
         ratio_audit,
         peak / 1e6,
         "int8" if slow else "float32",
-        float(np.median(slow)) if slow else None,
-        float(np.median(slow / speeds[-len(slow) :, 2])) if slow else None,
+        *_medians(slow, speeds),
+        *_medians(many, speeds),
     )
+
+
+def _medians(some: list[float], speeds: NDArray[np.float64]) -> tuple[float | None, float | None]:
+    """Of speeds, and of their ratios to the bare search, if there are any; of the last runs."""
+    if not some:
+        return None, None
+    return float(np.median(some)), float(np.median(some / speeds[-len(some) :, 2]))
 
 
 def _without(spec: RunSpec, cache: Path, text: Path, folder: Path) -> float:
@@ -144,6 +160,17 @@ def _without(spec: RunSpec, cache: Path, text: Path, folder: Path) -> float:
         return _run(_warm(spec, cache), text, folder, audit=False)[1]
     finally:
         FlatIndex.integers = True
+
+
+def _by_processes(spec: RunSpec, task: Task, text: Path, folder: Path) -> float:
+    """Seconds of a run by several processes that are ready."""
+    sanitizer = _warm(spec, task.cache)
+    with Pool(spec, task.cache, task.jobs, sanitizer.embeddings.digest) as pool:
+        # All begin at the same time, so each has one of these to answer.
+        nothing = Batch([""], randomness.seeded_key("dpsan bench"), [0], audit=False)
+        for each in [pool.submit(nothing) for _ in range(task.jobs)]:
+            each.result()
+        return _run(sanitizer, text, folder, audit=False, workers=pool)[1]
 
 
 def _epsilon(task: Task) -> float:
@@ -201,13 +228,20 @@ def _warm(spec: RunSpec, cache: Path) -> Sanitizer:
     return sanitizer
 
 
-def _run(sanitizer: Sanitizer, text: Path, folder: Path, *, audit: bool) -> tuple[int, float]:
+def _run(
+    sanitizer: Sanitizer,
+    text: Path,
+    folder: Path,
+    *,
+    audit: bool,
+    workers: Workers | None = None,
+) -> tuple[int, float]:
     """Words and seconds of one file, as ``dpsan rewrite`` does it."""
     (folder / "audit").unlink(missing_ok=True)
     plan, key = Plan(format="text", force=True), randomness.seeded_key("dpsan bench")
     started = time.perf_counter()
     with AuditWriter(folder / "audit", sanitizer) if audit else nullcontext() as writer:
-        work = Work(sanitizer, plan, key, audit=writer)
+        work = Work(sanitizer, plan, key, workers=workers, audit=writer)
         done = rewrite_file(text, folder / "out", work)
     done.sink.sync()
     done.place()
