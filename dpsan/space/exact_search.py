@@ -43,7 +43,7 @@ _WORTH: Final = 1e10
 """Work (2·m·n·d) after which the kernel for integers is loaded: it takes as long as that."""
 _POINTS_WORTH: Final = 250
 """Points, besides, after which the vectors are rounded: it takes as long as their search."""
-_FEW_NEAREST: Final = 4
+_FEW_NEAREST: Final = 8
 """Nearest rows that integers find faster than FAISS among any vectors."""
 _LARGE: Final = 1e7
 """Numbers of all vectors above which they are faster for more, and by two threads: what is left

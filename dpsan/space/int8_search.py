@@ -28,6 +28,9 @@ _GROUP: Final = 32
 _BLOCK: Final = 480
 """Points whose products are computed at once.  No power of two: products of a point with many rows
 would share a few places of the nearest cache."""
+_FIRST: Final = 2
+"""Tiles of which it is known what their rows reach before any is looked at: the frequent words, and
+the shortest vectors of all others, which are near to many points."""
 _FEWEST_ROWS: Final = 2048
 """Rows that are worth a search by integers."""
 FEWEST_POINTS: Final = 64
@@ -162,8 +165,8 @@ class SmallIntegers:
         for tile, parts in enumerate(self._parts):
             groups = product(self._tiles[tile]).reshape(-1, _GROUP, m)
             highest = groups.max(axis=1)
-            if not tile:
-                least = self._first(groups, highest, block, k)
+            if tile < _FIRST:
+                least = np.maximum(least, self._reached(tile, groups, highest, block, k))
             # What a product of each group is at least, where it is as good as the k-th best.
             factors[0] = (least - rest) / steps
             limits = parts @ factors
@@ -177,11 +180,16 @@ class SmallIntegers:
                 due, held = 2 * tile + 2, 0
         return found.points, found.places, least < _NEVER
 
-    def _first(
-        self, groups: NDArray[np.int32], highest: NDArray[np.int32], block: _Points, k: int
+    def _reached(
+        self,
+        tile: int,
+        groups: NDArray[np.int32],
+        highest: NDArray[np.int32],
+        block: _Points,
+        k: int,
     ) -> Floats:
-        """The k-th highest score that rows of the first tile have at least."""
-        steps, rows = self._steps[0], (self._lost[0], self._norms[0], self._halves[0])
+        """The k-th highest score that rows of a tile have at least."""
+        steps, rows = self._steps[tile], (self._lost[tile], self._norms[tile], self._halves[tile])
         if k > len(highest):  # by rows
             lost, norms, halves = (each.reshape(-1, 1) for each in rows)
             scores = groups.reshape(-1, groups.shape[2]) * np.repeat(steps, _GROUP)[:, None]

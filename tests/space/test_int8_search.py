@@ -92,7 +92,7 @@ def test_the_same_rows_and_distances(at_once, n, d, noise):
         for size in (64, 300):
             before = FlatIndex.by_integers
             found, distances = index.search(points[:size], k)
-            assert FlatIndex.by_integers == before + (k <= 4 or n * d > 1e4) * size
+            assert FlatIndex.by_integers == before + (k <= 8 or n * d > 1e4) * size
             expected = other.search(points[:size], k)
             assert (found == expected[0]).all()
             assert (distances == expected[1]).all()
@@ -190,7 +190,7 @@ def test_vectors_too_much_alike_are_searched_as_before(at_once):
 
 def test_only_where_it_is_worth_its_cost(at_once, monkeypatch):
     vectors, points = made(2100, 300, 6)
-    for large, most in ((vectors.size - 1, 16), (vectors.size, 4)):
+    for large, most in ((vectors.size - 1, 16), (vectors.size, 8)):
         monkeypatch.setattr(exact_search, "_LARGE", large)
         index = FlatIndex(vectors)
         for some, k in ((points[:63], 1), (points, most + 1)):
