@@ -13,6 +13,7 @@ from scipy import stats
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.privacy import randomness
+from dpsan.sanitize.result import AuditTable
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -50,6 +51,11 @@ def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:
     words = [f"word{row}" for row in range(n)]
     counts = (1e6 / (np.arange(n) + 1)).astype(np.int64)
     return Embeddings(words, vectors, "made-up", f"made-up-{n}-{d}-{seed}", counts)
+
+
+def written_at(table: AuditTable) -> np.ndarray:
+    """Where each word starts in its output text."""
+    return table.output_starts(np.array([len(each) for each in table.outputs], dtype=np.int64))
 
 
 def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Streams:

@@ -31,7 +31,7 @@ def discard_unfinished() -> None:
         _UNFINISHED.discard(path)
 
 
-def write_all(descriptor: int, data: bytes, name: str | Path) -> None:
+def write_all(descriptor: int, data: bytes | memoryview, name: str | Path) -> None:
     """Write all of ``data``.
 
     Raises:

@@ -154,6 +154,9 @@ def rewrite_stream(
         except InputError:
             flow.finish(everything=True)
             raise
+        except Exception:
+            flow.release()
+            raise
         flow.finish(everything=True)
     hashes = source.sha256, sink.sha256
     return Outcome(source.name, totals, hashes, flow.texts - first, flow.bare, flow.noted)
@@ -177,17 +180,15 @@ class _Flow:
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Answer]]] = field(default_factory=deque)
     """Records, number of their first text, and what the workers make of them."""
+    _rendered: list[bytes] = field(default_factory=list)
+    """Output that waits until its rows of the audit are written."""
 
     def submit(self, batch: list[Record]) -> None:
         """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
         for record in batch:
             if record.part == "header" and self.sink.header not in (None, record.render([])):
-                raise InputError(
-                    self.source.name,
-                    "other columns than the first file",
-                    "-O DIR writes one output for each",
-                    line=record.line,
-                )
+                what = "other columns than the first file", "-O DIR writes one output for each"
+                raise InputError(self.source.name, *what, line=record.line)
         self._waiting.append((batch, self.texts, self._start(batch, self.texts)))
         self.texts += sum(len(record.texts) for record in batch)
 
@@ -208,6 +209,7 @@ class _Flow:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
         audit, progress, books = self.work.audit, self.work.progress, self.work.books
         while self._waiting and (everything or len(self._waiting) > self.workers.window):
+            self.release()
             batch, first, answers = self._waiting.popleft()
             # What is told of a batch is on the disk before any of it is written.
             with books.turn(answers) if books else nullcontext():
@@ -232,9 +234,21 @@ class _Flow:
             if progress:
                 progress(self.source.bytes_read - self._seen)
                 self._seen = self.source.bytes_read
+            if ending or not audit:
+                self.release()
             if ending:
                 self._waiting.clear()
                 raise ending
+        if everything:
+            self.release()
+
+    def release(self) -> None:
+        """Write the output that waits until its rows of the audit are written."""
+        pieces, self._rendered = self._rendered, []
+        if pieces and self.work.audit:
+            self.work.audit.settle()
+        for piece in pieces:
+            self.sink.write(piece)
 
     def _payable(
         self, batch: list[Record], results: list[Sanitized]
@@ -261,11 +275,12 @@ class _Flow:
         sink = self.sink
         out: list[bytes] = []
         at = held = 0
+        begun = sink.begun or bool(self._rendered)
         for record in batch:
             end = at + len(record.texts)
             told = record.part == "record"
             for done in results if told else results[:1]:
-                if not told and not self._wanted(record, begun=sink.begun or bool(out)):
+                if not told and not self._wanted(record, begun=begun or bool(out)):
                     continue
                 piece = record.render(done.lines[at:end])
                 if piece and sink.owed:
@@ -284,10 +299,9 @@ class _Flow:
                 self.totals.unmarked += record.spans is not None and not record.spans
             if held > _RENDERED:
                 *before, last = out
-                sink.write(b"".join(before))
-                sink.write(last)  # it may be large: it is not copied
-                out, held = [], 0
-        sink.write(b"".join(out))
+                self._rendered += [b"".join(before), last]  # it may be large: it is not copied
+                out, held, begun = [], 0, True
+        self._rendered += filter(None, [b"".join(out)])
 
     def _wanted(self, record: Record, *, begun: bool) -> bool:
         """Whether a piece is written here: some are not, in an output of several inputs."""

@@ -116,20 +116,15 @@ def _spread(
     rows = np.repeat(kept, table.sizes)
     sizes = np.zeros(texts, dtype=np.int64)
     sizes[places] = np.where(kept, table.sizes, 0)
-    # A text without words has one gap, whose length says nothing here.
-    gaps = np.zeros((2, int(sizes.sum()) + texts), dtype=np.int64)
-    there = np.repeat(np.isin(np.arange(texts), places[kept]), sizes + 1)
-    gaps[:, there] = np.array([table.gaps, table.read])[:, np.repeat(kept, table.sizes + 1)]
     return AuditTable(
         sizes,
-        gaps[0],
-        gaps[1],
+        table.gaps[rows],
+        table.read[rows],
         table.actions[rows],
         list(compress(table.originals, rows)),
         list(compress(table.outputs, rows)),
         table.input_ids[rows],
         table.output_ids[rows],
-        table.output_lengths[rows],
         table.usual[rows],
         None if table.first is None else table.first[rows],
     )

@@ -73,17 +73,16 @@ class AuditTable(Sequence[AuditRecord]):
     sizes: NDArray[np.int64]
     """Words in each text, shape (texts,)."""
     gaps: NDArray[np.int64]
-    """Code points of each gap of the output texts, one more in each than words."""
+    """Code points of the gap before each word in its output text, shape (words,), as all that
+    follow."""
     read: NDArray[np.int64]
-    """The same of the input texts."""
+    """The same in its input text."""
     actions: NDArray[np.int64]
-    """Places in :data:`ACTIONS`, shape (words,), as all that follow."""
+    """Places in :data:`ACTIONS`."""
     originals: Sequence[str]
     outputs: list[str]
     input_ids: NDArray[np.int64]
     output_ids: NDArray[np.int64]
-    output_lengths: NDArray[np.int64]
-    """Code points of each output."""
     usual: NDArray[np.int64]
     """The row number of each output that is written in its usual spelling, else negative."""
     first: NDArray[np.bool_] | None = None
@@ -98,19 +97,17 @@ class AuditTable(Sequence[AuditRecord]):
         """First character of each word in its input text."""
         return self._starts(self.read, np.fromiter(map(len, self.originals), dtype=np.int64))
 
-    @cached_property
-    def output_starts(self) -> NDArray[np.int64]:
-        """First character of each output in its output text."""
-        return self._starts(self.gaps, self.output_lengths)
+    def output_starts(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """First character of each output in its output text, by the code points of all outputs."""
+        return self._starts(self.gaps, lengths)
 
     def _starts(self, gaps: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each word where it starts in its text, by the lengths of gaps and words."""
-        texts = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        before = np.cumsum(gaps)[np.arange(len(texts)) + texts] + np.cumsum(lengths) - lengths
-        ends = np.cumsum(self.sizes)
-        of_texts = np.append(0, np.cumsum(gaps))[ends - self.sizes + np.arange(len(ends))]
-        of_texts += np.append(0, np.cumsum(lengths))[ends - self.sizes]
-        return np.asarray(before - of_texts[texts])
+        ends = np.cumsum(gaps + lengths)
+        starts = ends - lengths
+        sizes = self.sizes[self.sizes > 0]
+        first = np.cumsum(sizes) - sizes
+        return np.asarray(starts - np.repeat(starts[first] - gaps[first], sizes))
 
     @overload
     def __getitem__(self, place: int) -> AuditRecord: ...

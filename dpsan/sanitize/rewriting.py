@@ -59,7 +59,6 @@ class Rewriter:
         self._public = np.zeros(built.space.n + 2, dtype=np.bool_)
         self._public[list(built.public)] = True
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
-        self._spelling_lengths: Ids | None = None
         self._natural: NaturalCase | None = None
         self._rows: dict[str, int] | None = None
 
@@ -284,7 +283,6 @@ class Rewriter:
                 outputs,
                 batch.codes,
                 one.rows,
-                self._lengths(outputs, usual),
                 usual,
                 one.first,
             )
@@ -298,16 +296,6 @@ class Rewriter:
             one.marks,
             one.public_marks,
         )
-
-    def _lengths(self, outputs: list[str], usual: Ids) -> Ids:
-        """Code points of each output; ``usual``: see :class:`dpsan.sanitize.result.AuditTable`."""
-        if self._spelling_lengths is None:
-            words = self._vocabulary()[0]
-            self._spelling_lengths = np.fromiter(map(len, words), dtype=np.int64)
-        lengths = self._spelling_lengths[usual]
-        others = np.flatnonzero(usual < 0)
-        lengths[others] = [len(outputs[place]) for place in others.tolist()]
-        return lengths
 
     def survey(self, text: Text) -> Sanitized:
         """What rewriting a text counts: no word is drawn, and there is no line."""

@@ -108,24 +108,25 @@ class Batch:
         return lines
 
     def gap_lengths(self) -> tuple[Ids, Ids]:
-        """Code points of the gaps that will be written, one more in each text than words, and of
-        those that were read.
+        """Code points of the gap before each word that will be written, and of that which was read,
+        both (words,).
         """
-        seams = np.bincount(np.cumsum(self.sizes[:-1]), minlength=len(self.gaps))
-        first = np.arange(len(self.gaps)) + np.cumsum(seams) - seams
-        lengths = np.ones(len(self.codes) + len(self.sizes), dtype=np.int64)
-        if len(self.odd) and len(lengths):
-            parts = self.seam.join([self.gaps[place] for place in self.odd.tolist()])
-            counts = seams[self.odd] + 1
-            places = np.repeat(first[self.odd] - np.cumsum(counts) + counts, counts)
-            places += np.arange(len(places))
-            lengths[places] = list(map(len, parts.split(self.seam)))
+        lengths = np.ones(len(self.codes), dtype=np.int64)
+        odd = self.odd[: np.searchsorted(self.odd, len(lengths))]
+        lengths[odd] = list(map(len, map(self.gaps.__getitem__, odd.tolist())))
+        ends = np.cumsum(self.sizes)
+        # What is before a seam belongs to an earlier text.
+        begun = (ends - self.sizes)[1:][self.sizes[1:] > 0]
+        seam = self.seam
+        lengths[begun] -= len(seam) + np.array(
+            [self.gaps[place].rfind(seam) for place in begun.tolist()], dtype=np.int64
+        )
         if not self.more:
             return lengths, lengths
-        read = lengths.copy()
+        every = np.zeros(len(self.codes) + len(self.sizes), dtype=np.int64)
         for begin, differences in self.more:
-            read[begin : begin + len(differences)] += differences
-        return lengths, read
+            every[begin : begin + len(differences)] += differences
+        return lengths, lengths + np.delete(every, ends + np.arange(len(ends)))
 
 
 def joined(texts: Sequence[Chunk], gaps_with_marks: str = "") -> Batch:

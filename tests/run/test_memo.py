@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import make_embeddings
+from support import make_embeddings, written_at
 
 from dpsan import Memo, Sanitizer
 from dpsan.analysis.report import read_audit
@@ -127,7 +127,7 @@ def test_equal_messages_are_equal_and_everything_else_is_counted(calls, tmp_path
             for row in done.records:
                 assert row.record not in done.remembered
                 line = done.lines[row.record]
-                at = done.records.output_starts[list(done.records).index(row)]
+                at = written_at(done.records)[list(done.records).index(row)]
                 assert line[at : at + len(row.output)] == row.output
         once = [text for text in seen if sanitizer.survey(text).drawn != [0]]
         assert memo.totals().draws == memo.totals().messages == len(once)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import written_at
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.privacy import randomness
@@ -61,7 +62,7 @@ def test_the_same_words_as_in_the_vocabulary():
 def test_audit_records_what_is_written():
     texts = ["paris the hour. house an a zyx, McDonald's", "paris"] * 20
     done = small(keep=["McDonald"]).sanitize(texts, KEY, audit=True)
-    starts = done.records.output_starts.tolist()
+    starts = written_at(done.records).tolist()
     lines = np.repeat(np.arange(len(texts)), done.records.sizes).tolist()
     for line, start, output in zip(lines, starts, done.records.outputs, strict=True):
         assert done.lines[line][start : start + len(output)] == output

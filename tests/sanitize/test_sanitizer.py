@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import make_embeddings
+from support import make_embeddings, written_at
 
 import dpsan
 from dpsan.embeddings.base import Embeddings
@@ -141,7 +141,7 @@ def test_no_watermark_survives():
     assert not INVISIBLE.search("".join(result.lines))
     assert result.invisible == 10
     assert result.counts[Action.DRAWN] == 3  # "john" is found
-    for record, at in zip(result.records, result.records.output_starts.tolist(), strict=True):
+    for record, at in zip(result.records, written_at(result.records).tolist(), strict=True):
         assert result.lines[0][at : at + len(record.output)] == record.output
     kept = small(keep=["Maria", "x\u200dy"]).sanitize(["Ma\u200bria x\u200dy"], b"k" * 32)
     assert kept.lines[0].endswith(" x\u200dy")  # as the list has it

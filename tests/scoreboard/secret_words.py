@@ -336,8 +336,8 @@ MUTANTS: Final = [
             'message = f"{found} numbers, expected {d}: {line!r}"',
         ),
         "the audit holds the input words": (
-            "run/audit/writer.py", "self._fragments.outputs(table)]",
-            "np.array(as_json(table.originals), dtype=object)]",
+            "run/audit/rows.py", "places, outputs, add(tails)[which]]",
+            "places, add(as_json([*table.originals])), add(tails)[which]]",
         ),
     }.items()
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The parts of which rows of an audit are put together, each made once.
+"""The fragments of which rows of an audit are put together.
 
 Knows JSON and columns of words.  Must not know files.  A row is a few fragments of bytes: making an
 object for each word, or its JSON, would take longer than drawing the word.
@@ -6,84 +6,135 @@ object for each word, or its JSON, would take longer than drawing the word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from dpsan.run.audit.cells import WIDTH, Cells, Ids, longer
 from dpsan.sanitize.result import ACTIONS, AuditTable
 
-Ids = NDArray[np.int64]
-Column = NDArray[np.object_]
-
-_MOST: Final = 1 << 21
-"""Fragments of a kind that are kept: a pointer each, and their bytes where they occurred."""
+_MOST: Final = 1 << 18
+"""Places of an action that are kept: a number each, and their cells where they occurred."""
 _LENGTHS: Final = 64
 """Words as long as this, or longer, have no fragment of start and end together."""
 
 
 class _Made:
-    """Fragments by a number, each made when it is first asked for.
+    """Fragments by a key, each made when it is first asked for.
 
     Args:
-        make: gives the fragments of some numbers, of each of which a place is told.
+        cells: keeps them.
+        make: gives the fragments of some keys, of each of which a place is told.
     """
 
-    def __init__(self, make: Callable[[list[int], list[int]], Iterable[bytes]]) -> None:
-        self._make = make
-        self._made: Column = np.empty(1 << 10, dtype=object)
-        self._known = np.zeros(1 << 10, dtype=np.bool_)
+    def __init__(
+        self, cells: Cells, make: Callable[[list[int], list[int]], Sequence[bytes]]
+    ) -> None:
+        self._cells, self._make = cells, make
+        self._numbers: Ids = np.zeros(1 << 10, dtype=np.int64)
+        """1 more than the number of each fragment, 0 where there is none yet."""
 
-    def __call__(self, numbers: Ids) -> Column:
-        """The fragment of each number (at least 0, less than _MOST), shape (m,)."""
-        more = int(numbers.max(initial=0)) + 1 - len(self._known)
-        if more > 0:
-            more += len(self._known)
-            self._made = np.append(self._made, np.empty(more, dtype=object))
-            self._known = np.append(self._known, np.zeros(more, dtype=np.bool_))
-        new = np.flatnonzero(~self._known[numbers])
-        if len(new):
-            which, first = np.unique(numbers[new], return_index=True)
-            self._made[which] = list(self._make(which.tolist(), new[first].tolist()))
-            self._known[which] = True
-        return self._made[numbers]
+    def __call__(self, keys: Ids) -> Ids:
+        """The number of the fragment of each key (at least 0), shape (m,)."""
+        self._numbers = longer(self._numbers, int(keys.max(initial=0)) + 1)
+        numbers = self._numbers[keys]
+        if not numbers.all():
+            new = np.flatnonzero(numbers == 0)
+            which, first = np.unique(keys[new], return_index=True)
+            made = self._make(which.tolist(), new[first].tolist())
+            self._numbers[which] = self._cells.add(made) + 1
+            numbers = self._numbers[keys]
+        numbers -= 1
+        return numbers
 
 
 class Fragments:
-    """The fragments of an audit's word rows: places with actions, and outputs."""
+    """The fragments of an audit's word rows: heads, places with actions, and outputs.
+
+    Those of places and of usual outputs are kept, the others until :meth:`words` is called again.
+    """
 
     def __init__(self) -> None:
-        self._places = _Made(lambda codes, _: map(_place, codes))
+        self.cells = Cells()
+        self._kept = 0
+        self._places = _Made(self.cells, lambda codes, _: [*map(_place, codes)])
         self._outputs: list[str] = []
-        self._usual = _Made(lambda _, places: as_json([self._outputs[place] for place in places]))
+        self._usual = _Made(self.cells, self._spelled)
+        self._lengths = np.zeros(1 << 10, dtype=np.int64)
+        """Code points of the outputs of ``_usual``."""
 
-    def places(self, table: AuditTable) -> list[Column]:
-        """From the start of each word in its output text to its action: input positions would tell
-        word lengths.
+    def words(self, table: AuditTable) -> tuple[Ids, Ids]:
+        """From the start of each word in its output text to its action (input positions would tell
+        word lengths), and each output.
         """
-        starts, lengths = table.output_starts, table.output_lengths
-        codes = (starts * _LENGTHS + lengths) * len(ACTIONS) + table.actions
-        if codes.max(initial=0) < _MOST and lengths.max(initial=0) < _LENGTHS:
-            return [self._places(codes)]
-        each = zip(
-            starts.tolist(), (starts + lengths).tolist(), table.actions.tolist(), strict=True
-        )
-        return [np.array([_from_to(*one) for one in each], dtype=object)]
-
-    def outputs(self, table: AuditTable) -> Column:
-        """Each output as JSON."""
+        self.cells.keep(self._kept)
         self._outputs = table.outputs
-        # Number 0 stands for all that is not written as usual, until it is put in its place.
-        column = self._usual(table.usual + 1)
-        places = np.flatnonzero(table.usual < 0)
-        column[places] = as_json([table.outputs[place] for place in places.tolist()])
-        return column
+        # Key 0 stands for all that is not written as usual, until it is put in its place.
+        keys = table.usual + 1
+        outputs = self._usual(keys)
+        others = np.flatnonzero(keys == 0)
+        words = list(map(table.outputs.__getitem__, others.tolist()))
+        lengths = self._lengths[keys]
+        lengths[others] = list(map(len, words))
+        starts = table.output_starts(lengths)
+        codes = starts * _LENGTHS
+        few = codes.max(initial=0) < _MOST and lengths.max(initial=0) < _LENGTHS
+        places = np.empty(0, dtype=np.int64)
+        if few:
+            codes += table.actions * _MOST
+            codes += lengths
+            places = self._places(codes)
+        self._kept = self.cells.count
+        if not few:
+            ends = (starts + lengths).tolist()
+            each = zip(starts.tolist(), ends, table.actions.tolist(), strict=True)
+            places = self.cells.add([_from_to(*one) for one in each])
+        outputs[others] = self.cells.add(as_json(words))
+        return places, outputs
+
+    def heads(self, file: int, lines: Ids, texts: Ids) -> Ids:
+        """What a row of each text begins with, by its line and its number there."""
+        pieces = [
+            _bytes(b'{"type":"word","file":%d,"line":' % file),
+            _digits(lines),
+            _bytes(b',"text":'),
+            _digits(texts),
+            _bytes(b',"start":'),
+        ]
+        length = sum(piece.shape[1] for piece in pieces)
+        pieces.append(np.zeros((1, -length % WIDTH), dtype=np.uint8))
+        every = [np.broadcast_to(each, (len(lines), each.shape[1])) for each in pieces]
+        filled = np.concatenate(every, axis=1).ravel()
+        if length > WIDTH:
+            return self.cells.add(filled.view(f"S{len(filled) // max(len(lines), 1)}").tolist())
+        return self.cells.add_filled(filled)
+
+    def _spelled(self, keys: list[int], places: list[int]) -> list[bytes]:
+        """The usual outputs with these keys, of each of which a place in the table is told."""
+        outputs = [
+            self._outputs[place] if key else "" for key, place in zip(keys, places, strict=True)
+        ]
+        self._lengths = longer(self._lengths, keys[-1] + 1)
+        self._lengths[keys] = list(map(len, outputs))
+        return as_json(outputs)
+
+
+def _bytes(text: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(text, dtype=np.uint8)[np.newaxis]
+
+
+def _digits(values: Ids) -> NDArray[np.uint8]:
+    """Each value (at least 0) in decimal digits, NUL before the first, shape (m, most digits)."""
+    places = np.arange(len(str(values.max(initial=0))))[::-1]
+    left = values[:, np.newaxis] // 10**places
+    return np.where((left > 0) | (places == 0), left % 10 + ord("0"), 0).astype(np.uint8)
 
 
 def _place(code: int) -> bytes:
-    rest, action = divmod(code, len(ACTIONS))
+    action, rest = divmod(code, _MOST)
     start, length = divmod(rest, _LENGTHS)
     return _from_to(start, start + length, action)
 

@@ -1,39 +1,36 @@
-"""Writes audits, whole columns of words at a time.
+"""Writes audits: the header, rows of words while the next words are drawn, and totals.
 
-Knows JSON rows and files.  Must not know how words are drawn.
+Knows JSON rows, files and one thread.  Must not know how words are drawn, or rows put together.
 """
 
 from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from dpsan import __version__
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import create_private, write_all
 from dpsan.mechanisms.base import Mechanism
-from dpsan.run.audit.fragments import Fragments, as_json, encodable
+from dpsan.run.audit.fragments import encodable
+from dpsan.run.audit.rows import Rows
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
-from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
+from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import CHOICE, EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
-from dpsan.text.tokens import folded
 
-_ROWS: Final = 1 << 13
-"""Rows that are put together at once."""
+_FEW: Final = 1 << 12
+"""Fewer rows than these are written at once: no thread is worth while."""
 _MOST_HELD: Final = 4 << 20
 
 
@@ -68,14 +65,12 @@ class AuditWriter:
     ) -> None:
         self._descriptor = create_private(path, force=force)
         self._path = path
-        self._originals = originals
-        self._space = sanitizer.space
-        self._epsilon = sanitizer.mechanism.epsilon
-        self._per_line = sanitizer.guarantee.per_line
         self._copies = copies
-        self._public = np.array(sanitizer.public, dtype=np.int64)
-        self._fragments = Fragments()
-        self._held: list[bytes] | None = None
+        self._rows = Rows(sanitizer, originals=originals, copies=copies)
+        self._thread = ThreadPoolExecutor(1)
+        self._pending: Future[None] | None = None
+        """Rows that are being written."""
+        self._held: list[bytes | memoryview] | None = None
         self._held_bytes = 0
         self._overflow: Callable[[], None] = lambda: None
         if not part:
@@ -88,8 +83,11 @@ class AuditWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._thread.shutdown()
         os.close(self._descriptor)
+        if kind is None:
+            self.settle()
 
     def words(
         self,
@@ -99,7 +97,7 @@ class AuditWriter:
         copy: int,
         remembered: Mapping[int, Mapping[Action, int]] = MappingProxyType({}),
     ) -> None:
-        """Write the rows of one batch.
+        """Write the rows of one batch: many in a thread, for which :meth:`settle` waits.
 
         Args:
             file: 1-based number of the input.
@@ -109,130 +107,21 @@ class AuditWriter:
             remembered: by its place, ascending, the words of each text that has one row for all of
                 them.
         """
-        place = b'"file":%d,"line":%%d,"text":%%d,' % file
-        where = _places(lines)
-        columns = [*self._fragments.places(table), self._fragments.outputs(table)]
-        tails, which = self._tails(table, copy)
-        tail = b""
-        if self._originals:
-            columns += [tails[which], np.array(self._inputs(table), dtype=object)]
-        elif len(which) and (which == which[0]).all():
-            tail = tails[which[0]]  # of the row before: each column takes time
+        self.settle()
+        parts = self._rows.of(file, lines, table, copy, remembered)
+        if self._held is None and len(table) >= _FEW:
+            self._pending = self._thread.submit(self._write_all, parts)
         else:
-            columns.append(tails[which])
-        head = tail + b'{"type":"word",' + place + b'"start":'
-        heads = np.array([head % each for each in where], dtype=object)
-        columns.insert(0, heads.repeat(table.sizes))
-        told = {text: (place % where[text], counts) for text, counts in remembered.items()}
-        self._send_all(self._rows(columns, tail, table.sizes, told))
+            self._write_all(parts)
 
-    def _rows(
-        self,
-        columns: list[NDArray[np.object_]],
-        tail: bytes,
-        sizes: NDArray[np.int64],
-        remembered: Mapping[int, tuple[bytes, Mapping[Action, int]]],
-    ) -> Iterator[bytes]:
-        """Rows of words, and between them those of remembered texts."""
-        at = 0
-        ends = np.cumsum(sizes).tolist() if remembered else ()
-        for text, (place, counts) in remembered.items():
-            yield from self._joined([column[at : ends[text]] for column in columns], tail)
-            more = orjson.dumps({str(each): counts[each] for each in UNDRAWN})[1:]
-            yield b'{"type":"remembered",%s"epsilon":0,%s\n' % (place, more)
-            at = ends[text]
-        yield from self._joined([column[at:] for column in columns], tail)
-
-    @staticmethod
-    def _joined(columns: list[NDArray[np.object_]], tail: bytes) -> Iterator[bytes]:
-        """Rows, some at a time.
-
-        Args:
-            columns: fragments, each of shape (words,).
-            tail: ends each row; the first column begins with that of the row before.
-        """
-        for at in range(0, len(columns[0]), _ROWS):
-            part = [column[at : at + _ROWS].tolist() for column in columns]
-            rows = [b""] * (len(part) * len(part[0]))
-            for place, column in enumerate(part):
-                rows[place :: len(part)] = column
-            rows[0] = rows[0][len(tail) :]
-            rows.append(tail)
-            yield b"".join(rows)
-
-    def _send_all(self, parts: Iterator[bytes]) -> None:
-        """Write parts, each while the next is put together.  Raises OutputError."""
-        first, second = next(parts, b""), next(parts, None)
-        if second is None or self._held is not None:
-            for part in chain([first, second], parts):
-                self.send(part or b"")
+    def settle(self) -> None:
+        """Wait until what was handed over is written.  Raises OutputError."""
+        if self._pending is None:
             return
-        with ThreadPoolExecutor(1) as writer:
-            written = writer.submit(self.send, first)
-            for part in chain([second], parts):
-                written.result()
-                written = writer.submit(self.send, part)
-            written.result()
-
-    def _tails(self, table: AuditTable, copy: int) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
-        """The ends of rows, from the epsilon on, and which of them each word has."""
-        drawn = table.input_ids >= 0
-        which = np.ones(len(table), dtype=np.int64)
-        shares = [self._epsilon]
-        if self._per_line:  # a line's epsilon is shared out evenly
-            texts = np.repeat(np.arange(len(table.sizes)), table.sizes)
-            each = np.maximum(np.bincount(texts[drawn], minlength=len(table.sizes)), 1)
-            counts, found = np.unique(each, return_inverse=True)
-            shares = (self._epsilon / counts).tolist()
-            which = found[texts] + 1
-        if table.first is not None:  # the draw of an equal word before it
-            shares.append(0.0)
-            which[~table.first] = len(shares)
-        # Kept, passed and masked words are not drawn, public words not protected: no epsilon bounds
-        # what they tell.
-        if len(self._public):
-            public = np.isin(table.input_ids, self._public)
-            drawn &= ~(public if table.first is None else public & table.first)
-        which[~drawn] = 0
-        more = b',"copy":%d' % copy if self._copies > 1 else b""
-        end = b"" if self._originals else b"}\n"
-        kinds = [b',"epsilon":%s%s%s' % (each, more, end) for each in [b"null", *as_json(shares)]]
-        return np.array(kinds, dtype=object), which
-
-    def _inputs(self, table: AuditTable) -> list[bytes]:
-        """What the rows say of the inputs."""
-        distances, ranks = self._ranks(table)
-        originals = [*table.originals]
-        pairs = zip(originals, table.outputs, strict=True)
-        same = [a == b or folded(a) == folded(b) for a, b in pairs]  # as evaluate compares
-        return [
-            b',"in":%s,"in_start":%d,"in_end":%d,"unchanged":%s,"rank":%s,"distance":%s}\n'
-            % (original, start, start + length, unchanged, rank, distance)
-            for original, start, length, unchanged, rank, distance in zip(
-                as_json(originals),
-                table.starts.tolist(),
-                map(len, originals),
-                as_json(same),
-                as_json(ranks),
-                as_json(distances),
-                strict=True,
-            )
-        ]
-
-    def _ranks(self, table: AuditTable) -> tuple[list[float | None], list[int | None]]:
-        """Distance and rank of each output that was drawn for a known word."""
-        distances: list[float | None] = [None] * len(table)
-        ranks: list[int | None] = [None] * len(table)
-        ids, outputs = table.input_ids, table.output_ids
-        known = np.flatnonzero((ids >= 0) & (ids < self._space.n) & (outputs >= 0))
-        words, groups = np.unique(ids[known], return_inverse=True)
-        order = np.argsort(groups, kind="stable")
-        ends = np.cumsum(np.bincount(groups, minlength=len(words)))[:-1]
-        for word, places in zip(words.tolist(), np.split(known[order], ends), strict=False):
-            found = self._space.ranks(word, outputs[places])
-            for place, distance, rank in zip(places.tolist(), *found, strict=True):
-                distances[place], ranks[place] = distance, rank
-        return distances, ranks
+        problem = self._pending.exception()
+        self._pending = None
+        if problem:
+            raise problem
 
     def hold(self, overflow: Callable[[], None]) -> None:
         """Keep rows in memory until they are taken: what was finished earlier comes before them.
@@ -240,6 +129,7 @@ class AuditWriter:
         Args:
             overflow: called when they are many; takes them, and sends them behind what comes first.
         """
+        self.settle()
         self._held, self._held_bytes, self._overflow = [], 0, overflow
 
     def take(self) -> bytes:
@@ -286,20 +176,18 @@ class AuditWriter:
 
     def send(self, rows: bytes) -> None:
         """Write rows as they are, or hold them.  Raises OutputError."""
-        if self._held is not None:
+        self.settle()
+        self._write_all([rows])
+
+    def _write_all(self, parts: Iterable[bytes | memoryview]) -> None:
+        for rows in parts:
+            if self._held is None:
+                write_all(self._descriptor, rows, self._path)
+                continue
             self._held.append(rows)
             self._held_bytes += len(rows)
             if self._held_bytes > _MOST_HELD:
                 self._overflow()
-            return
-        write_all(self._descriptor, rows, self._path)
-
-
-def _places(lines: Sequence[int]) -> list[tuple[int, int]]:
-    """For each text its line, and its 1-based number among the texts of that line."""
-    every = np.arange(1, len(lines) + 1)
-    first = np.where(np.diff(lines, prepend=-1) != 0, every, 0)
-    return list(zip(lines, (every - np.maximum.accumulate(first) + 1).tolist(), strict=True))
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
