@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -34,6 +35,9 @@ from dpsan.text.spans import Spans
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _PARENTS: Final = (signal.SIGINT, signal.SIGHUP)
+_SWITCH: Final = 2e-4
+"""Seconds after which a thread gives way to another that waits: of Python's .005, in which a worker
+that has answered waits for more, there would be one in each batch of .03."""
 
 
 class Answer(Protocol):
@@ -134,9 +138,12 @@ class Pool:
             thread.start()
 
     def __enter__(self) -> Self:
+        self._switch = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        sys.setswitchinterval(self._switch)
         if kind is not None:
             for process in self._processes:
                 process.kill()  # they write nothing that a kill could spoil

@@ -21,7 +21,7 @@ _FIRST: Final = 64
 _ROUND: Final = 8
 """Searches go as far as the highest rank that is asked for, rounded up: they may serve again.
 Those of so few neighbours, which most pivots need, are apart: they are fast (dpsan/space)."""
-_GROWTH: Final = 4
+_GROWTH: Final = 2
 _HELD: Final = 1 << 22
 """Neighbours held at a time (batch · k)."""
 _KEPT: Final = 1 << 19
