@@ -112,8 +112,8 @@ one.alone["new"] = 10
 print(usual_spellings({"s": one}, [Source("s", "", "", 1.0)], ["paris", "may", "ibm", "new", "x"]))
 """
     assert in_recipe(program) == [
-        "[('Paris', 1), ('it', 3), ('may', 1), ('paris', 1), ('the', 1)] "
-        "[('IBM', 1), ('John', 1), ('Paris', 1), ('Smith', 1)]",
+        "[('IBM', 1), ('Paris', 1), ('it', 3), ('may', 1), ('paris', 1), ('the', 1)] "
+        "[('John', 1), ('Paris', 1), ('Smith', 1)]",
         "['Paris', 'may', 'IBM', 'new', 'x']",
     ]
 

@@ -51,7 +51,6 @@ from recipe.words import (  # noqa: E402
     choose_words,
     mixed_counts,
     occurrences,
-    pieces_of_compounds,
 )
 
 from dpsan.embeddings.bundled import bundled_digest  # noqa: E402
@@ -222,15 +221,13 @@ def lists() -> list[Path]:
     return [*(path for folder in folders for path in folder.glob("*.txt")), _HERE / "everyday.txt"]
 
 
-def training_text(
-    options: argparse.Namespace, work: Path, sources: Sequence[Source], pieces: dict[str, str]
-) -> Path:
+def training_text(options: argparse.Namespace, work: Path, sources: Sequence[Source]) -> Path:
     """Step 3."""
     text = work / "text"
     if not text.exists():
         rng = np.random.default_rng(options.seed)
         tokens = [work / f"{source.name}.tokens" for source in sources]
-        size = write_training_text(tokens, pieces, text, rng)
+        size = write_training_text(tokens, text, rng)
         _LOG.info("training text: %d words", size)
     return text
 
@@ -296,8 +293,7 @@ def build(options: argparse.Namespace, work: Path) -> None:
         least_must_have=min(8, options.least),
     )
     _LOG.info("%d words chosen", len(chosen))
-    every = set().union(*(part.tokens for part in counts.values()))
-    text = training_text(options, work, sources, pieces_of_compounds(every, chosen))
+    text = training_text(options, work, sources)
     frequency = mixed_counts(counts, sources, chosen)
     for word in read_signs(_HERE / "polar").keys() & chosen:
         frequency[word] = round(options.rated * frequency[word])

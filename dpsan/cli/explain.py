@@ -160,5 +160,7 @@ def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
             say("reading words from the terminal, one a line (Ctrl-D ends)")
         data = sys.stdin.buffer.read()
         for number, line in enumerate(data.decode("utf-8-sig", "replace").split("\n"), start=1):
+            if "\ufffd" in line:
+                raise UsageError(f"standard input:{number}: not UTF-8")
             if line.strip():
                 yield f"standard input:{number}", line.strip()

@@ -172,7 +172,7 @@ class Request(Files):
             vocab_size=self.vocab_size,
             tokenizer=self.tokenizer,
             unknown=UnknownPolicy(self.unknown),
-            keep=frozenset(read_word_list(self.keep)) if self.keep else frozenset(),
+            keep=frozenset(read_word_list(self.keep, self.tokenizer) if self.keep else ()),
             public=None if self.public is None else public_words(self.public),
             case=self.case,
             consistent=Unit(self.consistent) if self.consistent else None,

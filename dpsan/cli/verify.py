@@ -95,7 +95,7 @@ def verify(
         embeddings=embeddings,
         vocab_size=vocab_size,
         unknown=UnknownPolicy(unknown),
-        keep=frozenset(read_word_list(keep)) if keep else frozenset(),
+        keep=frozenset(read_word_list(keep, tokenizer) if keep else ()),
         public=None if public is None else public_words(public),
         case=case,
         allow_unproved=allow_unproved,

@@ -15,7 +15,8 @@ from html import unescape
 from typing import Final
 
 from dpsan.formats.html_scan import Kind
-from dpsan.text.tokens import INVISIBLE, TOKENIZERS, wordless
+from dpsan.text.shape import INVISIBLE
+from dpsan.text.tokens import TOKENIZERS, wordless
 
 _ENTITY: Final = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?")
 _ENDS: Final = {

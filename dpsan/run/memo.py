@@ -28,6 +28,7 @@ from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.long_text import Text, encoded
 from dpsan.text.numerals import number
+from dpsan.text.tokens import RULES
 
 NAME: Final = "memo.sqlite"
 """The file, in its directory."""
@@ -263,7 +264,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
             sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
             (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),
             (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
-            (spec.tokenizer, str(spec.unknown), spec.case, spec.numbers),
+            (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
             sorted(spec.keep),
             sorted(sanitizer.public),
         )

@@ -16,8 +16,8 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.text.letter_case import LetterCase
-from dpsan.text.out_of_vocabulary import UnknownPolicy
-from dpsan.text.tokens import TOKENIZERS
+from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, UnknownPolicy
+from dpsan.text.tokens import TOKENIZERS, is_token
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class RunSpec:
         check_name("tokenizer", self.tokenizer, TOKENIZERS)
         check_name("case", self.case, list(LetterCase))
         check_name("policy for numbers", self.numbers, list(NumberPolicy))
+        if not all(is_token(word, self.tokenizer) for word in self.keep):
+            raise UsageError(f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         kind = MECHANISMS[self.mechanism]
         if self.public is not None:
             check_public(kind)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -17,8 +17,9 @@ from dpsan.text.batch_of_pieces import joined_at_spaces
 from dpsan.text.lately import Lately
 from dpsan.text.pieces import BEHIND, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
+from dpsan.text.shape import INVISIBLE
 from dpsan.text.spans import Spans, gaps_inside, inside, widened
-from dpsan.text.tokens import INVISIBLE, gaps_to_write, lookup_keys, subwords
+from dpsan.text.tokens import gaps_to_write, lookup_keys
 from dpsan.text.whole_tokens import amount
 
 KEPT: Final = -1
@@ -29,8 +30,6 @@ PASSED: Final = -3
 """Unknown, and written unchanged."""
 OUTSIDE: Final = -4
 """Outside the spans that are drawn, and written unchanged."""
-_COMPOUND: Final = -5
-"""Not a word by itself: it stands for its pieces."""
 _CACHE_TOKENS: Final = 200_000
 _CACHE_CHUNKS: Final = 50_000
 """Each takes some 500 bytes."""
@@ -62,7 +61,7 @@ class Lookup:
         number: int | None = None,
     ) -> None:
         self.split = split
-        self._codes = _Codes(_Rules(rows, keep, unknown, number).resolve)
+        self._codes = _Codes(rows, keep, unknown, number)
         chunk = self._codes.chunk
         self._chunks = Lately(lambda piece: chunk(split(piece)), _CACHE_CHUNKS)
         self._pieces = PieceCodes(partial(_code, split, self._codes))
@@ -74,7 +73,7 @@ class Lookup:
         Returns:
             The alternating pieces of each text, all words of all texts, and their codes.
         """
-        split = [self._codes.opened(self.split(text)) for text in texts]
+        split = list(map(self.split, texts))
         words = list(chain.from_iterable([pieces[1::2] for pieces in split]))
         codes = np.fromiter(map(self._codes.__getitem__, words), np.int64, len(words))
         return split, words, codes
@@ -112,8 +111,6 @@ class Lookup:
     def _in_spans(self, pieces: list[str], spans: Spans) -> Chunk:
         stretches = widened(pieces, spans)
         drawn = inside(pieces, stretches).tolist()
-        pieces = self._codes.opened(pieces, drawn)
-        drawn = inside(pieces, stretches).tolist()
         gaps, _, invisible = gaps_inside(pieces, stretches)
         words = pieces[1::2]
         codes = [
@@ -129,40 +126,29 @@ def _more(read: list[str], written: list[str]) -> list[int] | None:
     return [len(before) - len(after) for before, after in zip(read, written, strict=True)]
 
 
-def _opened(pieces: list[str], compounds: Iterable[tuple[int, list[str]]]) -> list[str]:
-    """The pieces of a text with those of its compounds in their places.
+class _Codes(dict[str, int]):
+    """The codes of tokens seen lately.
 
-    Args:
-        pieces: of the text, gaps and words in turn.
-        compounds: of each its place among the words of the text, and its pieces.
-    """
-    out: list[str] = []
-    done = 0
-    for place, inner in compounds:
-        out += pieces[done : 2 * place + 1]
-        out[-1] += inner[0]
-        out += inner[1:]
-        done = 2 * place + 3
-        out[-1] += pieces[done - 1]
-    return out + pieces[done:]
-
-
-class _Rules:
-    """What a token stands for.  Apart from :class:`Lookup`, so that nothing refers to itself.
-
-    A vocabulary in a reference cycle would stay in memory until the garbage collector runs.
+    Apart from :class:`Lookup`, so that nothing refers to itself: a vocabulary in a reference cycle
+    would stay in memory until the garbage collector runs.
     """
 
     def __init__(
         self, rows: Mapping[str, int], keep: Iterable[str], unknown: int, number: int | None
     ) -> None:
+        super().__init__()
         self._rows = rows
         self._number = number
         self._keep = {key for word in keep for key in lookup_keys(word)}
         self._unknown = unknown
 
-    def resolve(self, token: str) -> int | list[str]:
-        """The code of a token, or the pieces it must be split into."""
+    def __missing__(self, token: str) -> int:
+        if len(self) >= _CACHE_TOKENS:
+            self.clear()
+        self[token] = found = self._resolve(token)
+        return found
+
+    def _resolve(self, token: str) -> int:
         row = self._rows.get(token)
         if row is not None and not self._keep and self._number is None:
             return row
@@ -180,75 +166,10 @@ class _Rules:
                 return self._number
         if row is None and (number := amount(token)):
             row = self._rows.get(number)  # $5 is read as 5, whatever the currency
-        if row is not None:
-            return row
-        pieces = subwords(token)
-        if pieces is None or not self._useful(pieces):
-            return self._unknown
-        return pieces
-
-    def _useful(self, pieces: list[str]) -> bool:
-        """Contractions are split only into known words; everything else is split always."""
-        if len(pieces) == 5 and pieces[2] == "":
-            return all(isinstance(self.resolve(p), int) and self._known(p) for p in pieces[1::2])
-        return True
-
-    def _known(self, token: str) -> bool:
-        return any(key in self._rows or key in self._keep for key in lookup_keys(token))
-
-
-class _Codes(dict[str, int]):
-    """The codes of the tokens seen lately; compounds have one too.
-
-    Args:
-        resolve: gives the code of a token or the pieces of a compound.
-    """
-
-    def __init__(self, resolve: Callable[[str], int | list[str]]) -> None:
-        super().__init__()
-        self._resolve = resolve
-        self._pieces: dict[str, list[str]] = {}
-
-    def __missing__(self, token: str) -> int:
-        if len(self) >= _CACHE_TOKENS:
-            self.clear()
-            self._pieces.clear()
-        found = self._resolve(token)
-        if not isinstance(found, int):
-            compounds = [
-                (place, self.pieces(piece))
-                for place, piece in enumerate(found[1::2])
-                if self[piece] == _COMPOUND
-            ]
-            self._pieces[token] = _opened(found, compounds)
-            found = _COMPOUND
-        self[token] = found
-        return found
-
-    def pieces(self, compound: str) -> list[str]:
-        """The alternating pieces of a compound, none of them a compound."""
-        if compound not in self._pieces:  # forgotten meanwhile
-            self.clear()
-            assert self[compound] == _COMPOUND  # noqa: S101 - what a token is never changes
-        return self._pieces[compound]
-
-    def opened(self, pieces: list[str], chosen: Sequence[bool] | None = None) -> list[str]:
-        """The alternating pieces of a text, compounds in their pieces.
-
-        Args:
-            chosen: which of its words are opened; default all.
-        """
-        words = enumerate(pieces[1::2])
-        compounds = [
-            (place, self.pieces(word))
-            for place, word in (words if chosen is None else compress(words, chosen))
-            if self[word] == _COMPOUND
-        ]
-        return _opened(pieces, compounds) if compounds else pieces
+        return self._unknown if row is None else row
 
     def chunk(self, pieces: list[str]) -> Chunk:
-        """What is written of the pieces of a text, and the codes of its words."""
-        pieces = self.opened(pieces)
+        """Return what is written of the pieces of a text, and the codes of its words."""
         read, words = pieces[::2], pieces[1::2]
         if len(words) == 1 and _PLAIN.issuperset(pieces[2]) and not pieces[0]:
             return Chunk(read, words, [self[words[0]]])
@@ -261,5 +182,4 @@ def _code(split: Callable[[str], list[str]], codes: _Codes, piece: str) -> int:
     """The code of a piece that is a word, whatever punctuation is behind it; else CHUNK."""
     if not one_word(piece) or split(piece) != ["", piece, ""]:
         return CHUNK
-    found = codes[piece]
-    return CHUNK if found == _COMPOUND else found
+    return codes[piece]

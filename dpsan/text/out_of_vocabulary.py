@@ -9,9 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from dpsan.errors import InputError, file_reason
+from dpsan.errors import InputError, check_name, file_reason
+from dpsan.text.tokens import TOKENIZERS, is_token
 
 MASK: Final = "<unk>"
+SEVERAL: Final = "not one token, so that it could never be kept"
+SEVERAL_HINT: Final = "list its parts; spaces, hyphens, punctuation and 's end a token"
 
 
 class UnknownPolicy(StrEnum):
@@ -25,14 +28,24 @@ class UnknownPolicy(StrEnum):
     """Written unchanged: NOT PRIVATE."""
 
 
-def read_word_list(path: Path) -> list[str]:
-    """The words of a keep-list: one a line, blank lines and lines starting with # left out.
+def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:
+    """Read a list of words: one a line, without blank lines and lines that start with #.
+
+    Args:
+        tokenizer: every word must be one token of this tokenizer; default: any string.
 
     Raises:
-        InputError: missing, or not UTF-8.
+        InputError: missing, not UTF-8, or a word of several tokens.
     """
-    lines = (line.strip() for line in read_utf8(path).split("\n"))
-    return [line for line in lines if line and not line.startswith("#")]
+    if tokenizer is not None:
+        check_name("tokenizer", tokenizer, TOKENIZERS)
+    words = []
+    for number, line in enumerate(read_utf8(path).split("\n"), 1):
+        if (word := line.strip()) and not word.startswith("#"):
+            if tokenizer is not None and not is_token(word, tokenizer):
+                raise InputError(path, SEVERAL, SEVERAL_HINT, line=number)
+            words.append(word)
+    return words
 
 
 def read_utf8(path: Path, encoding: str = "utf-8") -> str:

@@ -27,12 +27,18 @@ _KINDS: Final = bytes(
     _SPACE if chr(code) == " " else _EDGE * (chr(code) in BEHIND) for code in range(256)
 )
 _PLAIN: Final = bytes(_SPACE * (chr(code) == " ") for code in range(256))
-# A token with a space in it has digits on both sides of it, or brackets of a telephone number.
-_BEFORE: Final = np.array([chr(code) in "0123456789)" or code > 127 for code in range(256)])
+# A token with a space in it has digits on both sides of it, or brackets of a telephone number; what
+# is invisible may stand between, but for the mark, which no text has here.
+_UNSEEN: Final = bytes(code for code in range(1, 32) if code not in b"\t\n\v\f\r ") + b"\x7f"
+_BEFORE: Final = np.array([code in b"0123456789)" + _UNSEEN or code > 127 for code in range(256)])
 _AFTER: Final = np.array(
-    [code in b"0123456789(\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0" for code in range(256)]
+    [
+        code in b"0123456789(\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\xc2\xcd\xd8\xe2\xe3\xf3" + _UNSEEN
+        for code in range(256)
+    ]
 )
-"""The bytes that such a space may stand between; digits of other scripts begin with these."""
+"""The bytes that such a space may stand between; digits of other scripts begin with the first of
+these bytes, and invisible characters with the last."""
 _JOINERS: Final = str.maketrans("", "", "'’‐‑-")
 
 _LANES: Final = 3

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.text.tokens import INVISIBLE
+from dpsan.text.shape import INVISIBLE
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """First code point of each and the one behind its last, in any order; they may overlap."""

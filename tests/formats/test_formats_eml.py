@@ -70,7 +70,7 @@ def test_a_mail():
 
 TEXTS = st.lists(
     st.sampled_from(
-        ["maria", "caf\u00e9", "x@y.org", "77", "\u6f22\u5b57", "-- ", "=20", "=?", "."]
+        ["maria", "caf\u00e9", "x@y.org", "x7", "\u6f22\u5b57", "-- ", "=20", "=?", "."]
     )
 ).map(" ".join)
 LINES = st.lists(TEXTS, max_size=4).map("\n".join)
@@ -117,7 +117,7 @@ def masked(text):
     """Every word that the mails hold as W."""
     if text is None or re.match("(?:text|multipart)/|base64|quoted|[78]bit", text):
         return text
-    return re.sub("maria|caf\u00e9|x@y.org|77|\u6f22\u5b57|(?<==)20", "W", text)
+    return re.sub("maria|caf\u00e9|x@y.org|x7|\u6f22\u5b57|(?<==)20", "W", text)
 
 
 def check_mails(data):

@@ -59,10 +59,11 @@ def test_gaps_belong_to_the_span_that_they_are_in():
     assert sanitizer.rewrite(text, []) == text
     assert sanitizer.rewrite(text, [(2, 4)]) == "a\u00ad  b \u200b c\U0001f600d"
     assert sanitizer.rewrite(text, [(0, 6)]) == "<unk>  <unk> \u200b c\U0001f600d"
-    # What stands in a token goes with it, also where the span is only of its end.
-    assert sanitizer.rewrite("MARIA'S \u200b", [(0, 1)]) == "<unk>'s \u200b"
+    # What stands in a token goes with it; the ending 's stands behind it.
+    assert sanitizer.rewrite("MA\u200bRIA'S \u200b", [(0, 1)]) == "<unk>'S \u200b"
+    assert sanitizer.rewrite("MARIA'S \u200b", [(0, 7)]) == "<unk>'s \u200b"
     chunks = opened(unknown="mask", tokenizer="whitespace")
-    assert chunks.rewrite("\u200b (\u200ba b", [(4, 5)]) == "\u200b (<unk> b"
+    assert chunks.rewrite("\u200b (\u200ba b", [(4, 5)]) == "\u200b <unk> b"
     # Two words without anything between them could not be told apart.
     assert sanitizer.rewrite(text, [(10, 11)]) == "a\u00ad \u200b b \u200b c <unk> d"
 

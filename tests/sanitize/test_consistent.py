@@ -16,6 +16,7 @@ from dpsan.privacy import randomness
 from dpsan.sanitize import consistent
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.tokens import folded
 
 EMBEDDINGS = make_embeddings(n=30, d=3)
 FEW = make_embeddings(n=4, d=2)
@@ -55,7 +56,7 @@ def maps(done):
     """For each record of an audited call: input (a row, or a folded string) -> all its outputs."""
     out = {}
     for row in done.records:
-        word = row.input_id if row.input_id < len(EMBEDDINGS.index_to_key) else row.original.lower()
+        word = row.input_id if row.input_id < len(EMBEDDINGS.index_to_key) else folded(row.original)
         out.setdefault(row.record, {}).setdefault(word, set()).add(row.output_id)
     return out
 

@@ -145,8 +145,8 @@ def test_equal_numbers_have_one_draw(monkeypatch, unit):
 
 
 def test_the_keep_list_comes_first():
-    out = made(keep=["42"]).rewrite("42 42 42 42 42 42 42")
-    assert out == "42 42 42 42 42 42 42"
+    out = made(keep=["42"]).rewrite("42, 42, 42, 42, 42, 42, 42")
+    assert out == "42, 42, 42, 42, 42, 42, 42"
 
 
 def test_numbers_of_other_forms_are_words():

@@ -23,9 +23,9 @@ from scoreboard import fork
 from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
 
 _STAGES: Final = {
-    "tokenizer": "dpsan.text.tokens:_split_unicode",
+    "tokenizer": "dpsan.text.tokens:shape",
     "lookup": "dpsan.text.lookup:lookup_keys",
-    "subwords": "dpsan.text.lookup:subwords",
+    "amount": "dpsan.text.lookup:amount",
     "streams": "dpsan.privacy.randomness:streams_for",
     "sanitize": "dpsan.sanitize.sanitizer:Sanitizer.sanitize",
     "case": "dpsan.text.letter_case:NaturalCase.write",

@@ -224,10 +224,10 @@ MUTANTS: Final = [
             "formats/source.py", "if self._frame is not None:", "if False:",
         ),
         "marks are punctuation": (
-            "text/tokens.py", r"[\p{L}\p{M}\p{N}\p{Co}", r"[\p{L}\p{N}\p{Co}",
+            "text/shape.py", r"[\p{M}\U0001F3FB-", r"[\U0001F3FB-",
         ),
         "private and unassigned characters pass": (
-            "text/tokens.py", r"\p{Co}\p{Cn}\p{Cs}\u2460", r"\p{Cs}\u2460",
+            "text/shape.py", r"\p{Co}\p{Cn}\p{Cs}\u2460", r"\p{Cs}\u2460",
         ),
     }.items()
 ]  # fmt: skip

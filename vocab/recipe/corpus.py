@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.training.compounds import LookupSpelling, in_pieces
+from dpsan.embeddings.training.word_counts import LookupSpelling
 from dpsan.text.tokens import TOKENIZERS
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "Source",
     "batches_of",
     "count_source",
-    "in_pieces",
     "write_training_text",
 ]
 
@@ -157,17 +156,15 @@ def count_source(
     return counts
 
 
-def _rewrite(text: str, pieces: dict[str, str]) -> Iterator[str]:
+def _lines(text: str) -> Iterator[str]:
     for line in text.split("\n"):
-        words = " ".join(pieces.get(word, word) for word in line.split(" ")).split()
+        words = line.split()
         for start in range(0, len(words), _LONGEST_LINE):
             yield " ".join(words[start : start + _LONGEST_LINE])
 
 
-def write_training_text(
-    tokens: Iterable[Path], pieces: dict[str, str], out: Path, rng: np.random.Generator
-) -> int:
-    """Pass 2: write every document in random order, tokens replaced by their pieces.
+def write_training_text(tokens: Iterable[Path], out: Path, rng: np.random.Generator) -> int:
+    """Pass 2: write every document in random order.
 
     The order matters: the learning rate falls along the file and each training thread reads its
     own stretch of it, so sources must be mixed.  Returns the number of running words.
@@ -183,7 +180,7 @@ def write_training_text(
     words = 0
     with out.open("w", encoding="utf-8") as file:
         for at in rng.permutation(len(documents)):
-            for line in _rewrite(documents[at], pieces):
+            for line in _lines(documents[at]):
                 words += line.count(" ") + 1
                 file.write(line + "\n")
     return words

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.training.judging import judged_similarity, nearest
-from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
+from dpsan.text.tokens import TOKENIZERS, lookup_keys
 
 __all__ = [
     "Texts",
@@ -103,28 +103,22 @@ def read_sst2(folder: Path, size: int, rng: np.random.Generator) -> Texts:
     )
 
 
-def _rows(token: str, ids: Mapping[str, int]) -> list[int]:
-    """Row numbers of a token as the tool finds them; _UNKNOWN for an indivisible unknown."""
-    for spelling in lookup_keys(token):
-        if spelling in ids:
-            return [ids[spelling]]
-    pieces = subwords(token)
-    if pieces is None:
-        return [_UNKNOWN]
-    return [row for piece in pieces[1::2] if piece for row in _rows(piece, ids)]
+def _row(token: str, ids: Mapping[str, int]) -> int:
+    """Return the row number of a token as the tool finds it, or _UNKNOWN."""
+    return next((ids[key] for key in lookup_keys(token) if key in ids), _UNKNOWN)
 
 
 def encode(texts: Sequence[str], ids: Mapping[str, int]) -> list[NDArray[np.int64]]:
     """Each text as row numbers of its words, unknown ones as -1."""
     split = TOKENIZERS["unicode"].split
-    known: dict[str, list[int]] = {}
+    known: dict[str, int] = {}
     out = []
     for text in texts:
         rows: list[int] = []
         for token in split(text)[1::2]:
             if token not in known:
-                known[token] = _rows(token, ids)
-            rows += known[token]
+                known[token] = _row(token, ids)
+            rows.append(known[token])
         out.append(np.array(rows, dtype=np.int64))
     return out
 

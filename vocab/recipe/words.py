@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings.training.compounds import in_pieces, pieces_of_compounds
 from dpsan.embeddings.training.word_choice import handicap, most_used
 from recipe.corpus import Counts, Source
 
@@ -21,7 +20,6 @@ __all__ = [
     "mixed_counts",
     "must_have",
     "occurrences",
-    "pieces_of_compounds",
     "read_list",
     "usage",
 ]
@@ -150,22 +148,17 @@ def choose_words(
 
 
 def occurrences(counts: Mapping[str, Counts], words: frozenset[str]) -> Counter[str]:
-    """Occurrences of words in the training text, compounds counted for their pieces."""
+    """Occurrences of words in the training text."""
     found: Counter[str] = Counter()
     for part in counts.values():
-        for token, number in part.tokens.items():
-            for word in in_pieces(token, words):
-                found[word] += number
+        found.update({word: part.tokens[word] for word in words})
     return found
 
 
 def mixed_counts(
     counts: Mapping[str, Counts], sources: Iterable[Source], words: frozenset[str]
 ) -> dict[str, int]:
-    """Occurrences of each word in a corpus of the same size with the sources in their weights.
-
-    Compounds that are not words of the vocabulary count for their pieces, as in training.
-    """
+    """Occurrences of each word in a corpus of the same size with the sources in their weights."""
     sources = list(sources)
     size = sum(counts[source.name].total() for source in sources)
     weights = sum(source.weight for source in sources)
@@ -173,8 +166,6 @@ def mixed_counts(
     for source in sources:
         tokens = counts[source.name].tokens
         share = size * source.weight / weights / tokens.total()
-        for token, number in tokens.items():
-            for word in in_pieces(token, words):
-                if word in mixed:
-                    mixed[word] += share * number
+        for word in words:
+            mixed[word] += share * tokens[word]
     return {word: max(1, round(number)) for word, number in mixed.items()}

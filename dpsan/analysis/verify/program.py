@@ -16,6 +16,7 @@ from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.interference import interference
 from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
+from dpsan.analysis.verify.shapes import shapes
 from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
@@ -43,6 +44,7 @@ def check_program(
     allowed: Callable[[int, int], float],
     *,
     draws: int,
+    spans: bool = False,
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Check, ...]:
@@ -54,6 +56,7 @@ def check_program(
         inputs: strings that may be drawn, and ``rows`` the inputs that they stand for.
         allowed: positions of two inputs -> the loss that the guarantee permits.
         draws: budget, about.
+        spans: whether only words in spans are drawn.
         workers: processes that are checked too.
         progress: called with steps made since the last call.
     """
@@ -104,5 +107,6 @@ def check_program(
         )
     )
     out.append(interference(sanitizer, key=part("interference"), progress=stage(2)))
+    out.append(shapes(sanitizer, key=part("shapes"), spans=spans))
     stage(_STAGES)(0.0)
     return tuple(out)

@@ -256,6 +256,7 @@ def verify(
         rows,
         question.allowed,
         draws=draws,
+        spans=spans,
         workers=workers,
         progress=progress,
     )

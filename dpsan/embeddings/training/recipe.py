@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import io
 import logging
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.training.compounds import in_pieces, pieces_of_compounds
 from dpsan.embeddings.training.public_text import blocks_of, check_readable
 from dpsan.embeddings.training.shaping import (
     Shaping,
@@ -100,17 +98,12 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
         for block in blocks:
             text.add(block)
     text.finish()
-    chosen = most_used(dict(text.blocks), text.tokens.copy(), recipe.words, recipe.least)
+    frequency = text.tokens
+    chosen = most_used(text.blocks, frequency, recipe.words, recipe.least)
     _require(recipe, text.running, len(chosen))
-    pieces = pieces_of_compounds(text.tokens, chosen)
-    frequency: Counter[str] = Counter()
-    for token, number in text.tokens.items():
-        for word in in_pieces(token, chosen):
-            frequency[word] += number
     least, training = recipe.least, replace(recipe.training, min_count=recipe.least)
     text.write_training_text(
         folder / "text",
-        pieces,
         lambda word: frequency[word] >= least,
         np.random.default_rng(training.seed),
     )

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dpsan.text.lately import Lately
-from dpsan.text.tokens import TOKENIZERS, lookup_keys, subwords
+from dpsan.text.tokens import TOKENIZERS, lookup_keys
 
 _FEWEST_WORDS: Final = 6
 """Of a line that is no heading."""
@@ -51,7 +51,7 @@ class SpellingReader:
     def __init__(self, words: Iterable[str]) -> None:
         self._known = frozenset(words)
         self._split = TOKENIZERS["unicode"].split
-        self._forms = Lately(self._forms_of, _REMEMBERED)
+        self._form = Lately(self._form_of, _REMEMBERED)
         self._plain = Lately(_BEGINS.isdisjoint, _REMEMBERED)
         self._begins = {piece for word in self._known for piece in _PIECE.findall(word)[:1]}
 
@@ -75,17 +75,16 @@ class SpellingReader:
         for at, word in enumerate(words):
             if plain[at]:
                 near = own[at - 1] or own[at + 1]  # own[-1] of the first word is False
-                (beside if near else alone).extend(self._forms[word])
-        found.alone.update(alone)
-        found.beside.update(beside)
+                (beside if near else alone).append(self._form[word])
+        found.alone.update(filter(None, alone))
+        found.beside.update(filter(None, beside))
 
-    def _forms_of(self, token: str) -> list[str]:
-        """The known words that a token is made of, as they are written in it."""
+    def _form_of(self, token: str) -> str:
+        """Return a known word as the token writes it, or an empty string."""
         *others, small = lookup_keys(token)
-        if small in self._known:
-            return [others[-1] if others and others[-1].lower() == small else small]
-        pieces = (subwords(token) or [])[1::2]
-        return [form for piece in pieces if piece for form in self._forms_of(piece)]
+        if small not in self._known:
+            return ""
+        return others[-1] if others and others[-1].lower() == small else small
 
 
 def usual_spellings(found: Iterable[tuple[Spellings, float]], words: Sequence[str]) -> list[str]:

@@ -15,13 +15,23 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.training.compounds import LookupSpelling
-from dpsan.text.tokens import TOKENIZERS
+from dpsan.text.lately import Lately
+from dpsan.text.tokens import TOKENIZERS, folded
 
 _MOST: Final = 2_000_000
 """Different tokens that are counted at a time; about 300 bytes each."""
 # gensim cuts a sentence at 10,000 words; paragraphs are far shorter, this is a fuse.
 _LONGEST_LINE: Final = 5_000
+
+
+class LookupSpelling(Lately[str]):
+    """Return the spelling under which a token is looked up at last."""
+
+    MOST = 1 << 20
+    """Tokens that are cached."""
+
+    def __init__(self) -> None:
+        super().__init__(folded, self.MOST)
 
 
 class TokenText:
@@ -69,28 +79,23 @@ class TokenText:
     def write_training_text(
         self,
         out: Path,
-        pieces: dict[str, str],
         keep: Callable[[str], bool],
         rng: np.random.Generator,
     ) -> None:
         """Write every block in random order, one line of words a line.
 
         The order matters: the learning rate falls along the file, so texts must be mixed.
-
-        Args:
-            pieces: what stands for some of the tokens.
         """
         with out.open("w", encoding="utf-8") as file, self._path.open("rb") as tokens:
             for at in rng.permutation(len(self._ends) - 1):
                 begin, end = self._ends[at : at + 2]
                 block = os.pread(tokens.fileno(), end - begin, begin).decode()
-                for line in _lines(block, pieces, keep):
+                for line in _lines(block, keep):
                     file.write(line)
 
 
-def _lines(block: str, pieces: dict[str, str], keep: Callable[[str], bool]) -> Iterator[str]:
+def _lines(block: str, keep: Callable[[str], bool]) -> Iterator[str]:
     for line in block.split("\n"):
-        whole = " ".join(pieces.get(word, word) for word in line.split(" ")).split()
-        words = list(filter(keep, whole))
+        words = list(filter(keep, line.split()))
         for start in range(0, len(words), _LONGEST_LINE):
             yield f"{' '.join(words[start : start + _LONGEST_LINE])}\n"

@@ -1,0 +1,168 @@
+"""Strings of one shape: the same number of draws, and the same passed characters.
+
+The rules of docs/strings.md cut a string by its shape, whatever the vocabulary holds.  If the
+vocabulary, or which letters stand there, decided where a word ends, a hyphen in the output would
+name the word with certainty, at any epsilon.  Strings of the vocabulary and of every kind are
+sanitized beside others that have other letters and digits in the same places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from dpsan.analysis.verify.check import Check
+from dpsan.privacy.randomness import derive_key, streams_for
+from dpsan.sanitize.numbers import NumberPolicy
+from dpsan.sanitize.result import Action
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.out_of_vocabulary import UnknownPolicy
+from dpsan.text.spans import Spans
+
+KINDS: Final = (
+    *("AAAA", "AAA'AAA", "AAAAAA's", "AA-AAAA", "AAAAA-00", "0A", "000AA", "AA0", "A.A.", "AAA.AA"),
+    *("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "AAA.AA/AA", "www.AAA.AA", "AAAA://AAA.AA/A?A=0", "@AAA_A"),
+    *("AAAAA.A@AAAAAAA.AAA", "AAA_AA.AAA", "#AAA", "0,000.00", "0-0", "0.0-AAAA", "00/00/0000"),
+    *("$0,000.00", "AA$00", "00€", "$0.0A", "00:00AA", "0000-00-00", "0000-00-00A00:00:00+00:00"),
+    *("0000 0000 0000 0000", "000 0000 0000", "(000) 000-0000", "+00 00 0000 0000", "0.00.0.00"),
+)
+"""Strings of every kind: A stands for a letter and 0 for a digit."""
+_LETTERS: Final = "fhjpqxyzFHJPQXYZéñßłйжλשק名か\ufffd"
+"""Of several scripts; of ASCII only letters that are in no literal of docs/strings.md."""
+_DIGITS: Final = "0123456789٣४"
+_BETWEEN: Final = (" ", ", ", "-", "/", ". ", " '", "' ")
+_AT_ONCE: Final = 2000
+_NUMBERS: Final = 200
+"""Random numbers for a pair: two strings of two parts take at most 150."""
+_LITERALS: Final = ("www", "cannot", "gimme", "lemme", "gonna", "wanna", "gotta")
+
+
+class _Text(NamedTuple):
+    text: str
+    span: tuple[int, int]
+    """What is drawn of it where only spans are."""
+
+
+def shapes(
+    sanitizer: Sanitizer,
+    *,
+    key: bytes,
+    pairs: int = 3000,
+    kinds: Sequence[str] = KINDS,
+    spans: bool = False,
+) -> Check:
+    """Compare what is drawn and what passes of strings of one shape.
+
+    Args:
+        sanitizer: the program under test.
+        key: fresh.
+        pairs: of strings, about.
+        kinds: patterns as in :data:`KINDS`.
+        spans: whether only words in spans are drawn.
+    """
+    name, single = "shape", sanitizer.by_text()
+    units = sanitizer.spec.numbers == NumberPolicy.VALUE
+    words = sanitizer.embeddings.index_to_key
+    made = list(_pairs(words, kinds, pairs, derive_key(key, "pairs"), units=units))
+    texts = [each.text for pair in made for each in pair]
+    own = [[each.span] for pair in made for each in pair] if spans else None
+    found: list[tuple[list[str], list[int]]] = []
+    for at in range(0, len(texts), _AT_ONCE):
+        part = slice(at, at + _AT_ONCE)
+        found += _passed(single, texts[part], own and own[part], derive_key(key, "run", at))
+    kept = [*Action].index(Action.KEPT)
+    compared = draws = characters = 0
+    for one, other in zip(found[::2], found[1::2], strict=True):
+        if kept in one[1] or kept in other[1]:
+            continue  # the list decides, as the statement says
+        compared += 1
+        draws += _drawn(sanitizer, one[1]) != _drawn(sanitizer, other[1])
+        characters += one[0] != other[0]
+    figures = {"pairs": compared, "other draws": draws, "other characters": characters}
+    if draws or characters:
+        sentence = (
+            f"of {compared:,} pairs of strings of one shape {draws:,} have another number of "
+            f"draws and {characters:,} pass other characters: what passes tells the word"
+        )
+        return Check(name, False, sentence, figures)
+    if not compared:
+        return Check(name, None, "every string that was tried is on the keep list", figures)
+    sentence = (
+        f"{compared:,} pairs of strings of one shape, in and out of the vocabulary, have the same "
+        "number of draws and pass the same characters"
+    )
+    return Check(name, True, sentence, figures)
+
+
+def _passed(
+    sanitizer: Sanitizer, texts: Sequence[str], spans: Sequence[Spans] | None, key: bytes
+) -> Iterator[tuple[list[str], list[int]]]:
+    """Yield the gaps that are written between the words of each text, and the words' actions."""
+    done = sanitizer.sanitize(texts, key, audit=True, spans=spans)
+    table = done.records
+    assert table is not None  # noqa: S101 - the audit was asked for
+    at = 0
+    for line, size in zip(map(str, done.lines), table.sizes.tolist(), strict=True):
+        gaps, place = [], 0
+        for word in range(at, at + size):
+            gap = int(table.gaps[word])
+            gaps.append(line[place : place + gap])
+            place += gap + len(table.outputs[word])
+        yield [*gaps, line[place:]], table.actions[at : at + size].tolist()
+        at += size
+
+
+def _drawn(sanitizer: Sanitizer, actions: Sequence[int]) -> list[int]:
+    """Return what the number of draws may depend on: the place and kind of each draw.
+
+    Out-of-vocabulary words are draws like others; where they are masked or kept, the configuration
+    is refuted for that, and here only their number counts.
+    """
+    if sanitizer.spec.unknown is not UnknownPolicy.SAMPLE:
+        return [len(actions)]
+    unknown, drawn = [*Action].index(Action.UNKNOWN), [*Action].index(Action.DRAWN)
+    return [drawn if each == unknown else each for each in actions]
+
+
+def _pairs(
+    words: Sequence[str], kinds: Sequence[str], pairs: int, key: bytes, *, units: bool
+) -> Iterator[tuple[_Text, _Text]]:
+    """Yield pairs of strings of one shape; the first of every second pair is of the vocabulary."""
+    numbers = streams_for(key, range(pairs), [1] * pairs).bits("shapes", _NUMBERS)
+    for at, row in enumerate(numbers.tolist()):
+        rest = iter(row)
+        source = words if at % 2 else kinds
+        parts = [source[next(rest) % len(source)] for _ in range(1 + next(rest) % 2)]
+        between = _BETWEEN[next(rest) % len(_BETWEEN)]
+        if at % 2:
+            first = between.join(parts)
+            second = between.join(_alike(each, rest, units=units) for each in parts)
+        else:
+            first, second = (between.join(_filled(each, rest) for each in parts) for _ in "12")
+        span = (0, 1 + next(rest) % len(first))
+        yield _Text(first, span), _Text(second, span)
+
+
+def _filled(kind: str, numbers: Iterator[int]) -> str:
+    """Return a string of a kind."""
+    sets = {"A": _LETTERS, "0": _DIGITS}
+    return "".join(
+        sets[each][next(numbers) % len(sets[each])] if each in sets else each for each in kind
+    )
+
+
+def _alike(word: str, numbers: Iterator[int], *, units: bool) -> str:
+    """Return a string of the shape of a word; what may be a literal stays.
+
+    Args:
+        units: whether letters beside digits may be literals: those of numbers by value are.
+    """
+    if word.lower().startswith(_LITERALS):
+        return word
+    changing = max(0, word.find("'") - 1) if "'" in word else len(word)
+    letters = not (units and any(map(str.isdecimal, word)))
+    out = ""
+    for each in word[:changing]:
+        kind = "A" * (letters and each.isalpha()) or "0" * each.isdecimal()
+        out += _filled(kind, numbers) if kind else each
+    return out + word[changing:]

@@ -1,0 +1,60 @@
+"""Strings of one shape, under every tokenizer and option: the same draws, the same passed text."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any, Final
+
+from scoreboard.base import ROOT, Mutant, Row, Size
+
+_OPTIONS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"numbers": "value"},
+    {"keep": ["maria", "o'brien", "7"]},
+    {"unknown": "mask"},
+    {"consistent": "record"},
+)
+
+
+def one_shape(size: Size, folder: Path) -> Row:
+    """Pairs of strings that differ in letters and digits only, in and out of the vocabulary."""
+    from dpsan.analysis.verify.shapes import KINDS, shapes
+    from dpsan.privacy.randomness import new_key
+    from dpsan.sanitize.sanitizer import Sanitizer
+    from dpsan.text.tokens import TOKENIZERS
+
+    row = Row("pairs of strings of one shape / cut in two ways", "100,000 / 0")
+    settings = list(product(TOKENIZERS, _OPTIONS, (False, True)))
+    pairs = size.of(3_000, 1_000, 4_000)
+    for tokenizer, options, spans in settings if size is not Size.MUTANT else settings[:1]:
+        sanitizer = Sanitizer(epsilon=8.0, tokenizer=tokenizer, cache=folder / "cache", **options)
+        kinds = (*KINDS, *_kinds_of_the_page())
+        found = shapes(sanitizer, key=new_key(), pairs=pairs, kinds=kinds, spans=spans)
+        row.tried += found.figures["pairs"]
+        for kind in ("other draws", "other characters"):
+            row.bad[kind] = row.bad.get(kind, 0) + found.figures[kind]
+    row.note = f"{len(settings)} settings"
+    return row
+
+
+def _kinds_of_the_page() -> list[str]:
+    """The examples of docs/strings.md with A for each letter and 0 for each digit."""
+    page = (ROOT / "docs" / "strings.md").read_text().split("<!-- generated")[1]
+    examples = re.findall(r"^\| [^|]+ \| `([^`<]+)`", page, re.M)
+    literal = re.compile(r"(?<=\w)['’]s\b|\bwww\b|\w['’]t\b|(?<=\d)[^\W\d]+")
+
+    def replaced(part: str) -> str:
+        return "".join("A" if c.isalpha() else "0" if c.isdecimal() else c for c in part)
+
+    out = []
+    for each in examples:
+        kept = [match.span() for match in literal.finditer(each)]
+        ends = [0, *(end for span in kept for end in span), len(each)]
+        parts = [each[a:b] for a, b in pairwise(ends)]
+        out.append("".join(p if at % 2 else replaced(p) for at, p in enumerate(parts)))
+    return [each for each in out if "A" in each or "0" in each]
+
+
+MUTANTS: Final[list[Mutant]] = []
