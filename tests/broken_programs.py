@@ -13,9 +13,11 @@ from unittest import mock
 import numpy as np
 
 from dpsan.mechanisms.sampling.blocked import DistanceScores
+from dpsan.mechanisms.sampling.number_response import GridResponse, grid_response, respond
 from dpsan.mechanisms.sampling.samplers import PointSampler, RowSampler, Sampler
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.number_forms import FormedNumber, formed_number
 
 __all__ = ["DELTA", "MUTANTS", "Mutant"]
 
@@ -241,6 +243,49 @@ def ranks(s: Sanitizer) -> None:
     s._rewriter.sampler = Late(own, backdoor)
 
 
+def of_half_the_noise(epsilon: float, size: int, widest: int = 1) -> GridResponse:
+    """The grid of twice the epsilon."""
+    return grid_response.__wrapped__(2 * epsilon, size, widest)
+
+
+def copied_numbers(grids: Any, streams: Any, places: int) -> dict[int, int]:
+    """Every twentieth number is the input."""
+    copy = streams.uniform("copy")[:, 0] < 0.05
+    drawn = respond(grids, streams, places)
+    return {at: value if copy[at] else drawn[at] for at, (_, value) in grids.items()}
+
+
+def without_far_values(grid: GridResponse, value: int, drawn: int) -> int:
+    """The near values alone: all others never come."""
+    return grid.first(value) + drawn % grid.near
+
+
+def without_some_values(grid: GridResponse, value: int, drawn: int) -> int:
+    """The five values before the near ones never come."""
+    first, threshold = grid.first(value), grid.near * grid.inside
+    if drawn < threshold:
+        return first + drawn // grid.inside
+    rank = (drawn - threshold) // grid.outside
+    return rank if rank < first - 5 else rank + grid.near
+
+
+def shared_numbers(grids: Any, streams: Any, places: int) -> dict[int, int]:
+    """All numbers of a record have the same random numbers."""
+    again = randomness.Streams(streams.key, tuple((at, 0, 1) for at in streams.records.tolist()))
+    return respond(grids, again, places)
+
+
+def seen_years(word: str) -> Any:
+    """A year is a form of its own, as other four digits are."""
+    number = formed_number(word)
+    if number is None or len(word) != 4 or not word.isdecimal():
+        return number
+    year = formed_number(f"{word}-01-01").fields[0]
+    if not "1900" <= word <= "2099":
+        return number
+    return FormedNumber(year.size, int(word) - 1900, number.pieces, (year,))
+
+
 class Mutant(NamedTuple):
     """One program that is broken."""
 
@@ -259,6 +304,15 @@ class Mutant(NamedTuple):
 
 
 DELTA: Final = {"delta": 1e-6}
+_RESPONSE: Final = "dpsan.mechanisms.sampling.number_response"
+_NUMBERS: Final = {"numbers": "value"}
+
+
+def numbers(name: str, instead: Any) -> Mutant:
+    """Numbers by value with a public function replaced."""
+    return Mutant("optimal-response", None, _NUMBERS, patch=(name, instead))
+
+
 MUTANTS: Final = {
     "noise × .5": Mutant("laplace", scaled(0.5), noise=(0.5, 1)),
     "noise × .9": Mutant("laplace", scaled(0.9), noise=(0.9, 1)),
@@ -309,4 +363,10 @@ MUTANTS: Final = {
     "unknown words masked": Mutant("optimal-response", None, {"unknown": "mask"}),
     "a word kept": Mutant("optimal-response", None, {"keep": ["the"]}),
     "letter case kept": Mutant("optimal-response", None, {"case": "input"}),
+    "numbers of twice the epsilon": numbers(f"{_RESPONSE}.grid_response", of_half_the_noise),
+    "5 % of numbers copied": numbers(f"{_RESPONSE}.respond", copied_numbers),
+    "far numbers never come": numbers(f"{_RESPONSE}.GridResponse.chosen", without_far_values),
+    "five numbers never come": numbers(f"{_RESPONSE}.GridResponse.chosen", without_some_values),
+    "numbers of a line share": numbers(f"{_RESPONSE}.respond", shared_numbers),
+    "years are a form": numbers("dpsan.text.number_forms.formed_number", seen_years),
 }

@@ -64,7 +64,7 @@ def run(mutant: Mutant, epsilon: float, words: int | None, draws: int) -> dict[s
         found = verify(sanitizer, draws=draws)
         nats, chance = on_paper(mutant, sanitizer, draws)
     by = [each.name for each in found.checks if each.held is False]
-    by += ["configuration"] * any(each.probability > 0 for each in found.exposures)
+    by += ["configuration"] * any(not each.stated for each in found.exposures)
     by += ["lower bound"] * found.empirical.violated
     return {
         "verdict": str(found.verdict),

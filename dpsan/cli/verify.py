@@ -66,8 +66,9 @@ def verify(
     a guarantee is kept; sampling can disprove it, never prove it. The program that runs is tested
     too: that draws have the certified distribution, that words, lines, files and copies share no
     random numbers, and that no word changes the output of another. --unknown keep or mask, --case
-    input, --keep, --spans, --consistent and --numbers value violate the guarantee of a word at one
-    place. With --public the verdict is about all other words.
+    input, --keep, --spans and --consistent violate the guarantee of a word at one place. With
+    --public the verdict is about all other words, with --numbers value about two words or two
+    numbers of one form.
 
     dpsan verify -e 8
     """
@@ -144,8 +145,11 @@ def _print(found: Verification, name: str) -> None:
     delta = f", delta {claimed.delta:.4g}" if claimed.delta else ""
     public = found.public_words
     whom = " for protected words" if public else ""
+    numbers = any(each.option == "numbers" for each in found.exposures)
+    whom += " and" * bool(whom and numbers) + " for two words, or two numbers of one form" * numbers
     grade = f" ({found.grade.name})" if found.grade else ""
-    typer.echo(f"{name}: {str(found.verdict).upper()}{whom}{grade}")
+    title = f"{name}: {str(found.verdict).upper()}{whom}{grade}"
+    typer.echo("\n".join(wrap(title, 80, subsequent_indent="  ", break_on_hyphens=False)))
     if public:
         typer.echo(f"  not protected: {public} public words")
     typer.echo(f"  claimed    epsilon {claimed.epsilon:.6f}{per}{delta}")
@@ -168,8 +172,9 @@ def _print(found: Verification, name: str) -> None:
         points = (f"{delta:.3g} at {epsilon:.4g}" for epsilon, delta in found.curve)
         typer.echo(f"  delta      {', '.join(points).replace(' at ', ' at epsilon ', 1)}")
     for each in found.exposures:
-        whose = " for public words" if each.stated else ""
-        typer.echo(f"  {_option(each)}: no epsilon holds{whose}")
+        whose = f" for {each.left_out}" if each.stated else ""
+        for number, line in enumerate(wrap(f"{_option(each)}: no epsilon holds{whose}", 77)):
+            typer.echo(f"  {'           ' * bool(number)}{line}")
         typer.echo(f"             pair {each.pair[0]} / {each.pair[1]}")
         for line in wrap(f"event: {each.event}", 67, break_on_hyphens=False):
             typer.echo(f"             {line}")

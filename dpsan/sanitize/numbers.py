@@ -19,8 +19,8 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.text.tokens import folded
 
 FORMS: Final = (
-    "which words are numbers, and their form (digits, separators, currency, unit, dates, times, "
-    "years, a leading zero)"
+    "which words are numbers, and their form (how many digits and letters there are and where, and "
+    "every other character: separators, spaces, the sign of a currency)"
 )
 """What is not protected where numbers are drawn by value."""
 
@@ -75,7 +75,8 @@ class Numbers:
         numbers = [number for word in words if (number := formed_number(word))]
         every = list(zip(places, numbers, strict=True))
         grids = {
-            at: (grid_response(self._epsilon, number.size), number.value) for at, number in every
+            at: (grid_response(self._epsilon, number.size, number.widest), number.value)
+            for at, number in every
         }
         values = respond(grids, streams, len(streams))
         return [number.written(values[at]) for at, number in every]

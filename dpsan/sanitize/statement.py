@@ -212,7 +212,7 @@ class Statement:
             what
             for what, holds in (
                 ("which words are unknown", counts[Action.MASKED]),
-                ("which words are numbers", counts[Action.NUMBER]),
+                ("which words are numbers and their form", counts[Action.NUMBER]),
                 ("the words of the keep-list", counts[Action.KEPT]),
                 ("capital letters", self.case_input),
             )

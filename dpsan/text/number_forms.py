@@ -2,10 +2,10 @@
 
 Knows how numbers, dates and times are written.  Must not know how a value is drawn.
 
-The form is what stays: how many digits there are, what stands between and around them, and whether
-it is a date, a time, a year or begins with a zero.  All numbers of one form share one grid, 0 ...
-size - 1, whatever their value; a value that the grid lacks, such as month 13, is moved to the
-nearest that it has.
+The form is a function of the *shape* of a token: its digits are all zeros, its letters all ``a``,
+and all other characters are themselves.  Which digits and letters stand there decides the value
+alone.  All numbers of one shape share one grid, 0 ... size - 1.  A value that the grid lacks, such
+as month 13, is moved to the nearest that it has, and letters that it lacks to the first it has.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import regex
 
@@ -21,16 +21,104 @@ MOST_DIGITS: Final = 15
 """A longer number is a word: its grid would leave no room for exact weights."""
 _WRITTEN: Final = 30
 """More digits than any form has: a moment with a fraction and a zone has 24."""
-_YEARS: Final = (1900, 2099)
+_FIRST_YEAR: Final = 1900
+_LAST_YEAR: Final = 2099
+_YEAR_PLACES: Final = 50
+"""Places of a year where four digits stand alone; every other value has one."""
 
 
-class _Field(NamedTuple):
-    """Digits that are one figure of the value, the most significant first."""
+class _Figure(Protocol):
+    """A part of the value: what stands in some pieces of a token."""
 
-    place: int
-    """Which run of digits it is."""
+    @property
+    def size(self) -> int:
+        """Places of the figure."""
+
+    def read(self, pieces: Sequence[str]) -> int:
+        """Return the place of what stands in the pieces of a token, 0 ... size - 1."""
+
+    def write(self, place: int, pieces: list[str]) -> None:
+        """Put the value at a place into the pieces."""
+
+
+class _Digits(NamedTuple):
+    """One run of digits.  Places count from ``first`` up to ``high``, then on from ``low``."""
+
+    at: int
     low: int
     high: int
+    first: int
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+    def read(self, pieces: Sequence[str]) -> int:
+        return (min(max(int(pieces[self.at]), self.low), self.high) - self.first) % self.size
+
+    def write(self, place: int, pieces: list[str]) -> None:
+        value = self.low + (place + self.first - self.low) % self.size
+        pieces[self.at] = str(value).zfill(len(pieces[self.at]))
+
+
+class _Whole(NamedTuple):
+    """All digits of a token as one number.  Those that begin with a zero may come last."""
+
+    width: int
+    zeros_last: bool
+
+    @property
+    def size(self) -> int:
+        return 10**self.width  # type: ignore[no-any-return]
+
+    @property
+    def _first(self) -> int:
+        return 10 ** (self.width - 1) if self.zeros_last else 0
+
+    def read(self, pieces: Sequence[str]) -> int:
+        return (int("".join(pieces[1::2])) - self._first) % self.size
+
+    def write(self, place: int, pieces: list[str]) -> None:
+        digits = str((place + self._first) % self.size).zfill(self.width)
+        for at in range(1, len(pieces), 2):
+            pieces[at], digits = digits[: len(pieces[at])], digits[len(pieces[at]) :]
+
+
+class _Year(NamedTuple):
+    """Four digits alone, which are mostly a year: years have more places than other values."""
+
+    size: int = 10_000 + (_YEAR_PLACES - 1) * (_LAST_YEAR - _FIRST_YEAR + 1)
+
+    def read(self, pieces: Sequence[str]) -> int:
+        value = (int(pieces[1]) - 1000) % 10_000  # those that begin with a zero come last
+        years = min(max(value + 1000 - _FIRST_YEAR, 0), _LAST_YEAR - _FIRST_YEAR + 1)
+        middle = _YEAR_PLACES // 2 * (_FIRST_YEAR <= value + 1000 <= _LAST_YEAR)
+        return value + (_YEAR_PLACES - 1) * years + middle
+
+    def write(self, place: int, pieces: list[str]) -> None:
+        begin, years = _FIRST_YEAR - 1000, _LAST_YEAR - _FIRST_YEAR + 1
+        more = min(max(place - begin, 0), years * _YEAR_PLACES)
+        value = place - more + more // _YEAR_PLACES
+        pieces[1] = str((value + 1000) % 10_000).zfill(4)
+
+
+class _Letters(NamedTuple):
+    """A piece that is one of a few public strings."""
+
+    at: int
+    strings: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.strings)
+
+    def read(self, pieces: Sequence[str]) -> int:
+        folded = [each.lower() for each in self.strings]
+        piece = pieces[self.at].lower()
+        return folded.index(piece) if piece in folded else 0
+
+    def write(self, place: int, pieces: list[str]) -> None:
+        pieces[self.at] = self.strings[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,109 +126,135 @@ class FormedNumber:
     """A number: its form, and its place among all numbers of that form."""
 
     size: int
-    """Numbers of this form."""
+    """Places of this form."""
     value: int
-    """0 ... size - 1; neighbours differ by one unit of the last digit, minute or day."""
+    """0 ... size - 1; neighbours are equal, or differ by one digit, minute or day."""
     pieces: tuple[str, ...]
     """Alternating: what stands around the digits, and how many digits there are as zeros."""
-    fields: tuple[_Field, ...]
+    fields: tuple[_Figure, ...]
+    """The figures of the value, the most significant first."""
+
+    @property
+    def widest(self) -> int:
+        """Most places that are one number."""
+        return _YEAR_PLACES if isinstance(self.fields[0], _Year) else 1
 
     def written(self, value: int) -> str:
         """Another number of the form."""
         out = list(self.pieces)
-        for place, low, high in reversed(self.fields):
-            value, figure = divmod(value, high - low + 1)
-            if place < 0:  # all runs of digits together are one figure
-                digits = str(low + figure).zfill(sum(map(len, out[1::2])))
-                for at in range(1, len(out), 2):
-                    out[at], digits = digits[: len(out[at])], digits[len(out[at]) :]
-            else:
-                out[2 * place + 1] = str(low + figure).zfill(len(out[2 * place + 1]))
+        for figure in reversed(self.fields):
+            value, place = divmod(value, figure.size)
+            figure.write(place, out)
         return "".join(out)
 
 
 _DIGITS: Final = regex.compile("([0-9]+)")
-_CLOCK: Final = r"0{1,2}:00(?::00(?:[.,]0{1,6})?)?"
+_LETTER: Final = regex.compile(r"\p{L}")
 _DATE: Final = r"0000(?P<s>[-/.])00(?P=s)00"
 _TIME: Final = regex.compile(
-    rf"(?:(?P<date>{_DATE})[Tt ])?{_CLOCK}(?P<half> ?[AaPp]\.?[Mm]\.?)?"
-    r"(?P<zone>[Zz]|[+\-−]00:?00)?"
+    rf"(?P<date>{_DATE}[a ])?0{{1,2}}:00(?::00(?:[.,]0{{1,6}})?)?"
+    r"(?:(?P<half>aa)|(?(date)(?P<zone>a|[+\-−]00:?00)|(?!)))?"
 )
 _ISO: Final = regex.compile(_DATE)
 _DAY_FIRST: Final = regex.compile(r"0{1,2}(?P<s>[-/.])0{1,2}(?P=s)0000")
 _OCTETS: Final = regex.compile(r"0{1,3}(?:\.0{1,3}){3}")
 _RATIO: Final = regex.compile(r"0+(?:[/:]0+)+")
-# Letters stay: only those that say whose dollar it is, and no initials.
-_COUNTRY: Final = "(?:US|CA|AU|NZ|HK|SG|NT|MX|[ACRS])?"
-_ANY: Final = regex.compile(
-    rf"(?:{_COUNTRY}\p{{Sc}}|"
-    r"\+|\(|\+\()?0+(?:[.,:/'’‐‑_ \u00A0\u2009\u202F()\-]{1,3}0+)*"
-    r"(?:\p{Sc}|[kKmMbB]|bn|mn)?"
-)
+_COUNT: Final = r"0+(?:[.,:/'’‐‑_ \u00A0\u2009\u202F()\-]{1,3}0+)*"
+_AMOUNT: Final = regex.compile(rf"(?P<country>a{{0,2}})\p{{Sc}}{_COUNT}(?P<scale>a{{0,2}})")
+_ANY: Final = regex.compile(rf"(?:\+?\(?){_COUNT}\p{{Sc}}?")
+_COUNTRIES: Final = ((), tuple("ACRS"), ("US", "CA", "AU", "NZ", "HK", "SG", "NT", "MX"))
+"""What can stand before the sign of a currency, by the number of letters."""
+_SCALES: Final = ((), ("k", "m", "b"), ("mn", "bn"))
+"""What can stand after an amount, by the number of letters."""
 
 
 @lru_cache(maxsize=1 << 14)
 def formed_number(word: str) -> FormedNumber | None:
     """The number that a word is; None for all other words."""
-    pieces = _DIGITS.split(word)
-    if len(pieces) == 1:
+    given = _DIGITS.split(word)
+    runs = given[1::2]
+    if not runs or sum(map(len, runs)) > _WRITTEN:
         return None
-    runs = pieces[1::2]
-    if sum(map(len, runs)) > _WRITTEN:
-        return None
-    zeros = tuple("0" * len(piece) if at % 2 else piece for at, piece in enumerate(pieces))
-    fields = tuple(_fields("".join(zeros), runs))
+    pieces = tuple(
+        "0" * len(piece) if at % 2 else _LETTER.sub("a", piece) for at, piece in enumerate(given)
+    )
+    fields = tuple(_fields(pieces))
     if not fields:
         return None
     size, value = 1, 0
-    for place, low, high in fields:
-        figure = int("".join(runs) if place < 0 else runs[place])
-        size *= high - low + 1
-        value = value * (high - low + 1) + min(max(figure, low), high) - low
-    return FormedNumber(size, value, zeros, fields) if size <= 10**MOST_DIGITS else None
+    for figure in fields:
+        size *= figure.size
+        value = value * figure.size + figure.read(given)
+    return FormedNumber(size, value, pieces, fields) if size <= 10**MOST_DIGITS else None
 
 
-def _fields(shape: str, runs: Sequence[str]) -> Iterator[_Field]:
-    """The fields of a number whose digits are zeros in ``shape``; none if it is no number."""
-    widths = list(map(len, runs))
+def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
+    """The figures of a number of this shape; none if it is no number."""
+    shape, places = "".join(pieces), range(1, len(pieces), 2)
+    widths = [len(pieces[at]) for at in places]
+    digits = sum(widths)
     if match := _TIME.fullmatch(shape):
-        at = 3 if match["date"] else 0
-        if match["date"]:
-            yield from (_Field(0, *_YEARS), _Field(1, 1, 12), _Field(2, 1, 28))
-        hours = (1, 12) if match["half"] else (0, 23)
-        yield _Field(at, hours[0], min(hours[1], 10 ** widths[at] - 1))
-        zone = 0 if (match["zone"] or "z") in "zZ" else len(runs) - _runs_of_zone(shape)
-        for place in range(at + 1, zone or len(runs)):
-            yield _Field(place, 0, 59 if place < at + 3 else 10 ** widths[place] - 1)
-        for place in range(zone, len(runs) if zone else 0):
-            yield _Field(place, 0, 12 if place == zone and widths[place] == 2 else 0)
+        yield from _moment(pieces, *(match[part] for part in ("date", "half", "zone")))
     elif _ISO.fullmatch(shape):
-        yield from (_Field(0, *_YEARS), _Field(1, 1, 12), _Field(2, 1, 28))
+        yield from _date(1)
     elif _DAY_FIRST.fullmatch(shape):
         # Nobody says which is the month: days 1 to 12 are right either way.
-        yield _Field(2, *_YEARS)
-        yield from (_Field(place, 1, 12 if widths[place] == 2 else 9) for place in (0, 1))
+        yield _Digits(5, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR)
+        yield from (_Digits(at, 1, 12 if len(pieces[at]) == 2 else 9, 1) for at in (1, 3))
     elif _OCTETS.fullmatch(shape):
-        tops = {1: 9, 2: 99, 3: 255}
-        yield from (_Field(at, 10 ** (w - 1) * (w > 1), tops[w]) for at, w in enumerate(widths))
+        for at, width in zip(places, widths, strict=True):
+            low = 10 ** (width - 1) if width > 1 else 0
+            yield _Digits(at, low, min(10**width - 1, 255), low)
     elif _RATIO.fullmatch(shape):
-        yield from (_Field(at, 10 ** (w - 1), 10**w - 1) for at, w in enumerate(widths))
-    elif _ANY.fullmatch(shape) and sum(widths) <= MOST_DIGITS:
-        yield _whole("".join(runs))
+        for at, width in zip(places, widths, strict=True):
+            low = 10 ** (width - 1)
+            yield _Digits(at, low, 10**width - 1, low)
+    elif shape == "0000":
+        yield _Year()
+    elif digits <= MOST_DIGITS and (match := _AMOUNT.fullmatch(shape) or _ANY.fullmatch(shape)):
+        named = match.groupdict()
+        if country := named.get("country"):
+            sign = pieces[0][len(country) :]
+            yield _Letters(0, tuple(each + sign for each in _COUNTRIES[len(country)]))
+        if scale := named.get("scale"):
+            yield _Letters(len(pieces) - 1, _SCALES[len(scale)])
+        # 3.14 is next to 0.99, but 10 is not next to 09.
+        decimal = len(widths) == 2 and widths[0] == 1 and pieces[2] == "."
+        yield _Whole(digits, zeros_last=digits > 1 and not decimal)
 
 
-def _runs_of_zone(shape: str) -> int:
-    """In how many runs the digits of a time zone stand: +00:00 or +0000."""
-    return 2 if shape[-3] == ":" else 1
+def _date(at: int) -> Iterator[_Figure]:
+    """Year, month and day, beginning at a piece."""
+    yield _Digits(at, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR)
+    yield from (_Digits(at + 2, 1, 12, 1), _Digits(at + 4, 1, 28, 1))
 
 
-def _whole(digits: str) -> _Field:
-    """All digits as one figure: as many digits, with a zero in front only if it has one."""
-    width = len(digits)
-    if width == 1:
-        return _Field(-1, 0, 9)
-    if digits[0] == "0":
-        return _Field(-1, 0, 10 ** (width - 1) - 1)
-    if width == 4 and _YEARS[0] <= int(digits) <= _YEARS[1]:
-        return _Field(-1, *_YEARS)
-    return _Field(-1, 10 ** (width - 1), 10**width - 1)
+def _moment(
+    pieces: Sequence[str], date: str | None, half: str | None, zone: str | None
+) -> Iterator[_Figure]:
+    """A time, perhaps after a date, perhaps of half a day or of a time zone."""
+    at, end = 1, len(pieces)
+    if date:
+        yield from _date(1)
+        if pieces[6] != " ":
+            yield _Letters(6, ("T",))
+        at = 7
+    last = 9 if len(pieces[at]) == 1 else 12 if half else 23
+    if half:
+        yield _Letters(end - 1, ("am", "pm"))
+        yield _Digits(at, 1, last, 12 if last == 12 else 1)  # 12:59 comes before 01:00
+    else:
+        yield _Digits(at, 0, last, 0)
+    if zone and zone != "a":
+        end -= 4 if ":" in zone else 2
+    for place in range(at + 2, end, 2):
+        top = 59 if place < at + 6 else 10 ** len(pieces[place]) - 1
+        yield _Digits(place, 0, top, 0)
+    if zone == "a":
+        yield _Letters(end - 1, ("Z",))
+    elif zone:
+        hours = tuple(f"{hour:02}" for hour in range(13))
+        yield _Letters(end - 1, ("+", "-"))
+        yield _Letters(end, hours if ":" in zone else tuple(f"{hour}00" for hour in hours))
+        if ":" in zone:
+            yield _Letters(end + 2, ("00",))

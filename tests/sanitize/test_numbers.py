@@ -166,10 +166,27 @@ def test_mechanisms_that_cannot():
         made(numbers="values")
 
 
-def test_verify_does_not_call_it_kept():
+def test_what_the_guarantee_leaves_out_is_shown_by_draws():
     (found,) = exposures(made(mechanism="krr", epsilon=1.0), 0.99)
-    assert (found.option, found.value, found.stated) == ("numbers", "value", False)
+    assert (found.option, found.value, found.stated) == ("numbers", "value", True)
+    assert found.left_out == "a number against a word, or a number of another form"
     assert found.probability > 0.9
+
+
+@given(epsilon=st.floats(0.5, 12), years=st.lists(st.integers(0, 9999), min_size=2, max_size=2))
+def test_four_digits_alone_lose_no_more_than_epsilon(epsilon, years):
+    """A year has 50 places of the grid: what is written is a function of the place."""
+    numbers = [formed_number(f"{year:04}") for year in years]
+    grid = grid_response(epsilon, numbers[0].size, numbers[0].widest)
+    assert grid.near >= FEWEST * numbers[0].widest
+    written = list(map(numbers[0].written, range(grid.size)))
+    mass = [Counter(), Counter()]
+    for number, weights in zip(numbers, mass, strict=True):
+        for word, weight in zip(written, distribution(grid, number.value), strict=True):
+            weights[word] += int(weight)
+    assert len(mass[0]) == len(mass[1]) == 10_000
+    for word, weight in mass[0].items():
+        assert abs(math.log(Fraction(weight, mass[1][word]))) <= epsilon
 
 
 def test_the_command_says_so(tmp_path, dpsan):

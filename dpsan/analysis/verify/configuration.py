@@ -4,8 +4,9 @@ Knows what each setting writes.  Must not know mechanisms or certificates.
 
 A certificate is about words that are drawn.  Each setting below writes something fixed for some
 inputs, so there is an event, a set of outputs, that one input gives and another never gives: the
-loss is infinite, and the guarantee of the mechanism is not that of the configuration.  That of
-public words is stated: the guarantee is for all other inputs.
+loss is infinite, and the guarantee of the mechanism is not that of the configuration.  Two events
+are stated: with public words the guarantee is for all other inputs, and with numbers by value it is
+for two numbers of one form, and for two words that are no numbers.
 """
 
 from __future__ import annotations
@@ -45,8 +46,13 @@ class Exposure:
     """Description of the outputs."""
     probability: float
     """Lower confidence bound for the event under the first input."""
-    stated: bool = False
-    """The guarantee leaves the first input out, and says so."""
+    left_out: str = ""
+    """The pairs of inputs that the guarantee leaves out, if it says so."""
+
+    @property
+    def stated(self) -> bool:
+        """Whether the guarantee leaves such pairs out, and says so."""
+        return bool(self.left_out)
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class _Rule:
     event: str
     inputs: tuple[str, str]
     occurs: Callable[[str], bool]
-    stated: bool = False
+    left_out: str = ""
     spans: tuple[Spans, Spans] | None = None
     """What of each input is drawn; default all."""
 
@@ -115,7 +121,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "that public word, which no other input gives",
             (seen, next((word for word in drawn if word not in public and is_drawn(word)), other)),
             lambda output: output.lower() == str(seen).lower(),
-            stated=True,
+            left_out="public words",
         )
     if spec.unknown in (UnknownPolicy.KEEP, UnknownPolicy.MASK):
         fixed, always = missing[0], "the unknown word, which is always written unchanged"
@@ -149,6 +155,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "any output but a number of its form, which is always written for a number",
             (other, _NUMBER),
             lambda output: list(map(len, output.split("-"))) != [3, 3, 4],
+            left_out="a number against a word, or a number of another form",
         )
     if spans:
         yield _Rule(
@@ -207,5 +214,5 @@ def exposures(
         # Were the event seen under the second input, the rule would not hold here.
         hits = 0 if any(map(rule.occurs, second)) else sum(map(rule.occurs, first))
         low, _ = clopper_pearson(hits, _DRAWS, (1 - confidence) / len(rules))
-        out.append(Exposure(rule.option, rule.value, rule.pair, rule.event, low, rule.stated))
+        out.append(Exposure(rule.option, rule.value, rule.pair, rule.event, low, rule.left_out))
     return tuple(out)

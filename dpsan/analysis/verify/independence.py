@@ -12,7 +12,8 @@ found with certainty: the number of words is such that full agreement is below t
 
 The lines are of unknown words, and then of one word of the vocabulary over and over: a program may
 keep unknown words apart and no others.  Of some words the one is taken whose draws agree least; a
-line of it takes up to thousands of words where epsilon is large.
+line of it takes up to thousands of words where epsilon is large.  Numbers that are drawn by value
+are compared in lines of their own.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.engine import between, rewritten, words_of
 from dpsan.analysis.verify.goodness_of_fit import probability
 from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
+from dpsan.analysis.verify.numbers import agreement, number_strings
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.shares import part_of
@@ -37,6 +39,7 @@ from dpsan.outcomes.tail_bounds import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 
@@ -48,9 +51,9 @@ _COPIES: Final = 2
 _BLOCKS: Final = 3
 _KEYS: Final = 48
 """Under which lines are drawn to bound q where it is not known."""
-_FAMILIES: Final = 12
+_FAMILIES: Final = 18
 """Bounds of a run, at most: of lines and places in two shapes, of blocks, and on q; of unknown
-words and of one word."""
+words, of one word and of numbers by value."""
 _CANDIDATES: Final = 16
 """Words of which one is compared with itself."""
 _WORDS: Final = 40
@@ -134,6 +137,14 @@ def independence(
                 f"; of unknown words alone, for two draws of any of {_CANDIDATES} others agree "
                 f"with probability {q:.3f}: too often to see"
             )
+    if sanitizer.spec.numbers == NumberPolicy.VALUE:
+        different = 1 if unit is None else many
+        some = number_strings(sanitizer, different) * (many // different)
+        if not some:
+            return Check(name, None, "no number is known whose draws could be compared")
+        q = agreement(sanitizer, some[0])
+        figures["agreement_of_a_number"] = q
+        made.append(_Strings(some, q, _width(q)))
     found: list[Found] = []
     figures |= {"lines": 0, "words": made[0].width, "pairs": 0}
     try:

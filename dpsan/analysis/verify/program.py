@@ -16,11 +16,13 @@ from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.interference import interference
 from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
+from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers
+from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _STAGES: Final = 3
@@ -95,6 +97,8 @@ def check_program(
         if fit.held is not None:
             out.append(stated_losses(stated, ids, sanitizer.public, certificate, allowed))
         out.append(fit)
+    if sanitizer.spec.numbers == NumberPolicy.VALUE:
+        out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))
     out.append(
         independence(
             sanitizer,

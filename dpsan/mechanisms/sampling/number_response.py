@@ -51,12 +51,13 @@ class GridResponse(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def grid_response(epsilon: float, size: int) -> GridResponse:
+def grid_response(epsilon: float, size: int, widest: int = 1) -> GridResponse:
     """The distribution with the least expected distance on a grid.
 
     Args:
         epsilon: LDP epsilon in nats, > 0.
         size: values, 2 ... 10^15.
+        widest: values of the grid that may be written as one number.
     """
     # With a share s inside, the output is on average s/4 away inside, 1/3 outside, in grids.
     odds = math.exp(min(epsilon, 700.0))
@@ -68,7 +69,7 @@ def grid_response(epsilon: float, size: int) -> GridResponse:
         far = kept * share / 4 + (1 - kept) / 3
         if far < best:
             best, near = far, k
-    near = min(max(near, FEWEST), size)
+    near = min(max(near, FEWEST * widest), size)
     return GridResponse(size, near, *integer_weights(epsilon, near, size))
 
 

@@ -1,0 +1,250 @@
+"""Whether numbers that are drawn by value keep their form and have the distribution of the proof.
+
+Knows forms of numbers and their grids.  Must not know how other words are drawn.
+
+The guarantee is for two numbers of one form, and the form is a function of the shape of a token: of
+how many digits and letters stand where, and of all other characters (docs/proofs.md, 4.4).  So:
+
+1. other digits and letters in the same places have the same form, and each output has it too
+   (exact);
+2. on each grid no output is more than e^epsilon times as likely for one value as for another, and
+   the first and the last integer of an output give that output (exact: all outputs of small grids,
+   of others those at the ends);
+3. numbers of each form are drawn, and their outputs counted in cells: by how far away they are, and
+   by their last digit (errors at most ERROR in a run).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import regex
+
+from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
+from dpsan.mechanisms.sampling.number_response import GridResponse, grid_response
+from dpsan.outcomes.tail_bounds import log_tail_of_cells
+from dpsan.privacy.randomness import derive_key, streams_for
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Floats, Ids
+from dpsan.text.number_forms import FormedNumber, formed_number
+
+_SHAPES: Final = (
+    *("7", "42", "007", "2004", "4711", "123456", "3.14", "0.50", "1,284,105", "483105772316"),
+    *("$19.50", "A$19.50", "US$5", "$3m", "$1.5bn", "5€", "1.000,50€"),
+    *("9:05", "10:30", "10:30:15", "10:30pm", "9:30am", "2023-03-05", "03/05/2023"),
+    *("2023-03-05T10:30", "2023-03-05T10:30:00Z", "2023-03-05T10:30:00+01:00"),
+    *("192.168.1.1", "1/2", "555-0199", "(408) 555-0123", "+1 408 555 0123"),
+)
+"""A number of each shape that is checked, where the tokenizer takes it for one token."""
+_OTHERS: Final = 40
+"""Numbers of each shape whose forms are compared."""
+_DRAWN: Final = 3
+"""Of these, how many are drawn often."""
+_SMALL: Final = 20_000
+"""Places of a grid that are gone through one by one."""
+_ENDS: Final = 12
+"""Places at each end of the near ones that are gone through on larger grids."""
+_LETTERS: Final = "apmbnkuscztxqw"
+_CHANGEABLE: Final = regex.compile(r"[0-9]|\p{L}")
+_CELLS: Final = 18
+"""The four quarters of the near places, those before and after them; then by last digit: ten of
+near places, and the others; and the number itself is apart from its quarter."""
+
+
+def number_strings(sanitizer: Sanitizer, many: int) -> list[str]:
+    """Return different numbers of one form with a large grid."""
+    out = [f"4{number:011}" for number in range(many)]
+    return out if all(sanitizer.input_of(word) == sanitizer.space.n + 1 for word in out) else []
+
+
+def agreement(sanitizer: Sanitizer, word: str) -> float:
+    """Return the probability that two draws of a number agree."""
+    grid, number = _grid(sanitizer, word)
+    squares = grid.near * grid.inside**2 + (grid.size - grid.near) * grid.outside**2
+    return number.widest * squares / grid.total**2
+
+
+def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
+    """Draw numbers of many shapes and compare forms, losses and frequencies with the proof.
+
+    Args:
+        sanitizer: the program under test; each text is a unit of its own.
+        draws: how many, about.
+        key: fresh.
+    """
+    name, n = "numbers by value", sanitizer.space.n
+    shapes = [shape for shape in _SHAPES if sanitizer.input_of(shape) == n + 1]
+    every = [_same_shape(sanitizer, shape, derive_key(key, "shape", shape)) for shape in shapes]
+    few = max(200, draws // (_DRAWN * len(shapes) + 1))
+    epsilon, tails, loss = sanitizer.guarantee.epsilon_ldp, [], 0.0
+    for shape, words in zip(shapes, every, strict=True):
+        if any(sanitizer.input_of(word) != n + 1 or not _alike(shape, word) for word in words):
+            return Check(name, False, "which digits a number has decides what form it has")
+        for place, word in enumerate(words[:_DRAWN]):
+            grid, number = _grid(sanitizer, word)
+            loss = max(loss, float(math.log(Fraction(grid.inside, grid.outside))))
+            if not _maps(grid, number.value):
+                sentence = "some outputs of a number have not the probability of the proof"
+                return Check(name, False, sentence, {"loss": loss})
+            texts, drawn = [word] * few, derive_key(key, "drawn", shape, place)
+            outputs = list(map(str, sanitizer.sanitize(texts, drawn).lines))
+            if not all(_alike(word, output) for output in set(outputs)):
+                return Check(name, False, "an output has not the form of its number")
+            tails.append(_tail(grid, number, outputs))
+    log = min(tails) + math.log(len(tails)) if tails else 0.0
+    figures = {
+        "draws": few * len(tails),
+        "shapes": len(shapes),
+        "numbers": sum(map(len, every)),
+        "loss": loss,
+        "log10_probability": max(-1e6, min(log, 0.0) / math.log(10)),
+    }
+    if loss > epsilon * (1 + 1e-12):
+        sentence = f"largest loss of two numbers {loss:.6f}, more than the {epsilon:.6f} of a word"
+        return Check(name, False, sentence, figures)
+    if log <= math.log(ERROR):
+        sentence = (
+            f"draws of a number do not have the distribution of the proof: {probability(log)}"
+        )
+        return Check(name, False, f"{sentence} by chance", figures)
+    if not tails:
+        return Check(name, None, "no number is known that is one token", figures)
+    sentence = (
+        f"{figures['numbers']:,} numbers of {len(shapes)} shapes have the form of their shape; "
+        f"{figures['draws']:,} draws have the distribution of the proof, largest loss {loss:.6f}"
+    )
+    return Check(name, True, sentence, figures)
+
+
+def _grid(sanitizer: Sanitizer, word: str) -> tuple[GridResponse, FormedNumber]:
+    number = formed_number(word)
+    assert number is not None  # noqa: S101 - the caller saw that it is one
+    return grid_response(sanitizer.guarantee.epsilon_ldp, number.size, number.widest), number
+
+
+def _same_shape(sanitizer: Sanitizer, shape: str, key: bytes) -> list[str]:
+    """Return the number itself and others with other digits and letters in the same places.
+
+    Without those that the tokenizer cuts or the keep-list has: they are no input.
+    """
+    bits = streams_for(key, range(_OTHERS), [1] * _OTHERS).bits("characters", len(shape)).tolist()
+
+    def other(row: list[int]) -> str:
+        rest = iter(row)
+
+        def instead(found: regex.Match[str]) -> str:
+            letters = "0123456789" if found[0].isdecimal() else _LETTERS
+            return letters[next(rest) % len(letters)]
+
+        return _CHANGEABLE.sub(instead, shape)
+
+    years = ["1066", "1950", "2099", "2100", "0999"] if shape == "2004" else []
+    some = [shape, *years, *map(other, bits)][:_OTHERS]
+    return [word for word in some if (sanitizer.input_of(word) or 0) > 0]
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two numbers have the same form."""
+    first, second = formed_number(one), formed_number(other)
+    if first is None or second is None:
+        return False
+    return (first.size, first.fields) == (second.size, second.fields) and (
+        _plain(one) == _plain(other)
+    )
+
+
+def _plain(word: str) -> str:
+    """Return the shape of a number; the sign of a time zone is drawn, as digits and letters are."""
+    shape = _CHANGEABLE.sub(lambda found: "0" if found[0].isdecimal() else "a", word)
+    return regex.sub("(?<=:00)[+−-](?=00)", "+", shape)
+
+
+def _maps(grid: GridResponse, value: int) -> bool:
+    """Whether the first and the last integer of an output give it, of all outputs or some."""
+    first, after = grid.first(value), grid.first(value) + grid.near
+    if not 0 <= first <= value < after <= grid.size or grid.outside < 1:
+        return False
+    near = [*range(first, after)] if grid.size <= _SMALL else _around(first, after)
+    far = [*range(grid.size)] if grid.size <= _SMALL else [*_around(0, first)]
+    far += [] if grid.size <= _SMALL else [*_around(after, grid.size)]
+
+    def gives(output: int, begin: int, weight: int) -> bool:
+        ends = begin, begin + weight - 1
+        return all(grid.chosen(value, drawn) == output for drawn in ends)
+
+    return all(gives(y, (y - first) * grid.inside, grid.inside) for y in near) and all(
+        gives(
+            y,
+            grid.near * grid.inside + (y if y < first else y - grid.near) * grid.outside,
+            grid.outside,
+        )
+        for y in far
+        if not first <= y < after
+    )
+
+
+def _around(begin: int, end: int) -> Sequence[int]:
+    """Return the integers at both ends of a range."""
+    middle = min(end, begin + _ENDS)
+    return [*range(begin, middle), *range(max(middle, end - _ENDS), end)]
+
+
+@lru_cache(maxsize=64)
+def _places(number: FormedNumber) -> Ids:
+    """Return for each place of a small grid the place of the number that is written there."""
+    written = map(number.written, range(number.size))
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(each, _value(each)) for each in written])
+
+
+def _value(word: str) -> int:
+    number = formed_number(word)
+    assert number is not None  # noqa: S101 - a number of a form is written
+    return number.value
+
+
+def _tail(grid: GridResponse, number: FormedNumber, outputs: Sequence[str]) -> float:
+    """Return a bound on ln P(outputs that are so unlike their distribution)."""
+    counts = np.zeros((2, _CELLS), dtype=np.int64)
+    for output in outputs:
+        for row, cell in enumerate(_cells(grid, number.value, _value(output))):
+            counts[row, cell] += 1
+    p = np.array([*_probabilities(grid, number)])
+    return float(log_tail_of_cells(counts, p).min()) + math.log(2)
+
+
+def _cells(grid: GridResponse, value: int, place: int) -> tuple[int, int]:
+    """Return the cell of an output by its distance, and that by its last digit."""
+    rank = place - grid.first(value)
+    if not 0 <= rank < grid.near:
+        return 4 + (rank > 0), 10
+    return (6 if place == value else 4 * rank // grid.near), rank % 10
+
+
+def _probabilities(grid: GridResponse, number: FormedNumber) -> Iterator[Floats]:
+    """Yield the probabilities of the cells, of both kinds."""
+    value, first = number.value, grid.first(number.value)
+    mass = np.zeros((2, _CELLS))
+    if grid.size <= _SMALL:
+        ranks = np.arange(grid.size) - first
+        weights = np.where((ranks >= 0) & (ranks < grid.near), grid.inside, grid.outside)
+        written = _places(FormedNumber(number.size, 0, number.pieces, number.fields)).tolist()
+        for place, weight in zip(written, weights.tolist(), strict=True):
+            for row, cell in enumerate(_cells(grid, value, place)):
+                mass[row, cell] += weight
+    else:
+        edges = [-(-quarter * grid.near // 4) for quarter in range(5)]
+        mass[0, :4] = np.diff(edges) * float(grid.inside)
+        mass[0, 4 * (value - first) // grid.near] -= grid.inside
+        mass[0, 4] = first * grid.outside
+        mass[0, 5] = (grid.size - grid.near - first) * grid.outside
+        mass[0, 6] = grid.inside
+        mass[1, :10] = [(grid.near - digit + 9) // 10 * grid.inside for digit in range(10)]
+        mass[1, 10] = (grid.size - grid.near) * grid.outside
+    yield from mass / mass.sum(axis=1, keepdims=True)
