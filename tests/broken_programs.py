@@ -6,6 +6,7 @@ Knows samplers and sanitizers.  Must not know what finds a mutant.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from unittest import mock
@@ -16,8 +17,10 @@ from dpsan.mechanisms.sampling.blocked import DistanceScores
 from dpsan.mechanisms.sampling.number_response import GridResponse, grid_response, respond
 from dpsan.mechanisms.sampling.samplers import PointSampler, RowSampler, Sampler
 from dpsan.privacy import randomness
+from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.number_forms import FormedNumber, formed_number
+from dpsan.text.numerals import number
 
 __all__ = ["DELTA", "MUTANTS", "Mutant"]
 
@@ -277,13 +280,37 @@ def shared_numbers(grids: Any, streams: Any, places: int) -> dict[int, int]:
 
 def seen_years(word: str) -> Any:
     """A year is a form of its own, as other four digits are."""
-    number = formed_number(word)
-    if number is None or len(word) != 4 or not word.isdecimal():
-        return number
+    found = formed_number(word)
+    if found is None or len(word) != 4 or not word.isdecimal():
+        return found
     year = formed_number(f"{word}-01-01").fields[0]
     if not "1900" <= word <= "2099":
-        return number
-    return FormedNumber(year.size, int(word) - 1900, number.pieces, (year,))
+        return found
+    return FormedNumber(year.size, int(word) - 1900, found.pieces, (year,))
+
+
+def half_figures(value: float | None) -> str:
+    """Half of every figure that is no count."""
+    return number(value / 2 if isinstance(value, float) else value)
+
+
+_ADD: Final = Accountant.add
+
+
+def without_public(self: Accountant, copies: Any, texts: Any = None) -> None:
+    """Draws of public words are not counted."""
+    some = [replace(each, drawn=[sum(each.drawn) - each.public]) for each in copies]
+    _ADD(self, some, None)
+
+
+def compounds_once(self: Accountant, copies: Any, texts: Any = None) -> None:
+    """A compound of two words is counted as one draw."""
+    words = [[len(str(line).split()) for line in each.lines] for each in copies]
+    some = [
+        replace(each, drawn=list(map(min, each.drawn, most)))
+        for each, most in zip(copies, words, strict=True)
+    ]
+    _ADD(self, some, texts)
 
 
 class Mutant(NamedTuple):
@@ -363,6 +390,18 @@ MUTANTS: Final = {
     "unknown words masked": Mutant("optimal-response", None, {"unknown": "mask"}),
     "a word kept": Mutant("optimal-response", None, {"keep": ["the"]}),
     "letter case kept": Mutant("optimal-response", None, {"case": "input"}),
+    "statement with half the epsilon": Mutant(
+        "optimal-response", patch=("dpsan.sanitize.statement.number", half_figures)
+    ),
+    "public words not counted": Mutant(
+        "optimal-response",
+        None,
+        {"public": ("the", "of")},
+        patch=("dpsan.sanitize.accountant.Accountant.add", without_public),
+    ),
+    "compounds counted once": Mutant(
+        "optimal-response", patch=("dpsan.sanitize.accountant.Accountant.add", compounds_once)
+    ),
     "numbers of twice the epsilon": numbers(f"{_RESPONSE}.grid_response", of_half_the_noise),
     "5 % of numbers copied": numbers(f"{_RESPONSE}.respond", copied_numbers),
     "far numbers never come": numbers(f"{_RESPONSE}.GridResponse.chosen", without_far_values),

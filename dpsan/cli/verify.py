@@ -65,10 +65,10 @@ def verify(
     Kept, violated or inconclusive: exit status 0, 1 or 3. Only a certificate or a proof shows that
     a guarantee is kept; sampling can disprove it, never prove it. The program that runs is tested
     too: that draws have the certified distribution, that words, lines, files and copies share no
-    random numbers, and that no word changes the output of another. --unknown keep or mask, --case
-    input, --keep, --spans and --consistent violate the guarantee of a word at one place. With
-    --public the verdict is about all other words, with --numbers value about two words or two
-    numbers of one form.
+    random numbers, that no word changes the output of another, and that a run prints the certified
+    losses and counts every draw. --unknown keep or mask, --case input, --keep, --spans and
+    --consistent violate the guarantee of a word at one place. With --public the verdict is about
+    all other words, with --numbers value about two words or two numbers of one form.
 
     dpsan verify -e 8
     """

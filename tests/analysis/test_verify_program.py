@@ -299,6 +299,7 @@ def test_the_command_says_which_evidence_refuted(dpsan, tmp_path, monkeypatch):
         "goodness of fit",
         "independence",
         "non-interference",
+        "statement",
     }
     assert all(each["held"] for each in found.values())
     assert found["independence"]["figures"]["lines_of_workers"] > 0

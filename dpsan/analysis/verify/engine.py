@@ -14,6 +14,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.formats.source import FileSource
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.run.workers import Workers
+from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
 
 
@@ -27,6 +28,7 @@ def rewritten(
     copies: int = 1,
     workers: Workers | None = None,
     batch: int = 1 << 14,
+    totals: Accountant | None = None,
 ) -> list[bytes]:
     """What is written for each document, the first, second ... file of a run, without an audit.
 
@@ -34,6 +36,7 @@ def rewritten(
         key: of the run.
         workers: processes; default this one.
         batch: records that are sanitized at once.
+        totals: of the run, to which those of each document are added.
     """
     plan = Plan(format, ReadOptions(fields=fields), copies, batch=batch)
     work = Work(sanitizer, plan, key, workers=workers)
@@ -44,7 +47,9 @@ def rewritten(
             source.seek(0)
             sink = Sink("verify", target.fileno())
             given = FileSource("verify", source.fileno())
-            rewrite_stream(given, sink, work, file=number)
+            outcome = rewrite_stream(given, sink, work, file=number)
+            if totals is not None:
+                totals.merge(outcome.totals)
             sink.finish()
             target.seek(0)
             out.append(target.read())

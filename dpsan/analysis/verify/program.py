@@ -18,6 +18,7 @@ from dpsan.analysis.verify.interference import interference
 from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
 from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.shapes import shapes
+from dpsan.analysis.verify.statement import statement_check
 from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
@@ -112,5 +113,6 @@ def check_program(
     )
     out.append(interference(sanitizer, key=part("interference"), progress=stage(2)))
     out.append(shapes(sanitizer, key=part("shapes"), spans=spans))
+    out.append(statement_check(sanitizer, certificate, key=part("statement")))
     stage(_STAGES)(0.0)
     return tuple(out)

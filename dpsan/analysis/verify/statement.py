@@ -1,0 +1,152 @@
+"""Whether the statement of a run names the losses that are certified, and counts every draw.
+
+Knows statements as lines of text, certificates and tokens.  Must not know how words are drawn.
+
+Two small files of public strings are rewritten in two copies, and the statement is read as a user
+reads it.  No figure in it may be below what the certificate (without one: the guarantee) and the
+number of drawn tokens give.  All of it is exact, but for the digits that a statement rounds off.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import regex
+
+from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.engine import rewritten
+from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Status
+from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.statement import Statement
+from dpsan.text.tokens import folded
+
+_COPIES: Final = 2
+_FILES: Final = 2
+_LINES: Final = 6
+_ROUNDED: Final = 0.006
+"""Share of a figure that is rounded off at most: three digits are printed from a million on."""
+_UNITS: Final = {"million": 1e6, "billion": 1e9, "trillion": 1e12}
+_FIGURE: Final = r"(?:-?[\d,.]+(?:e[+-]?\d+)?(?: (?:million|billion|trillion))?)"
+_LOSS: Final = rf"(?:(?P<epsilon>{_FIGURE})(?: with delta (?P<delta>{_FIGURE}))?|without bound)"
+
+
+def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, key: bytes) -> Check:
+    """Rewrite two files of public strings and compare the statement with the certificate.
+
+    Args:
+        sanitizer: the program under test.
+        certificate: of its mechanism, if it has one.
+        key: fresh.
+    """
+    name, guarantee = "statement", sanitizer.guarantee
+    lines = _lines(sanitizer, derive_key(key, "words"))
+    document = "".join(f"{line}\n" for line in lines).encode()
+    totals = sanitizer.accountant(whole_run=True)
+    rewritten(sanitizer, [document] * _FILES, derive_key(key, "run"), copies=_COPIES, totals=totals)
+    statement = Statement(
+        totals,
+        sanitizer.mechanism.name,
+        0.0,
+        copies=_COPIES,
+        files=_FILES,
+        case_input=sanitizer.spec.case == "input",
+        consistent=sanitizer.spec.consistent,
+    )
+    told = statement.lines(verbose=True)
+    draws, largest = _drawn(sanitizer, lines)
+    charges = sum(map(bool, largest)) if guarantee.per_line else draws
+    epsilon, delta = guarantee.epsilon_ldp, guarantee.delta
+    if certificate is not None and math.isfinite(certificate.epsilon_ldp):
+        epsilon = certificate.epsilon_ldp - certificate.slack
+        delta = certificate.delta if guarantee.delta else 0.0  # else that of a smaller epsilon
+    elif math.isinf(epsilon):
+        delta = 0.0  # a run prints "without bound"
+    run = 1 if sanitizer.spec.consistent is Unit.RUN else _FILES
+    record = 1 if guarantee.per_line else max(largest)
+    found = {
+        "draws": (_read(rf"({_FIGURE}) (?:word|draw)s?\b", told), run * _COPIES * draws),
+        "sum of epsilon": (
+            _read(rf"sum of epsilon over all draws: ({_FIGURE})", told),
+            run * _COPIES * charges * sanitizer.mechanism.epsilon,
+        ),
+    }
+    for what, pattern, times in (
+        ("one", r"per (?:distinct |protected )*(?:word|line):.*?", 1),
+        ("all copies", rf"{_COPIES} copies of every .*?", _COPIES),
+        ("the largest record", r"largest record \(.*?\):.*?", _COPIES * record),
+        ("the largest file", r"largest file \([\d,]+ \w+\):.*?", _COPIES * charges),
+    ):
+        most = times * epsilon if math.isfinite(epsilon) else math.inf
+        found[f"epsilon of {what}"] = _read(rf"^{pattern}LDP epsilon {_LOSS}", told), most
+        share = min(1.0, times * delta)
+        found[f"delta of {what}"] = _read(rf"^{pattern}LDP epsilon {_LOSS}", told, "delta"), share
+    if math.isfinite(guarantee.epsilon_ldp):
+        short, file = rf"^.*LDP epsilon {_LOSS} per ", rf", (?:at most )?{_LOSS} for the largest"
+        found["epsilon of all copies, in short"] = _read(short, told[:1]), _COPIES * epsilon
+        found["epsilon of the largest file, in short"] = (
+            _read(file, told[:1]),
+            _COPIES * charges * epsilon,
+        )
+    elif "no finite" not in told[0]:
+        found["epsilon in short"] = None, math.inf
+    if guarantee.metric is not None and certificate is not None and certificate.epsilon_metric:
+        pattern = rf"epsilon ({_FIGURE}) per unit of {regex.escape(guarantee.metric)} distance"
+        found["epsilon per unit"] = _read(pattern, told), certificate.epsilon_metric
+    if guarantee.public_words:
+        found["public words"] = _read(rf"({_FIGURE}) public words?", told), len(sanitizer.public)
+    figures = {"draws": float(run * _COPIES * draws), "epsilon": epsilon}
+    for what, (printed, true) in found.items():
+        if printed is None or printed < true * (1 - _ROUNDED):
+            shown = "nothing" if printed is None else f"{printed:g}"
+            sentence = f"{what}: a run prints {shown}, where {true:g} is certified and counted"
+            return Check(name, False, sentence, figures)
+    if guarantee.status is not Status.PROVED and not any("NOT GUARANTEED" in line for line in told):
+        return Check(name, False, "a run does not say that the guarantee is not proved", figures)
+    sentence = (
+        f"a run of {_FILES} files in {_COPIES} copies prints {len(found)} figures, none of them "
+        f"below what is certified and the {run * _COPIES * draws:,} draws that were counted"
+    )
+    return Check(name, True, sentence, figures)
+
+
+def _lines(sanitizer: Sanitizer, key: bytes) -> list[str]:
+    """Return lines of different lengths: known, public and unknown words, compounds, numbers."""
+    keys = sanitizer.embeddings.index_to_key
+    unknown = unknown_strings(sanitizer, 4) or ["qzx"]
+    words = [keys[row] for row in words_at_random(sanitizer, 8, key).tolist()]
+    words += [keys[row] for row in sanitizer.public[:2]]
+    words += [*unknown, f"{unknown[0]}-{unknown[-1]}", "1,234", unknown[0].upper()]
+    return [" ".join((words[at:] + words[:at]) * (at + 1)) for at in range(_LINES)]
+
+
+def _drawn(sanitizer: Sanitizer, lines: list[str]) -> tuple[int, list[int]]:
+    """Return how many draws a copy of a file has, and how many each of its lines."""
+    n, unit = sanitizer.space.n, sanitizer.spec.consistent
+    every = [
+        [
+            folded(word) if code >= n else code
+            for word, code in sanitizer.inputs_of(line)
+            if code >= 0
+        ]
+        for line in lines
+    ]
+    each = [len(codes if unit is None else set(codes)) for codes in every]
+    shared = unit in (Unit.FILE, Unit.RUN)
+    return len({code for codes in every for code in codes}) if shared else sum(each), each
+
+
+def _read(pattern: str, lines: list[str], group: int | str = 1) -> float | None:
+    """Return the first figure that a pattern finds; infinity where no finite one is printed."""
+    for line in lines:
+        if match := regex.search(pattern, line):
+            text = match[group]
+            if text is None:
+                return 0.0 if group == "delta" else math.inf
+            figure, _, unit = text.strip(",.").replace(",", "").partition(" ")
+            return float(figure) * _UNITS.get(unit, 1.0)
+    return None
