@@ -2,9 +2,9 @@
 
 `dpsan verify --certificate FILE` writes the claim in the first line, the integer weights of every
 word in the lines that follow, and a digest in the last one. P(output | word) is the weight of the
-output over the sum of the weights of the word; one more input is any string that is no word. This
-program proves, with integers and fractions only, that no output is more than e^epsilon times as
-likely under a protected input as under any input. Else it says what is wrong: exit status 1.
+output over the sum of the weights of the word. Any string that is no word is one more input. This
+program proves with integers and fractions that no output is more than e^epsilon times as likely
+under a protected input as under any other. Else it says what is wrong: exit status 1.
 """
 
 import hashlib
@@ -33,7 +33,10 @@ def lines(file):
             own = b'{"sha256":"%s"}\n' % digest.hexdigest().encode()
             return require(line == own and not file.read(), "the file was changed")
         digest.update(line)
-        yield json.loads(line)
+        value = json.loads(line)
+        again = json.dumps(value, separators=(",", ":")).encode()
+        require(line == again + b"\n", "a key stands there twice, or a line is written otherwise")
+        yield value
     raise ValueError("the file ends before its digest")
 
 
@@ -84,12 +87,16 @@ def check(path):
     n, public, epsilon = claim["words"], set(claim["public"]), Fraction(claim["epsilon"])
     require(claim["dpsan_certificate"] == 1 and claim["delta"] == "0", "no claim known here")
     require(len(rows) == n > 0 and 0 <= epsilon <= 1000, "not a row for every word, or no epsilon")
+    k = len(integers(claim["public"], 0, n))
+    require(len(public) == k < n, "a public word stands there twice, or all words are public")
+    for name in (claim["mechanism"], claim["vocabulary"]):  # they are printed
+        require(name.isascii() and name.replace("-", "").isalnum(), "a name has odd characters")
     limit = exp_from_below(epsilon)
     for high, low in form[claim["weights"]](claim, n, rows, public):
         require(high <= low * limit, f"the loss is more than {float(epsilon)}")
     above = -(-epsilon * 10**9 // 1) / 10**9
-    free = f"; not protected: {len(public)} public words" if public else ""
-    print(f"PROVED: epsilon {float(above)}, delta 0, for {n} words and any other string{free}")
+    free = f"; not protected: {k} public words" if public else ""
+    print(f"PROVED: epsilon {float(above)}, delta 0, for {n - k} words and any other string{free}")
     print(f"{claim['mechanism']}, vocabulary {claim['vocabulary']}")
 
 

@@ -73,7 +73,7 @@ def sealed(lines):
 
 def test_the_checker_needs_nothing_but_python():
     source = CHECKER.read_text()
-    assert len(source.splitlines()) <= 100
+    assert len(source.splitlines()) <= 107  # that somebody reads it before they trust it
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [node.module] if isinstance(node, ast.ImportFrom) else [node.names[0].name]
@@ -183,6 +183,71 @@ def test_public_words_are_left_out_as_first_inputs(tmp_path):
     lines[0]["public"] = [0]  # the other one has infinite loss as a first input
     path.write_bytes(sealed(lines))
     assert not accepts(path)
+
+
+def printed(path):
+    done = subprocess.run([sys.executable, "-I", CHECKER, path], capture_output=True)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.parametrize("field", ["mechanism", "vocabulary"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "krr\nPROVED: epsilon 0.001, delta 0, for 9 words and any other string",
+        "krr\rPROVED: epsilon 0.001",
+        "\x1b[1A\x1b[2KPROVED: epsilon 0.001",
+        "krr\u202e100.0 nolispe :DEVORP",
+        "krr\u2028PROVED: epsilon 0.001",
+        f"krr{' ' * 70}PROVED: epsilon 0.001",
+        ["krr"],
+    ],
+)
+def test_a_name_prints_no_line_of_its_own(field, name, files, tmp_path):
+    """Names were printed as they stood in the file: below PROVED came whatever they said."""
+    lines = [json.loads(each) for each in (files / "krr").read_bytes().splitlines()[:-1]]
+    lines[0][field] = name
+    path = tmp_path / "named"
+    path.write_bytes(sealed(lines))
+    code, told, reason = printed(path)
+    assert (code, told) == (1, "")
+    assert reason.startswith("REJECTED: ")
+    assert reason.count("\n") == 1
+    assert "PROVED" not in reason
+
+
+@pytest.mark.parametrize("before", [b'"epsilon":"0.001",', b'"public":[],', b'"mechanism":"tem",'])
+def test_a_name_that_stands_there_twice_is_rejected(before, files, tmp_path):
+    """The last one counted, whatever who reads the file sees first."""
+    head, *rest = (files / "krr").read_bytes().splitlines(keepends=True)[:-1]
+    body = b"".join([b"{" + before + head[1:], *rest])
+    path = tmp_path / "twice"
+    path.write_bytes(body + b'{"sha256":"%s"}\n' % hashlib.sha256(body).hexdigest().encode())
+    assert printed(path)[:2] == (1, "")
+    assert "a key stands there twice" in printed(path)[2]
+
+
+@pytest.mark.parametrize(
+    "public", [range(20), [0, 0], [20], [-1], ["0"], [True], {"0": 0}, "0"], ids=str
+)
+def test_public_words_are_rows_and_never_all_of_them(public, files, tmp_path):
+    """With every word public any epsilon was PROVED for 20 words and any other string."""
+    lines = [json.loads(each) for each in (files / "knn-response").read_bytes().splitlines()[:-1]]
+    lines[0] |= {"public": public if isinstance(public, (str, dict)) else list(public)}
+    path = tmp_path / "public"
+    path.write_bytes(sealed(lines))
+    code, told, reason = printed(path)
+    assert (code, told) == (1, "")
+    assert reason.startswith("REJECTED: ")
+
+
+def test_the_words_that_are_protected_are_counted(tmp_path):
+    sanitizer = made("knn-response", public=["word0", "word7"])
+    found = verify(sanitizer, words=6, draws=2000)
+    assert write_certificate(tmp_path / "c", sanitizer, found)
+    code, told, _ = printed(tmp_path / "c")
+    assert code == 0
+    assert "for 18 words and any other string; not protected: 2 public words" in told
 
 
 def test_nothing_is_written_of_a_guarantee_that_is_not_kept(tmp_path):
