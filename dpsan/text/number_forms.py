@@ -17,6 +17,8 @@ from typing import Final, NamedTuple, Protocol
 
 import regex
 
+from dpsan.text.shape import INVISIBLE, LETTERS
+
 MOST_DIGITS: Final = 15
 """A longer number is a word: its grid would leave no room for exact weights."""
 _WRITTEN: Final = 30
@@ -148,8 +150,8 @@ class FormedNumber:
         return "".join(out)
 
 
-_DIGITS: Final = regex.compile("([0-9]+)")
-_LETTER: Final = regex.compile(r"\p{L}")
+_DIGITS: Final = regex.compile(r"(\p{Nd}+)")
+_LETTER: Final = regex.compile(rf"[{LETTERS}\ufffd]", regex.V1)
 _DATE: Final = r"0000(?P<s>[-/.])00(?P=s)00"
 _TIME: Final = regex.compile(
     rf"(?P<date>{_DATE}[a ])?0{{1,2}}:00(?::00(?:[.,]0{{1,6}})?)?"
@@ -159,7 +161,7 @@ _ISO: Final = regex.compile(_DATE)
 _DAY_FIRST: Final = regex.compile(r"0{1,2}(?P<s>[-/.])0{1,2}(?P=s)0000")
 _OCTETS: Final = regex.compile(r"0{1,3}(?:\.0{1,3}){3}")
 _RATIO: Final = regex.compile(r"0+(?:[/:]0+)+")
-_COUNT: Final = r"0+(?:[.,:/'’‐‑_ \u00A0\u2009\u202F()\-]{1,3}0+)*"
+_COUNT: Final = r"0+(?:[.,:/\u066b\u066c'’‐‑−_ \u00A0\u2009\u202F()\-]{1,3}0+)*"
 _AMOUNT: Final = regex.compile(rf"(?P<country>a{{0,2}})\p{{Sc}}{_COUNT}(?P<scale>a{{0,2}})")
 _ANY: Final = regex.compile(rf"(?:\+?\(?){_COUNT}\p{{Sc}}?")
 _COUNTRIES: Final = ((), tuple("ACRS"), ("US", "CA", "AU", "NZ", "HK", "SG", "NT", "MX"))
@@ -171,7 +173,7 @@ _SCALES: Final = ((), ("k", "m", "b"), ("mn", "bn"))
 @lru_cache(maxsize=1 << 14)
 def formed_number(word: str) -> FormedNumber | None:
     """The number that a word is; None for all other words."""
-    given = _DIGITS.split(word)
+    given = _DIGITS.split(INVISIBLE.sub("", word))
     runs = given[1::2]
     if not runs or sum(map(len, runs)) > _WRITTEN:
         return None

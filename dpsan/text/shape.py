@@ -53,11 +53,12 @@ _SAME: Final = {
     "\ufffd": LETTER,  # bytes that could not be decoded were letters, for all that is known
 }
 # The first one that matches.  Enclosed alphanumerics are symbols by category but can write names.
+LETTERS: Final = r"[\p{L}\p{N}\p{Co}\p{Cn}\p{Cs}\u2460-\u24FF]"
 _CLASSES: Final = {
     _UNSEEN: INVISIBLE.pattern,
     DIGIT: r"\p{Nd}",
     MARK: r"[\p{M}\U0001F3FB-\U0001F3FF]",
-    LETTER: r"[\p{L}\p{N}\p{Co}\p{Cn}\p{Cs}\u2460-\u24FF]",
+    LETTER: LETTERS,
     PICTURE: r"[\p{Extended_Pictographic}[\p{So}--[°¦\u2190-\u21FF\u2500-\u25FF\uFFFC]]]",
     CURRENCY: r"\p{Sc}",
     WHITE: r"\p{White_Space}",

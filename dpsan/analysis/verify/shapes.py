@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from dpsan.analysis.verify.check import Check
 from dpsan.privacy.randomness import derive_key, streams_for
-from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.out_of_vocabulary import UnknownPolicy
@@ -61,9 +60,8 @@ def shapes(
         spans: whether only words in spans are drawn.
     """
     name, single = "shape", sanitizer.by_text()
-    units = sanitizer.spec.numbers == NumberPolicy.VALUE
     words = sanitizer.embeddings.index_to_key
-    made = list(_pairs(words, kinds, pairs, derive_key(key, "pairs"), units=units))
+    made = list(_pairs(words, kinds, pairs, derive_key(key, "pairs")))
     texts = [each.text for pair in made for each in pair]
     own = [[each.span] for pair in made for each in pair] if spans else None
     found: list[tuple[list[str], list[int]]] = []
@@ -125,7 +123,7 @@ def _drawn(sanitizer: Sanitizer, actions: Sequence[int]) -> list[int]:
 
 
 def _pairs(
-    words: Sequence[str], kinds: Sequence[str], pairs: int, key: bytes, *, units: bool
+    words: Sequence[str], kinds: Sequence[str], pairs: int, key: bytes
 ) -> Iterator[tuple[_Text, _Text]]:
     """Yield pairs of strings of one shape; the first of every second pair is of the vocabulary."""
     numbers = streams_for(key, range(pairs), [1] * pairs).bits("shapes", _NUMBERS)
@@ -136,7 +134,7 @@ def _pairs(
         between = _BETWEEN[next(rest) % len(_BETWEEN)]
         if at % 2:
             first = between.join(parts)
-            second = between.join(_alike(each, rest, units=units) for each in parts)
+            second = between.join(_alike(each, rest) for each in parts)
         else:
             first, second = (between.join(_filled(each, rest) for each in parts) for _ in "12")
         span = (0, 1 + next(rest) % len(first))
@@ -151,18 +149,13 @@ def _filled(kind: str, numbers: Iterator[int]) -> str:
     )
 
 
-def _alike(word: str, numbers: Iterator[int], *, units: bool) -> str:
-    """Return a string of the shape of a word; what may be a literal stays.
-
-    Args:
-        units: whether letters beside digits may be literals: those of numbers by value are.
-    """
+def _alike(word: str, numbers: Iterator[int]) -> str:
+    """Return a string of the shape of a word; what may be a literal stays."""
     if word.lower().startswith(_LITERALS):
         return word
     changing = max(0, word.find("'") - 1) if "'" in word else len(word)
-    letters = not (units and any(map(str.isdecimal, word)))
     out = ""
     for each in word[:changing]:
-        kind = "A" * (letters and each.isalpha()) or "0" * each.isdecimal()
+        kind = "A" * each.isalpha() or "0" * each.isdecimal()
         out += _filled(kind, numbers) if kind else each
     return out + word[changing:]
