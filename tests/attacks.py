@@ -207,6 +207,10 @@ def _read(name: str, epsilon: int) -> Any:
     }
 
 
+MODELLED: Final = ("context, with this model", "all other words known, with this model")
+"""Heads of what depends on the model of the language: a stronger one reads more."""
+
+
 def words() -> str:
     """Text, epsilon × what readers guess."""
     rows = []
@@ -218,8 +222,7 @@ def words() -> str:
             keys = ("verbatim", "one-word", "context", "informed")
             cells = [f"{found[each]['all'].value:.2f}" for each in keys]
             rows.append((title, str(epsilon), *cells))
-    head = ("text", "epsilon", "unchanged", "single words", "context", "all other words known")
-    return table(head, *rows)
+    return table(("text", "epsilon", "unchanged", "single words", *MODELLED), *rows)
 
 
 def classes() -> str:
@@ -233,7 +236,7 @@ def classes() -> str:
             every = [each.value for each in shares if each.total >= 50]
             cells.append(f"{min(every):.2f}–{max(every):.2f}")
         rows.append((kind, *cells))
-    return table(("words", "single words", "context", "all other words known"), *rows)
+    return table(("words", "single words", *MODELLED), *rows)
 
 
 def safe() -> str:

@@ -5,13 +5,14 @@ Knows aligned words, the mechanism and a model of public text.  Must not know fi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.context import BEST, Reading, chunks, decode, informed
+from dpsan.analysis.evaluate.context import BEST, TAUS, Reading, chunks, decode, informed
 from dpsan.analysis.evaluate.fourgrams import FourGrams, among_known, likeliest_lines
 from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.analysis.evaluate.pairs import Pairs
@@ -108,11 +109,11 @@ def attacks(
     if model is not None:
         reading = (seen, emissions, found[0], model)
         longer = None if symbols is None else FourGrams(model, symbols)
-        beside = "all outputs of the line: a lower bound"
+        beside = "whole line, with this model"
         read = decode(pairs.text, *reading, part_of(progress, 0.4, 0.8))
         made.append(_stronger(pairs, vocabulary, "context", beside, read, longer))
         progress(0.85)
-        beside = "all other words of the line known"
+        beside = "other words known, with this model"
         read = informed(pairs.text, pairs.inputs, *reading)
         made.append(_stronger(pairs, vocabulary, "informed", beside, read, longer))
     impossible = _impossible(seen, found[0], next(iter(priors.values())))
@@ -124,25 +125,27 @@ def _stronger(
     vocabulary: Vocabulary,
     key: str,
     beside: str,
-    read: Reading,
+    read: Sequence[Reading],
     longer: FourGrams | None,
 ) -> Attack:
-    """The reader by bigrams, or the one by 4-grams: whoever is right more often."""
-    readers = [("bigrams", read.guesses)]
-    if longer is not None:
-        again = np.empty_like(read.guesses)
-        for start, end in chunks(pairs.text):
-            part = slice(start, end)
-            line, given = pairs.text[part], (read.states[part], read.emitted[part], longer)
-            if key == "informed":
-                again[part] = among_known(line, pairs.inputs[part], *given)
-            else:
-                again[part] = likeliest_lines(line, *given)
-        readers.append(("4-grams", again))
-    made = [
-        _attack(pairs, key, f"{name} of public text, {beside}", _right(pairs, vocabulary, guesses))
-        for name, guesses in readers
-    ]
+    """Return the reader who is right most often: by bigrams or 4-grams, to any power."""
+    made = []
+    for tau, each in zip(TAUS, read, strict=True):
+        readers = [("bigrams", each.guesses)]
+        if longer is not None:
+            again = np.empty_like(each.guesses)
+            for start, end in chunks(pairs.text):
+                part = slice(start, end)
+                given = (each.states[part], each.emitted[part], longer, tau)
+                if key == "informed":
+                    again[part] = among_known(pairs.text[part], pairs.inputs[part], *given)
+                else:
+                    again[part] = likeliest_lines(pairs.text[part], *given)
+            readers.append(("4-grams", again))
+        for model, guesses in readers:
+            name = f"{model} of public text" + f", tau {tau:g}" * (tau < 1)
+            right = _right(pairs, vocabulary, guesses)
+            made.append(_attack(pairs, key, f"{name}; {beside}", right))
     return max(made, key=lambda each: int(each.right.sum()))
 
 

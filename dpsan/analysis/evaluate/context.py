@@ -7,6 +7,9 @@ word is the likeliest input given all outputs of its line (forward-backward: no 
 more words right under this model).  At each place only some inputs are considered: those that
 explain the output best, and those that public text often has beside the likeliest words to the
 left and right; ⊥ is a state that is never guessed.
+
+A model of little text is too sure of itself, so each reader also takes its probabilities to the
+power tau, for every tau in :data:`TAUS`.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ BESIDE: Final = 25
 """Inputs from the public text, for each side."""
 KNOWN: Final = 100
 """The same where the words beside are known."""
+TAUS: Final = (1.0, 0.75, 0.5)
+"""Powers of the model's probabilities that are tried."""
 _KEPT: Final = 12
 """Inputs that are kept of each place for readers who know longer stretches."""
 _WORDS: Final = 20_000
@@ -70,14 +75,14 @@ def decode(
     candidates: Likeliest,
     model: Bigrams,
     progress: Callable[[float], None] | None = None,
-) -> Reading:
-    """The guess for each of m words.
+) -> list[Reading]:
+    """Return the guesses for m words, by each power in :data:`TAUS`.
 
     Args:
         text: number of the line of each word, ascending, (m,).
         candidates: of all observations, at least :data:`BEST` each (or all words).
     """
-    read = Reading(len(text))
+    read = [Reading(len(text)) for _ in TAUS]
     after, before = model.neighbours(BESIDE)
     for start, end in chunks(text):
         part = seen.of[start:end]
@@ -90,8 +95,9 @@ def decode(
         for first, last in pairwise(bounds):
             for a in range(first, last, _LINE):
                 b = min(a + _LINE, last)
-                chances = _posterior(states[a:b], scores[a:b], model)
-                read.take(start + a, states[a:b], scores[a:b], chances)
+                every = _posteriors(states[a:b], scores[a:b], model)
+                for each, chances in zip(read, every, strict=True):
+                    each.take(start + a, states[a:b], scores[a:b], chances)
         if progress:
             progress(end / len(text))
     return read
@@ -104,13 +110,14 @@ def informed(
     emissions: Emissions,
     candidates: Likeliest,
     model: Bigrams,
-) -> Reading:
-    """The guesses of a reader who knows all other words of the line.
+) -> list[Reading]:
+    """Return the guesses of a reader who knows all other words of the line.
 
-    Nobody who has to read those words too makes more words right, under this model: that is what
-    all context together can tell.  Arguments as for :func:`decode`, and the true words (m,).
+    Nobody who has to read those words too makes more words right, if this model is the truth; a
+    reader with a better model may.  Arguments and result as for :func:`decode`, and the true words
+    (m,).
     """
-    read = Reading(len(text))
+    read = [Reading(len(text)) for _ in TAUS]
     after, before = model.neighbours(KNOWN)
     for start, end in chunks(text):
         part = seen.of[start:end]
@@ -118,9 +125,10 @@ def informed(
         states = _states(part, candidates, [after[left], before[right]], model.n)
         ids = np.maximum(states, 0)
         scores = _emitted(states, part, seen, emissions)
-        joint = scores + model.log(left[:, None], ids) + model.log(ids, right[:, None])
-        joint[(states < 0) | (states == model.n)] = -np.inf
-        read.take(start, states, scores, joint)
+        beside = model.log(left[:, None], ids) + model.log(ids, right[:, None])
+        never = (states < 0) | (states == model.n)
+        for each, tau in zip(read, TAUS, strict=True):
+            each.take(start, states, scores, np.where(never, -np.inf, scores + tau * beside))
     return read
 
 
@@ -174,29 +182,34 @@ def _emitted(states: Ids, seen: Ids, every: Observations, emissions: Emissions) 
     return out
 
 
-def _posterior(states: Ids, scores: Floats, model: Bigrams) -> Floats:
-    """How likely each input is at each place of one line, (t, s); minus infinity for ⊥."""
+def _posteriors(states: Ids, scores: Floats, model: Bigrams) -> Iterator[Floats]:
+    """Yield how likely each input is at each place of one line, (t, s); minus infinity for ⊥.
+
+    By each power in :data:`TAUS`.
+    """
     end = model.n + 1
     width, used = states.shape[1], (states >= 0).any(axis=0)
     states, scores = states[:, used], scores[:, used]
     ids = np.maximum(states, 0)
     m, s = states.shape
-    steps = np.exp(model.log(ids[:-1, :, None], ids[1:, None, :]))
+    between = model.log(ids[:-1, :, None], ids[1:, None, :])
     emitted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    forward = np.empty((m, s))
-    forward[0] = emitted[0] * np.exp(model.log(np.array(end), ids[0]))
-    forward[0] /= forward[0].sum()
-    for at in range(1, m):
-        forward[at] = (forward[at - 1] @ steps[at - 1]) * emitted[at]
-        forward[at] /= forward[at].sum()
-    behind = np.exp(model.log(ids[-1], np.array(end)))
-    posterior = np.empty((m, s))
-    for at in range(m - 1, -1, -1):
-        posterior[at] = forward[at] * behind
-        if at:
-            behind = steps[at - 1] @ (emitted[at] * behind)
-            behind /= behind.max()
-    posterior[(states < 0) | (states == model.n)] = -np.inf
-    out = np.full((m, width), -np.inf)
-    out[:, used] = posterior
-    return out
+    for tau in TAUS:
+        steps = np.exp(tau * between)
+        forward = np.empty((m, s))
+        forward[0] = emitted[0] * np.exp(tau * model.log(np.array(end), ids[0]))
+        forward[0] /= forward[0].sum()
+        for at in range(1, m):
+            forward[at] = (forward[at - 1] @ steps[at - 1]) * emitted[at]
+            forward[at] /= forward[at].sum()
+        behind = np.exp(tau * model.log(ids[-1], np.array(end)))
+        posterior = np.empty((m, s))
+        for at in range(m - 1, -1, -1):
+            posterior[at] = forward[at] * behind
+            if at:
+                behind = steps[at - 1] @ (emitted[at] * behind)
+                behind /= behind.max()
+        posterior[(states < 0) | (states == model.n)] = -np.inf
+        out = np.full((m, width), -np.inf)
+        out[:, used] = posterior
+        yield out

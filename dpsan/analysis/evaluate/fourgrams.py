@@ -100,7 +100,9 @@ class FourGrams:
         return np.asarray(np.log(found)).reshape(shape)
 
 
-def among_known(text: Ids, words: Ids, states: Ids, emitted: Floats, model: FourGrams) -> Ids:
+def among_known(
+    text: Ids, words: Ids, states: Ids, emitted: Floats, model: FourGrams, tau: float = 1.0
+) -> Ids:
     """The likeliest of some inputs at each place, given the true words around it, (m,).
 
     Args:
@@ -108,6 +110,7 @@ def among_known(text: Ids, words: Ids, states: Ids, emitted: Floats, model: Four
         words: the true words, n for unknown ones, (m,).
         states: inputs to choose from, -1 fills up, (m, s).
         emitted: ln P(what is seen|state), (m, s).
+        tau: power of the model's probabilities.
 
     Returns:
         -1 where there is nothing to choose from.
@@ -125,13 +128,15 @@ def among_known(text: Ids, words: Ids, states: Ids, emitted: Floats, model: Four
         parts = [
             ids[inside] if at == step else around[last[inside] - at][:, None] for at in (3, 2, 1, 0)
         ]
-        scores[inside] += model.log(*parts)
+        scores[inside] += tau * model.log(*parts)
     scores[states < 0] = -np.inf
     chosen = np.argmax(scores, axis=1)
     return np.asarray(states[np.arange(len(chosen)), chosen])
 
 
-def likeliest_lines(text: Ids, states: Ids, emitted: Floats, model: FourGrams) -> Ids:
+def likeliest_lines(
+    text: Ids, states: Ids, emitted: Floats, model: FourGrams, tau: float = 1.0
+) -> Ids:
     """The likeliest line of some inputs at each place, by a beam of :data:`BEAM`, (m,).
 
     Arguments and result as for :func:`among_known`.
@@ -152,7 +157,7 @@ def likeliest_lines(text: Ids, states: Ids, emitted: Floats, model: FourGrams) -
         own = np.where(own < 0, end - 1, own)
         past = before[lines]
         a, b, c = (past[:, :, each, None] for each in range(3))
-        total = model.log(a, b, c, own[:, None, :])
+        total = tau * model.log(a, b, c, own[:, None, :])
         total += scores[lines][:, :, None] + seen[:, None, :]
         flat = total.reshape(len(lines), -1)
         best = np.argpartition(-flat, BEAM - 1, axis=1)[:, :BEAM]
@@ -163,7 +168,7 @@ def likeliest_lines(text: Ids, states: Ids, emitted: Floats, model: FourGrams) -
         before[lines] = np.concatenate([kept, word[:, :, None]], axis=2)
         steps.append((lines, come_from, np.where(nothing[:, None], -1, word)))
     a, b, c = (before[:, :, each] for each in range(3))
-    scores += model.log(a, b, c, np.array(end))
+    scores += tau * model.log(a, b, c, np.array(end))
     current = np.argmax(scores, axis=1)
     guesses = np.full(len(text), -1, dtype=np.int64)
     for at in range(len(steps) - 1, -1, -1):

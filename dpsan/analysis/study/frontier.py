@@ -3,8 +3,8 @@
 Close share (rank 1 ... 100), share of unchanged words, mean cosine of output and true word, and
 the success of the optimal adversary who sees one output and has a uniform prior:
 (1/n)·sum over u of max over w of P(u|w).  These means are uniform over the words.  The mean cosine
-is also weighted by public word frequency, as a text has them: that is what no epsilon-LDP mechanism
-can have more of than ``cosine_bound``.
+is also weighted by public word frequency, as a text has them: no epsilon-LDP mechanism that draws
+each word by itself has more of it than ``cosine_bound``, up to the rounding of directions.
 
 Knows mechanisms and their outcomes.  Must not know command lines or how a panel is drawn.
 """
@@ -113,7 +113,7 @@ def run(space: MetricSpace, asked: Asked) -> Result:
         panels=_panels(rows, limits),
         caption="Every mechanism at the same certified LDP epsilon (pure unless delta is given): "
         "outputs among the 100 nearest words, mean cosine of output and true word by public word "
-        "frequency with the bound that no mechanism of pure LDP can cross, and success of the "
+        "frequency with its bound for words drawn by themselves under pure LDP, and success of the "
         f"optimal one-word adversary with uniform prior; {space.n:,} words, {space.d} "
         "dimensions"
         + (f"; bands and rows with draws: {count:,} draws, 95 % limits." if others else "."),
