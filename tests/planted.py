@@ -143,14 +143,14 @@ class Placed(Wrapped):
             for at in range(size)
         ]
         # Each word alone, the first of its stream.
-        return self.inner.sample(ids, randomness.Streams(streams.key, tuple(words)))
+        return self.inner.sample(ids, randomness.Streams(streams.key, tuple(words[streams.skip :])))
 
 
 class LooksBack(Wrapped):
     """Behind a word of odd number a word is drawn anew."""
 
     def sample(self, ids, streams):
-        other = randomness.Streams(randomness.derive_key(streams.key, "odd"), streams.blocks)
+        other = replace(streams, key=randomness.derive_key(streams.key, "odd"))
         odd = np.roll(ids, 1) % 2 == 1
         return np.where(odd, self.inner.sample(ids, other), self.inner.sample(ids, streams))
 

@@ -55,8 +55,8 @@ def verify(
     ] = None,
     force: options.Force = False,
     jobs: Annotated[
-        int, option("-j, --jobs N", "Worker processes that are checked too.", min=1)
-    ] = 1,
+        int, option("-j, --jobs N", "Worker processes that are checked too; 1: none.", min=1)
+    ] = 2,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
@@ -64,11 +64,13 @@ def verify(
 
     Kept, violated or inconclusive: exit status 0, 1 or 3. Only a certificate or a proof shows that
     a guarantee is kept; sampling can disprove it, never prove it. The program that runs is tested
-    too: that draws have the certified distribution, that words, lines, files and copies share no
-    random numbers, that no word changes the output of another, and that a run prints the certified
-    losses and counts every draw. --unknown keep or mask, --case input, --keep, --spans and
-    --consistent violate the guarantee of a word at one place. With --public the verdict is about
-    all other words, with --numbers value about two words or two numbers of one form.
+    too: that draws have the certified distribution, that words, lines, files, copies and worker
+    processes share no random numbers, that no word changes the output of another, that strings of
+    one shape are cut alike, that strings of every kind (e-mail addresses, capitals, long lines) are
+    drawn and counted, and that a run prints the certified losses. --unknown keep or mask, --case
+    input, --keep, --spans and --consistent violate the guarantee of a word at one place. With
+    --public the verdict is about all other words, with --numbers value about two words or two
+    numbers of one form.
 
     dpsan verify -e 8
     """
@@ -110,11 +112,11 @@ def verify(
         check_certificate(certificate, sanitizer, force=force)
     total = draws + steps(draws)
     with ExitStack() as stack:
-        progress = stack.enter_context(count_progress("draws", total, quiet or as_json))
         workers = None
         if jobs > 1:
             pool = Pool(sanitizer.spec, store.root, jobs, sanitizer.embeddings.digest)
             workers = stack.enter_context(pool)
+        progress = stack.enter_context(count_progress("draws", total, quiet or as_json))
         found = check(
             sanitizer,
             words=words,

@@ -6,7 +6,8 @@ Knows files, formats and runs.  Must not know what is checked.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 
 from dpsan.analysis.verify.inputs import may_hold
 from dpsan.formats.atomic_files import Sink
@@ -28,20 +29,22 @@ def rewritten(
     copies: int = 1,
     workers: Workers | None = None,
     batch: int = 1 << 14,
+    files: Iterable[int] | None = None,
     totals: Accountant | None = None,
 ) -> list[bytes]:
-    """What is written for each document, the first, second ... file of a run, without an audit.
+    """Rewrite each document as a file of one run, without an audit log.
 
     Args:
         key: of the run.
         workers: processes; default this one.
         batch: records that are sanitized at once.
-        totals: of the run, to which those of each document are added.
+        files: number of each file in the run; default 1, 2, 3 ...
+        totals: the totals of all files are added to these.
     """
     plan = Plan(format, ReadOptions(fields=fields), copies, batch=batch)
     work = Work(sanitizer, plan, key, workers=workers)
     out = []
-    for number, document in enumerate(documents, start=1):
+    for number, document in zip(files or count(1), documents, strict=False):
         with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
             source.write(document)
             source.seek(0)

@@ -2,13 +2,15 @@
 
 Knows outputs of the whole program.  Must not know how random numbers are made.
 
-Equal lines are rewritten.  Two of them that share their random numbers have the same words; two
-that do not agree in as many as two draws of an input do by chance, whose probability q is known
-(the sum of squared probabilities) or bounded from draws under different keys.  Every two lines are
-compared, whatever lies between them, and so are every two places of a line and every two blocks of
-one stream.  A program that shares nothing is refuted with probability at most ERROR in a run:
-Chernoff's bound for the agreements of two lines, times the number of pairs.  One that shares is
-found with certainty: the number of words is such that full agreement is below that bound.
+Equal lines are rewritten: many lines of a file, many copies of a line, files whose numbers are
+chosen at random, and many blocks of a long line.  Two lines that share their random numbers have
+the same words; two that do not agree in as many as two draws of an input do by chance, whose
+probability q is known (the sum of squared probabilities) or bounded from draws under different
+keys.  Every two lines are compared, whatever lies between them, and so are every two places of a
+line and every two blocks of one stream.  A program that shares nothing is refuted with probability
+at most ERROR in a run: Chernoff's bound for the agreements of two lines, times the number of pairs.
+One that shares is found with certainty: the number of words is such that full agreement is below
+that bound.
 
 The lines are of unknown words, and then of one word of the vocabulary over and over: a program may
 keep unknown words apart and no others.  Of some words the one is taken whose draws agree least; a
@@ -19,7 +21,7 @@ are compared in lines of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -45,10 +47,16 @@ from dpsan.space.arrays import Ids
 
 ERROR: Final = 1e-10
 """Probability that a program which shares nothing is refuted."""
-_LINES: Final = 8
-_FILES: Final = 2
-_COPIES: Final = 2
-_BLOCKS: Final = 3
+_RUNS: Final = 2
+_LINES: Final = 64
+"""Lines of a file, copies of a line, and blocks of a long line: all are compared."""
+_FEW_LINES: Final = 8
+"""As many lines or copies as are compared where a line takes hundreds of words."""
+_FILES: Final = (1, 2, 3, 5, 64)
+"""Numbers of files that are always compared, besides as many that are chosen at random."""
+_LAST_FILE: Final = 10_000
+_FEW_BLOCKS: Final = 3
+"""Blocks where equal words share their draw: then no block has a stream."""
 _KEYS: Final = 48
 """Under which lines are drawn to bound q where it is not known."""
 _FAMILIES: Final = 18
@@ -61,8 +69,6 @@ _LONGEST: Final = 200
 """Words of a line, at least and at most: they fit into one block."""
 _WIDEST: Final = 3000
 """Words of a line where draws agree often: some seconds for as many lines as are compared."""
-_RUNS: Final = {None: 2, Unit.RECORD: 2, Unit.FILE: 8, Unit.RUN: 16}
-"""Where lines of a file or run share their draws there are fewer to compare in each."""
 
 
 class _Strings(NamedTuple):
@@ -107,7 +113,8 @@ def independence(
     name, unit = "independence", sanitizer.spec.consistent
     gap, n = between(sanitizer), sanitizer.space.n
     # All are ⊥; they must differ only where equal words share their draw.
-    many = max(_BLOCKS * BLOCK, _WIDEST) + 1
+    blocks = _LINES if unit is None else _FEW_BLOCKS
+    many = max(blocks * BLOCK, _WIDEST) + 1
     strings = (
         unknown_strings(sanitizer, 1) * many if unit is None else unknown_strings(sanitizer, many)
     )
@@ -147,6 +154,7 @@ def independence(
         made.append(_Strings(some, q, _width(q)))
     found: list[Found] = []
     figures |= {"lines": 0, "words": made[0].width, "pairs": 0}
+    figures |= {"lines_of_a_file": 0, "copies": 0, "files": 0, "blocks": 0}
     try:
         for at, each in enumerate(made):
             found += _compared(
@@ -164,24 +172,37 @@ def independence(
     except _RefutedError as error:
         return Check(name, False, str(error), figures)
     progress(1.0)
-    worst = min(found, key=lambda each: each.log_tail)
+    # Where lines share, so do their places: the first family that is refuted names the cause.
+    limit = math.log(ERROR) - math.log(_FAMILIES)
+    least = min(found, key=lambda each: each.log_tail)
+    worst = next((each for each in found if each.log_tail <= limit), least)
     log = worst.log_tail + math.log(_FAMILIES)
     figures |= {
         "pairs": sum(each.pairs for each in found),
         "log10_probability": max(-1e6, min(log, 0.0) / math.log(10)),
     }
     if log > math.log(ERROR):
-        shared = "" if workers is None else ", worker processes"
-        sentence = (
-            f"words, blocks, lines, files, copies{shared} and runs share no random numbers: "
-            f"{figures['pairs']:,.0f} pairs were compared{alone}"
-        )
+        sentence = f"{_compared_units(figures)} share no random numbers{alone}"
         return Check(name, True, sentence, figures)
     sentence = (
         f"two {worst.what} share random numbers: {worst.agree} of {worst.of} draws agree, where "
         f"a share of {worst.q:.2g} does by chance: {probability(log)}"
     )
     return Check(name, False, sentence, figures)
+
+
+def _compared_units(figures: Mapping[str, float]) -> str:
+    """Name what was compared."""
+    named = {
+        "words of a line": "words",
+        "blocks of a line": "blocks",
+        "lines of a file": "lines_of_a_file",
+        "copies of a line": "copies",
+        "lines of worker processes": "lines_of_workers",
+    }
+    told = [f"{figures[key]:,.0f} {what}" for what, key in named.items() if figures.get(key)]
+    files = f"{figures['files']:.0f} files of up to {_LAST_FILE:,}"
+    return f"{', '.join(told)}, {files} and {_RUNS} runs ({figures['pairs']:,.0f} pairs)"
 
 
 def _width(q: float) -> int:
@@ -236,18 +257,18 @@ def _compared(
         return [number.setdefault(word.lower(), len(number)) for word in words]
 
     found: list[Found] = []
-    # Where draws agree so often that long lines are needed, as many of them would take too long:
-    # a few of them are compared, and the places of many short ones.
-    tall = max(_LINES, math.ceil(width / (_RUNS[None] * _FILES * _COPIES)))
-    shapes = [(width, tall)] if width <= _LONGEST else [(width, _LINES), (_WORDS, tall)]
+    # Where draws agree so often that long lines are needed, many of them would take too long: a few
+    # are compared, and the places of many short ones.
+    short = [(min(width, _WORDS), max(_LINES, math.ceil(width / _RUNS)))]
+    shapes = [(width, _LINES)] if width <= _LONGEST else [(width, _FEW_LINES), *short]
     for shape, (words, lines) in enumerate(shapes):
         part = derive_key(key, "shape", shape)
         # The first word has the capital of a sentence, the last is the second once more.
         line = [strings.each[0], *strings.each[1 : words + 1], strings.each[1]]
-        texts = _Texts(f"{gap.join(line)}\n".encode() * lines, len(line), read)
+        texts = _Texts(f"{gap.join(line)}\n".encode(), lines, len(line), read)
         rows = Rows()
         share = part_of(progress, 0.8 * shape / len(shapes), 0.8 * (shape + 1) / len(shapes))
-        same = _written(sanitizer, texts, rows, part, share)
+        same = _written(sanitizer, texts, rows, part, figures, share)
         if workers is not None:
             before = len(rows.outputs)
             both = _by_workers(sanitizer, texts, rows, derive_key(part, "workers"), workers)
@@ -267,6 +288,7 @@ def _compared(
     if not stated.whole_records:  # a longer line has another distribution there
         times = math.ceil(width / (BLOCK - 1))
         blocks = _blocks(sanitizer, strings.each, gap, read, times, derive_key(key, "blocks"))
+        figures["blocks"] = max(figures["blocks"], len(blocks.outputs))
         found.append(closest(blocks, strings.q))
     return found
 
@@ -280,12 +302,13 @@ def _blocks(
     key: bytes,
 ) -> Rows:
     """The outputs of so many long lines by the blocks of their streams."""
-    long = strings[: _BLOCKS * BLOCK + 1]
+    many = _LINES if sanitizer.spec.consistent is None else _FEW_BLOCKS
+    long = strings[: many * BLOCK + 1]
     (written,) = rewritten(sanitizer, ["\n".join([gap.join(long)] * times).encode()], key)
-    outputs: list[list[int]] = [[] for _ in range(_BLOCKS)]
+    outputs: list[list[int]] = [[] for _ in range(many)]
     for line in written.decode().split("\n"):
         words = read(line, len(long))
-        for block in range(_BLOCKS):  # the first word has the capital of a sentence
+        for block in range(many):  # the first word has the capital of a sentence
             first = block * BLOCK + 1
             outputs[block] += words[first : first + BLOCK - 1]
     rows = Rows(names=("blocks of a line",))
@@ -296,7 +319,9 @@ def _blocks(
 
 @dataclass(frozen=True)
 class _Texts:
-    document: bytes
+    line: bytes
+    lines: int
+    """Of a file."""
     words: int
     """Of each line."""
     read: Callable[[str, int], list[int]]
@@ -319,7 +344,12 @@ def _agreement(sampler: Sampler, row: int, key: bytes, *, exact: bool) -> float:
 
 
 def _written(
-    sanitizer: Sanitizer, texts: _Texts, rows: Rows, key: bytes, progress: Progress
+    sanitizer: Sanitizer,
+    texts: _Texts,
+    rows: Rows,
+    key: bytes,
+    figures: dict[str, float],
+    progress: Progress,
 ) -> bool:
     """Add the lines of runs, files and copies, one of each unit of equal words.
 
@@ -327,26 +357,36 @@ def _written(
         Whether equal words of a unit have the same draw.
     """
     same, unit = True, sanitizer.spec.consistent
-    runs = _RUNS[unit]
-    for run in range(runs):
-        found = rewritten(
-            sanitizer, [texts.document] * _FILES, derive_key(key, "run", run), copies=_COPIES
-        )
+    lines = texts.lines
+    chance = streams_for(derive_key(key, "files"), [0], [len(_FILES)]).bits("files")[:, 0]
+    others = 1 + chance % np.uint64(_LAST_FILE)
+    numbers = sorted({*_FILES, *others.tolist()})
+    copied = min(lines, _LINES)
+    # A file of many lines, a line in many copies, and a line in each of some files.
+    first, second, *rest = numbers
+    parts = [([first], lines, 1), ([second], 1, copied), (rest, 1, 1)]
+    for run in range(_RUNS):
         units: dict[tuple[int, ...], list[int]] = {}
-        for file, document in enumerate(found):
-            for at, line in enumerate(document.decode().split("\n")[:-1]):
-                words = texts.read(line, texts.words)
-                copy, place = at % _COPIES, (run, file, at % _COPIES, at // _COPIES)
-                same &= unit is None or words[1] == words[-1]
-                whole = {Unit.FILE: (run, file, copy), Unit.RUN: (run, copy)}.get(
-                    unit or Unit.RECORD, place
-                )
-                if whole in units:
-                    same &= units[whole] == words[1:-1]
-                    continue
-                units[whole] = words[1:-1]
-                rows.add(words[1:-1], *place)
-        progress(0.6 * (run + 1) / runs)
+        for files, many, copies in parts:
+            documents = [texts.line * many] * len(files)
+            own = derive_key(key, "run", run)
+            found = rewritten(sanitizer, documents, own, copies=copies, files=files)
+            for file, document in zip(files, found, strict=True):
+                for at, line in enumerate(document.decode().split("\n")[:-1]):
+                    words = texts.read(line, texts.words)
+                    copy, place = at % copies, (run, file, at % copies, at // copies)
+                    same &= unit is None or words[1] == words[-1]
+                    whole = {Unit.FILE: (run, file, copy), Unit.RUN: (run, copy)}.get(
+                        unit or Unit.RECORD, place
+                    )
+                    if whole in units:
+                        same &= units[whole] == words[1:-1]
+                        continue
+                    units[whole] = words[1:-1]
+                    rows.add(words[1:-1], *place)
+        progress(0.6 * (run + 1) / _RUNS)
+    done = {"lines_of_a_file": lines, "copies": copied, "files": len(numbers)}
+    figures |= {name: max(figures[name], value) for name, value in done.items()}
     return same
 
 
@@ -354,8 +394,9 @@ def _by_workers(
     sanitizer: Sanitizer, texts: _Texts, rows: Rows, key: bytes, workers: Workers
 ) -> bool:
     """Add the lines of worker processes; whether one process writes the same under this key."""
-    (alone,) = rewritten(sanitizer, [texts.document], key)
-    (shared,) = rewritten(sanitizer, [texts.document], key, workers=workers, batch=2)
+    document = texts.line * min(texts.lines, _LINES)
+    (alone,) = rewritten(sanitizer, [document], key)
+    (shared,) = rewritten(sanitizer, [document], key, workers=workers, batch=2)
     lines = shared.decode().split("\n")[:-1]
     shared_draws = sanitizer.spec.consistent in (Unit.FILE, Unit.RUN)
     for at, line in enumerate(lines[:1] if shared_draws else lines):

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
 from dpsan.analysis.verify.independence import independence
+from dpsan.analysis.verify.integers import integer_draws
 from dpsan.analysis.verify.interference import interference
 from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
 from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.analysis.verify.statement import statement_check
+from dpsan.analysis.verify.strings import strings
 from dpsan.mechanisms.sampling.samplers import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
@@ -100,13 +102,15 @@ def check_program(
         out.append(fit)
     if sanitizer.spec.numbers == NumberPolicy.VALUE:
         out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))
+    fits = all(each.held is not False for each in out)
+    out += filter(None, [integer_draws(sanitizer, stated, ids)])
     out.append(
         independence(
             sanitizer,
             stated,
             key=part("independence"),
             workers=workers,
-            fits=all(each.held is not False for each in out),
+            fits=fits,
             noise_tested=distribution is not None,
             progress=stage(1),
         )
@@ -114,5 +118,6 @@ def check_program(
     out.append(interference(sanitizer, key=part("interference"), progress=stage(2)))
     out.append(shapes(sanitizer, key=part("shapes"), spans=spans))
     out.append(statement_check(sanitizer, certificate, key=part("statement")))
+    out += filter(None, [strings(sanitizer, key=part("strings"))])
     stage(_STAGES)(0.0)
     return tuple(out)

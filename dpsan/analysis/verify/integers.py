@@ -1,0 +1,179 @@
+"""Check what a sampler makes of every integer, where a draw is one integer below a total.
+
+Draws cannot show that an output of probability 1e-6 never comes.  The integers can: the program is
+given chosen integers in place of random ones, and its outputs are counted.
+
+1. All integers of an input are tried where they are few, as those of ⊥ mostly are.
+2. Else the total must be the certified one, and evenly spaced integers are tried.  The integers of
+   an output are at most two intervals (its share of the base, and of the near set), so the count of
+   an output is within 4 of the expected one.
+3. At both ends the integers are tried more densely than the smallest weight, and no output may hold
+   more consecutive integers than its weight.
+
+None of it is random: a program that has the certified weights is never refuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.inputs import name_of
+from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.outcomes.distributions import distributions
+from dpsan.privacy.integer_weights import CommonWeights, RankWeights
+from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Floats, Ids
+
+_ALL: Final = 1 << 21
+"""Most integers of one input that are all tried."""
+_LEAST: Final = 1 << 16
+"""Evenly spaced integers of one input: at least, where rare outputs need too many, at most."""
+_USUAL: Final = 1 << 17
+_MOST: Final = 1 << 20
+_TRIED: Final = 1 << 21
+"""Those of all inputs together."""
+_WORDS: Final = 8
+_ENOUGH: Final = 8
+"""How often an output should come, so that one that never comes is seen."""
+_SLACK: Final = 4
+"""Two intervals, and two ends of each."""
+_DENSE: Final = 4
+"""Integers tried for each unit of the smallest weight, at both ends."""
+_BATCH: Final = 1 << 14
+
+
+@dataclass(frozen=True)
+class _Chosen(Streams):
+    """Streams that give chosen integers, and remember for which totals."""
+
+    numbers: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, dtype=np.uint64))
+    totals: list[int | None] = field(default_factory=list)
+    """The total of each call; None where something else than one integer was drawn."""
+
+    def bits(self, label: str, width: int = 1) -> NDArray[np.uint64]:
+        self.totals.append(None)
+        return super().bits(label, width)
+
+    def integers(self, label: str, bounds: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+        totals = np.unique(np.asarray(bounds))
+        self.totals.append(int(totals[0]) if len(totals) == 1 else None)
+        return np.asarray(np.minimum(self.numbers, totals[0] - 1), dtype=np.uint64)
+
+
+class _WrongError(Exception):
+    """An input has other integers than the certified ones; its text ends the sentence."""
+
+
+def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids) -> Check | None:
+    """Compare the outputs of chosen integers with the certified weights.
+
+    Args:
+        sanitizer: the program under test.
+        stated: the mechanism's sampler, of which only weights and probabilities are used.
+        rows: inputs.
+
+    Returns:
+        None where a draw is not one integer below a total.
+    """
+    n, weights = sanitizer.space.n, stated.integer_weights()
+    if not isinstance(weights, CommonWeights | RankWeights):
+        return None
+    words = np.unique(rows[rows < n])
+    totals = dict(_totals(weights, words))
+    tried, seen = 0, 0
+    for row in [n, *words.tolist()][: 1 + _WORDS]:
+        total = _total(sanitizer.sampler, row)
+        if total is None:
+            return None
+        law = distributions(stated, np.array([row]))[0]
+        try:
+            tried += _compare(sanitizer.sampler, row, law, total, totals.get(row, total))
+        except _WrongError as error:
+            sentence = f"the integers that {name_of(sanitizer, row)} is drawn from {error}"
+            return Check("integers", False, sentence, {"integers": tried})
+        seen += 1
+        if tried > _TRIED + _ALL:
+            break
+    sentence = (
+        f"{tried:,} of the integers that {seen} inputs are drawn from, the first and the last ones "
+        "among them, give the outputs that are certified"
+    )
+    return Check("integers", True, sentence, {"integers": tried, "inputs": seen})
+
+
+def _totals(weights: CommonWeights | RankWeights, words: Ids) -> Iterator[tuple[int, int]]:
+    """Words and the certified sums of their weights."""
+    if isinstance(weights, RankWeights):
+        total = int(weights.weights.astype(object).sum())
+        yield from ((word, total) for word in words.tolist())
+        return
+    common, wanted = int(weights.common.sum()), set(words.tolist())
+    for word, (_, masses) in enumerate(weights.rows()):
+        if word in wanted:
+            yield word, common + weights.increment * int(masses.sum())
+
+
+def _total(sampler: Sampler, row: int) -> int | None:
+    """The number of integers that an input is drawn from; None if it is not drawn from one."""
+    try:
+        return _outputs(sampler, row, np.zeros(1, dtype=np.uint64))[1]
+    except _WrongError:
+        return None
+
+
+def _outputs(sampler: Sampler, row: int, numbers: NDArray[np.uint64]) -> tuple[Ids, int]:
+    """What the program makes of these integers, and the total that it asks for."""
+    out, asked = np.empty(len(numbers), dtype=np.int64), list[int | None]()
+    for at in range(0, len(numbers), _BATCH):
+        part = numbers[at : at + _BATCH]
+        places = streams_for(bytes(KEY_BYTES), [0], [len(part)])
+        chosen = _Chosen(places.key, places.blocks, 0, part)
+        out[at : at + _BATCH] = sampler.sample(np.full(len(part), row), chosen)
+        asked += chosen.totals or [None]
+    first = asked[0]
+    if first is None or asked != [first] * -(-len(numbers) // _BATCH):
+        raise _WrongError("are drawn in another way each time")
+    return out, first
+
+
+def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int) -> int:
+    """How many integers were tried.  Raises _WrongError."""
+    if total != certified:
+        raise _WrongError(f"are {total:,}, where {certified:,} are certified")
+    smallest = float(law[law > 0].min())
+    if total <= _ALL:
+        count, slack = total, 0.01
+    else:
+        enough = _ENOUGH / smallest
+        count = int(min(max(enough, _LEAST), total)) if enough <= _MOST else _USUAL
+        slack = float(_SLACK)
+    parts = np.arange(count, dtype=object)
+    numbers = ((2 * parts + 1) * total // (2 * count)).astype(np.uint64)
+    came = np.bincount(_outputs(sampler, row, numbers)[0], minlength=len(law))
+    away = np.abs(came - count * law)
+    worst = int(np.argmax(away))
+    if away[worst] > slack or (came[law <= 0] > 0).any():
+        expected = f"{count * law[worst]:,.1f}"
+        raise _WrongError(f"give an output {came[worst]:,} times, where {expected} is certified")
+    if total <= _ALL:
+        return count
+    step = int(smallest * total) // _DENSE
+    for first in (0, total - step * _BATCH) if step and step * _BATCH < total else ():
+        numbers = np.arange(_BATCH, dtype=np.uint64) * np.uint64(step) + np.uint64(first)
+        outputs = _outputs(sampler, row, numbers)[0]
+        edges = np.flatnonzero(np.diff(outputs)) + 1
+        # A run that is cut off by the edge of the window is too short, never too long.
+        starts, ends = np.append(0, edges), np.append(edges, len(outputs))
+        # One shorter interval of another output may be hidden inside.
+        longer = (ends - starts - 2) * float(step) > law[outputs[starts]] * total * (1 + 1e-9)
+        if longer.any():
+            raise _WrongError("give an output at one end more often than is certified")
+        count += len(outputs)
+    return count

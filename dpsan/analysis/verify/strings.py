@@ -1,0 +1,204 @@
+"""Check that nothing but the input of a string decides its output, through the whole program.
+
+Strings of many kinds are rewritten: e-mail addresses, long strings, capitals, other scripts.  Then
+every word of them is replaced by another string of the same input (a plain unknown string for an
+unknown one, the vocabulary's spelling for a known one), and all is rewritten under the same key.
+What is written must be the same, byte by byte, and every word must be counted.  The same words are
+also rewritten with so much white space between them that the line is above 1 MiB.  All of it is
+exact: a program that draws every string by its input is never refuted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import cycle, islice
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.engine import between, rewritten, words_of
+from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
+from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.letter_case import LetterCase
+from dpsan.text.out_of_vocabulary import UnknownPolicy
+from dpsan.text.tokens import lookup_keys
+
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "e-mail address": ("qzxa.vkjw@wqzxv.com", "j.q@qz.de", "QZXA+1@vkj.wqzxv.museum"),
+        "web address": ("https://wqzxv.org/vkj?j=qzx", "www.qzxvkj.com", "qzxvkj.net"),
+        "long string": tuple(("qzxvkjw" * 500)[:size] for size in (12, 25, 40, 65, 300, 3000)),
+        "string in capitals": ("QZXAVKJ", "Qzxavkj", "qzXavKj", "QZXAVKJW" * 4),
+        "string of another script": ("Грзхъщ", "東京都渋谷", "σςφψξζ", "ขฃคฅฆ", "jos\u00e9qzx"),
+        "picture": ("\U0001f642\U0001f643", "\U0001f9d1\u200d\U0001f52c", "\u2460\u2461"),
+        "string with hyphens": ("qzxa-vkjw", "vkj-qzx-wqz", "qzxa\u2010vkjw"),
+        "string with an apostrophe": ("qzxa's", "vkjw\u2019s", "o'qzxavk", "qzxan't"),
+        "number": ("4511817086580174", "0957 2470 2481 9116", "+49 30 1234567", "12/31/1999"),
+        "number with letters": ("83745qz", "A7B9C2", "$8,374.52", "3.1417.2"),
+    }
+)
+_KNOWN: Final = 8
+"""Words of the vocabulary that are written in capitals."""
+_PLAIN: Final = 6
+"""Unknown strings that take the places of others."""
+_LINE: Final = 2000
+"""Words of the long line."""
+_CHARACTERS: Final = 5 << 18
+"""Of the long line: above 1 MiB."""
+
+
+class _Text(NamedTuple):
+    kind: str
+    line: str
+    same: str
+    """With other strings of the same inputs."""
+    drawn: int
+    """Words that are drawn."""
+    public: int
+    copied: str
+    """What the output must not hold, if anything."""
+
+
+def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
+    """Compare what is written for strings of the same inputs.
+
+    Args:
+        sanitizer: the program under test.
+        key: fresh.
+
+    Returns:
+        None where no word is known that could stand beside them.
+    """
+    name, run = "strings", derive_key(key, "run")
+    words = _words(sanitizer, derive_key(key, "words"))
+    if len(words) < 2:
+        return None
+    texts = list(_texts(sanitizer, words))
+    figures: dict[str, float] = {"strings": len(texts), "kinds": len({t.kind for t in texts})}
+    passed = [text.kind for text in texts if text.drawn < 0]
+    if passed:
+        return Check(name, False, f"some strings are not drawn: {passed[0]}", figures)
+    totals = sanitizer.accountant(whole_run=True)
+    found = _written(sanitizer, [text.line for text in texts], run, totals=totals)
+    same = _written(sanitizer, [text.same for text in texts], run)
+    if sanitizer.spec.case == LetterCase.INPUT:  # then capitals pass, as the configuration says
+        found, same = ([line.casefold() for line in lines] for lines in (found, same))
+    for text, line, other in zip(texts, found, same, strict=True):
+        if line != other or (text.copied and text.copied in line):
+            sentence = f"two strings of the same input have different outputs: {text.kind}"
+            return Check(name, False, sentence, figures)
+    if sanitizer.spec.consistent is None:
+        drawn, public = (sum(getattr(text, what) for text in texts) for what in ("drawn", "public"))
+        most = max(text.drawn for text in texts)
+        if sanitizer.guarantee.per_line:
+            most = 1
+        counted = totals.draws, totals.public, totals.largest_record
+        if counted != (drawn, public, most):
+            sentence = (
+                f"{totals.draws:,} draws are counted ({totals.public:,} of public words, "
+                f"{totals.largest_record:,} at most in a record), where {drawn:,} ({public:,}, "
+                f"{most:,}) were made"
+            )
+            return Check(name, False, sentence, figures)
+    if not _long_line(sanitizer, words, derive_key(key, "long"), figures):
+        return Check(name, False, "a line above 1 MiB has other draws than a short one", figures)
+    sentence = (
+        f"{len(texts)} strings of {figures['kinds']:.0f} kinds (e-mail addresses, 3,000 letters, "
+        "capitals ...) are drawn and counted as plain strings of the same inputs are"
+    )
+    if "characters" in figures:
+        sentence += f", and a line of {figures['characters']:,.0f} characters as a short one is"
+    return Check(name, True, sentence, figures)
+
+
+def _words(sanitizer: Sanitizer, key: bytes) -> list[str]:
+    """Some words of the vocabulary, of letters alone, and a public one."""
+    keys = sanitizer.embeddings.index_to_key
+    rows = [*sanitizer.public[:1], *words_at_random(sanitizer, 10 * _KNOWN, key).tolist()]
+    words = dict.fromkeys(keys[row] for row in rows)
+    drawn = [word for word in words if (sanitizer.input_of(word) or 0) >= 0]
+    letters = [word for word in drawn if word.isalpha() and word.isascii()]
+    return (letters or drawn)[: 2 + _KNOWN]
+
+
+def _texts(sanitizer: Sanitizer, words: list[str]) -> Iterator[_Text]:
+    """Lines with the strings, between words of the vocabulary."""
+    known = {each for word in words for each in (word.capitalize(), word.upper())} - {*words}
+    kinds = {**_KINDS, "word in capitals": tuple(sorted(known))}
+    plain = unknown_strings(sanitizer, _PLAIN)
+    for kind, some in kinds.items():
+        for string in some:
+            text = _text(sanitizer, kind, f"{words[0]} {string} {words[1]}", plain)
+            if text is not None:
+                single = sanitizer.input_of(string) == sanitizer.space.n
+                yield text._replace(copied=string if single else "")
+
+
+def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text | None:
+    """A line, and the same with other strings; None where none are known."""
+    n, keys, spec = sanitizer.space.n, sanitizer.embeddings.index_to_key, sanitizer.spec
+    inputs = sanitizer.inputs_of(line)
+    codes = [code for _, code in inputs]
+    if any(code < 0 and not _may_pass(sanitizer, word) for word, code in inputs):
+        return _Text(kind, line, line, -1, 0, "")
+    by_string = spec.consistent in (Unit.FILE, Unit.RUN)
+    others: dict[str, str] = {}
+    out, at = [], 0
+    for word, code in inputs:
+        begin = line.find(word, at)
+        if begin < 0 or (code == n and not plain):
+            return None
+        out.append(line[at:begin])
+        at = begin + len(word)
+        if 0 <= code < n:
+            out.append(keys[code])
+        elif code == n and not by_string:
+            out.append(others.setdefault(word.lower(), plain[len(others) % len(plain)]))
+        else:  # the draw is that of this string, or there is none
+            out.append(word)
+    same = "".join([*out, line[at:]])
+    if len(others) > len(plain) or [code for _, code in sanitizer.inputs_of(same)] != codes:
+        return None
+    counts, public = Counter(codes), set(sanitizer.public)
+    drawn = sum(many for code, many in counts.items() if code >= 0)
+    return _Text(
+        kind, line, same, drawn, sum(counts[code] for code in counts if code in public), ""
+    )
+
+
+def _may_pass(sanitizer: Sanitizer, word: str) -> bool:
+    """Whether a word may be written as it is, or masked, by the options of the run."""
+    spec = sanitizer.spec
+    kept = {key for each in spec.keep for key in lookup_keys(each)}
+    return spec.unknown != UnknownPolicy.SAMPLE or not kept.isdisjoint(lookup_keys(word))
+
+
+def _written(
+    sanitizer: Sanitizer, lines: list[str], key: bytes, totals: Accountant | None = None
+) -> list[str]:
+    document = "".join(f"{line}\n" for line in lines).encode()
+    (found,) = rewritten(sanitizer, [document], key, totals=totals)
+    return found.decode().split("\n")[:-1]
+
+
+def _long_line(
+    sanitizer: Sanitizer, words: list[str], key: bytes, figures: dict[str, float]
+) -> bool:
+    """Whether a line has the same words with and without much white space."""
+    gap = between(sanitizer)
+    if gap is None:
+        return True
+    some = list(islice(cycle([*words, *unknown_strings(sanitizer, _PLAIN)]), _LINE))
+    wide = gap + " " * (_CHARACTERS // _LINE)
+    lines = [[words[0], each.join(some), words[1]] for each in (gap, wide)]
+    short, long = (_written(sanitizer, each, key) for each in lines)
+    figures["characters"] = len(lines[1][1])
+    if len(short) != len(long) or (short[0], short[2]) != (long[0], long[2]):
+        return False
+    gaps = len(some) - 1
+    first, second = words_of(short[1], [gap] * gaps), words_of(long[1], [wide] * gaps)
+    return first is not None and first == second
