@@ -4,7 +4,7 @@ import hashlib
 import math
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ import pytest
 from scipy.optimize import linprog
 from support import make_embeddings, streams
 
+from dpsan import Sanitizer
 from dpsan.embeddings import bundled, load
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
@@ -26,6 +27,7 @@ from dpsan.mechanisms.sampling.directions import UNIT, cosine_unit, directions, 
 from dpsan.mechanisms.sampling.near_sets import Base, NearSets
 from dpsan.mechanisms.sampling.similarity_bound import similarity_bound
 from dpsan.privacy.certificate import certify
+from dpsan.privacy.randomness import Streams
 from dpsan.space.library import open_space
 from dpsan.space.metric_space import MetricSpace
 
@@ -59,6 +61,56 @@ def test_law_by_hand():
     assert sampler.probabilities(np.array([SPACE.n]))[0, [1, 4, 9]] == pytest.approx(
         [6 / 18, 5 / 18, 7 / 18]
     )
+
+
+@dataclass(frozen=True)
+class Chosen(Streams):
+    """Streams whose integers are those that were chosen."""
+
+    numbers: tuple[int, ...] = ()
+    totals: list[int] = field(default_factory=list)
+
+    def integers(self, label, bounds):
+        self.totals.extend(np.unique(bounds).tolist())
+        return np.array(self.numbers, dtype=np.uint64)
+
+
+def outputs_of(sampler, row, numbers):
+    chosen = Chosen(bytes(32), ((0, 0, len(numbers)),), 0, tuple(numbers))
+    out = sampler.sample(np.full(len(numbers), row), chosen)
+    return np.bincount(out, minlength=SPACE.n), chosen.totals
+
+
+def test_every_unit_of_the_base_can_be_drawn():
+    """All integers of an unknown word; of known ones a number of each unit, also of the last."""
+    sampler = BaseResponseSampler(SPACE, tiny_base(), 2.0)
+    counts, totals = outputs_of(sampler, SPACE.n, range(18))
+    assert totals == [18]
+    assert counts[[1, 4, 9]].tolist() == [6, 5, 7]
+    near = 9 * sampler.increment
+    for word in range(SPACE.n):
+        numbers = [near + sampler.scale * unit - 1 for unit in range(1, 19)]
+        counts, totals = outputs_of(sampler, word, numbers)
+        assert totals == [near + 18 * sampler.scale]
+        assert counts[[1, 4, 9]].tolist() == [6, 5, 7]
+        inside, _ = outputs_of(sampler, word, [sampler.increment * mass for mass in range(9)])
+        assert (sampler.near.row(word)[1] == inside[sampler.near.row(word)[0]]).all()
+
+
+def test_no_word_of_the_bundled_vocabulary_is_always_itself():
+    """A word that copies itself would be one of 32,900: each is drawn 24 times at epsilon 1."""
+    sanitizer = Sanitizer(epsilon=1, case="vocabulary")
+    keys = sanitizer.embeddings.index_to_key
+    ids = np.array([row for row, key in enumerate(keys) if sanitizer.input_of(key) == row])
+    assert len(ids) > 30_000
+    words = [keys[row] for row in ids.tolist()]
+    for _ in range(24):
+        written = sanitizer.rewrite(words)
+        stays = [one == other for one, other in zip(words, written, strict=True)]
+        words, ids = [word for word, stay in zip(words, stays, strict=True) if stay], ids[stays]
+    if len(ids):  # a word that may stay so often by chance
+        stay = sanitizer.sampler.probabilities(ids)[np.arange(len(ids)), ids]
+        assert (stay**24 > 1e-12).all()
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.01, 0.5, 1.0, 4.0, 8.0, 13.7, 25.0, 38.0, 61.0, 700.0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
+from dpsan.embeddings.cache.store import Store
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.geodesic import Geodesic
@@ -27,6 +28,7 @@ from dpsan.privacy.certificate import (
     pairwise_losses,
 )
 from dpsan.privacy.guarantee import Claim, Status
+from dpsan.space.library import space_of
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -189,6 +191,21 @@ def test_certificates_are_cached():
     certify(TEM(1.5), space)
     certify(TEM(1.5, beta=0.01), space)
     assert len([name for name in built if name.startswith("certificate")]) == 4
+
+
+@pytest.mark.parametrize("kind", [Exponential, TEM, Geodesic])
+def test_a_cached_certificate_is_that_of_its_own_epsilon(kind, tmp_path):
+    store = Store(tmp_path)
+    cached = space_of(make_embeddings(), store)
+    found = [certify(kind(epsilon), cached).epsilon_ldp for epsilon in (4.0, 1.0, 2.0)]
+    fresh = [
+        certify(kind(epsilon), MetricSpace(make_embeddings())).epsilon_ldp
+        for epsilon in (4.0, 1.0, 2.0)
+    ]
+    assert found == fresh
+    assert len(set(found)) == 3
+    again = space_of(make_embeddings(), store)
+    assert [certify(kind(epsilon), again).epsilon_ldp for epsilon in (4.0, 1.0, 2.0)] == found
 
 
 def test_identical_words_do_not_blow_up_the_metric():

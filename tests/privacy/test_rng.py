@@ -57,6 +57,20 @@ def test_integers_reject_the_uneven_tail():
     assert fits(halves, np.array([0.5, 0.5]))
 
 
+def test_no_third_of_the_numbers_comes_more_often():
+    """With bound 3·2^61 the first 2^62 numbers would come 3/2 as often without rejection."""
+    drawn = streams(20_000).integers("x", 3 << 61)
+    thirds = np.bincount((drawn // np.uint64(1 << 61)).astype(int), minlength=3)
+    assert fits(thirds, np.full(3, 1 / 3))
+    assert not fits(thirds, np.array([3, 3, 2]) / 8)
+
+
+def test_every_block_of_a_long_record_has_numbers_of_its_own():
+    words = 70 * randomness.BLOCK
+    bits = randomness.streams_for(b"k" * 32, [5], [words]).bits("x")
+    assert len(np.unique(bits)) == words
+
+
 def test_bounds_of_every_word():
     bounds = np.array([1, 2, 3] * 1000, dtype=np.uint64)
     drawn = streams(3000).integers("x", bounds)

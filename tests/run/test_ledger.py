@@ -98,6 +98,21 @@ def test_runs_add_up_until_a_record_has_had_enough(tmp_path):
     )
 
 
+def test_nobody_who_reads_a_ledger_can_test_guesses_of_its_records(tmp_path):
+    """Digests are keyed: those of one record in two ledgers have nothing in common."""
+    digests = []
+    for name in ("one", "two"):
+        path = tmp_path / name
+        with Ledger(path) as ledger:
+            run_of(tmp_path / f"{name}.d", [rows("word1 word2")], ledger)
+            digests.append(ledger.digest(["word1 word2"]))
+        base = sqlite3.connect(path)
+        ((held,),) = base.execute("SELECT record FROM records").fetchall()
+        base.close()
+        assert held == digests[-1]
+    assert digests[0] != digests[1]
+
+
 def test_the_fields_of_a_record_are_one_sum(tmp_path):
     with Ledger(tmp_path / "ledger") as ledger:
         run_of(tmp_path / "a", [[{"t": "word1", "u": "word2 word3"}, {"t": "word1"}]], ledger)

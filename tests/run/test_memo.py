@@ -135,6 +135,20 @@ def test_equal_messages_are_equal_and_everything_else_is_counted(calls, tmp_path
         assert memo.totals().epsilon == sanitizer.accountant().composed(most).epsilon
 
 
+def test_nobody_who_reads_a_memo_can_test_guesses_of_its_messages(tmp_path):
+    """Digests are keyed: those of one message in two memos have nothing in common."""
+    seen = []
+    for name in ("one", "two"):
+        with Memo(tmp_path / name, SANITIZER) as memo:
+            memo.rewrite([f"{WORDS} word20"])
+        base = sqlite3.connect(tmp_path / name / NAME)
+        seen += base.execute("SELECT message, settings FROM entries").fetchall()
+        base.close()
+    (first, second) = seen
+    assert first[0] != second[0]
+    assert first[1] != second[1]
+
+
 def test_a_long_text_is_the_same_message(tmp_path):
     text = f"{WORDS}, \u00e9 {WORDS}."
     with Memo(tmp_path / "m", SANITIZER) as memo:

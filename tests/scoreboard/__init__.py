@@ -24,8 +24,9 @@ from scoreboard import (
     signalled,
     streams,
     suites,
+    survivors,
 )
-from scoreboard.base import Mutant, Row, Size
+from scoreboard.base import AnyMutant, Row, Size
 
 ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
     "faults": faults.faults,
@@ -48,9 +49,12 @@ ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
     "verify": guarantees.audited_pairs,
     "nearest": nearest.nearest_words,
     "cost": cost.cost,
+    "verdicts": survivors.verdicts,
+    "settings": survivors.settings,
+    "regressions": survivors.regressions,
 }
 
-MUTANTS: Final[list[Mutant]] = [
+MUTANTS: Final[list[AnyMutant]] = [
     *faults.MUTANTS,
     *kills.MUTANTS,
     *damage.MUTANTS,
@@ -70,4 +74,5 @@ MUTANTS: Final[list[Mutant]] = [
     *secret_words.MUTANTS,
     *cost.MUTANTS,
     *nearest.MUTANTS,
+    *survivors.MUTANTS,
 ]
