@@ -36,6 +36,8 @@ class Embeddings:
     """How each word is usually written (Paris), shape (n,), where that is known; else as it is."""
     english: bool = False
     """Whether the words are known to be English, so that *a* and *an* are articles."""
+    classes: NDArray[np.int8] | None = None
+    """Public class of each word, shape (n,), where that is known: see ``word_classes``."""
 
     def __repr__(self) -> str:
         return f"<{self.n} words of {self.d} dimensions from {self.source!r}>"

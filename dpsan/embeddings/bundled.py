@@ -3,14 +3,15 @@
 ::
 
     manifest.json   {"format": 1, "name": ..., "words": n, "dimensions": d,
-                     "sha256": {"words.tsv": HEX, "vectors.npy": HEX}, ...}
+                     "sha256": {"words.tsv": HEX, "vectors.npy": HEX, "classes.tsv": HEX}, ...}
     words.tsv       (word *TAB* count *TAB* usual spelling *LF*){n}, most frequent first; a spelling
                     that is the word itself is empty; without any, the second *TAB* is left out too
     vectors.npy     little-endian float16 (n, d)
+    classes.tsv     (word *TAB* class *LF*)*, see word_classes; may be missing
     tables/NAME.npz derived tables that take long to make, of the whole vocabulary
 
 Every file is checked against the manifest when it is read, so its hashes stand for the content: the
-digest is made of those of words and vectors.
+digest is made of those of words, vectors and classes.
 
 Knows the directory.  Must not know where the vectors came from.
 """
@@ -29,10 +30,12 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of
+from dpsan.embeddings.word_classes import Classes, read_classes
 from dpsan.errors import EmbeddingError, Hint
 
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
+_CLASSES: Final = "classes.tsv"
 
 
 def directory() -> Path:
@@ -55,7 +58,8 @@ def bundled_digest(*, vocab_size: int | None = None, place: Path | None = None) 
         EmbeddingError: the manifest is missing or damaged.
     """
     hashes = _manifest(place or directory())["sha256"]
-    return digest_of([hashes["words.tsv"], hashes["vectors.npy"]], vocab_size)
+    names = ("words.tsv", "vectors.npy", _CLASSES)
+    return digest_of([hashes[name] for name in names if name in hashes], vocab_size)
 
 
 def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) -> Embeddings:
@@ -68,6 +72,7 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
     manifest = _manifest(place)
     halves = _vectors(_checked(place, manifest, "vectors.npy"))
     words, counts, spellings = _words(_checked(place, manifest, "words.tsv"))
+    classes = _classes(place, manifest, words)
     n, d = manifest["words"], manifest["dimensions"]
     if halves.shape != (n, d) or len(words) != n or halves.dtype != np.dtype("<f2"):
         raise _damaged("manifest.json")
@@ -82,6 +87,7 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
         counts=counts[:vocab_size],
         spellings=spellings[:vocab_size],
         english=True,
+        classes=None if classes is None else classes[:vocab_size],
     )
 
 
@@ -137,6 +143,16 @@ def _vectors(data: bytes) -> NDArray[Any]:
         return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
     except (OSError, ValueError):
         raise _damaged("vectors.npy") from None
+
+
+def _classes(place: Path, manifest: dict[str, Any], words: list[str]) -> Classes | None:
+    if _CLASSES not in manifest["sha256"]:
+        return None
+    try:
+        row_of = {word: row for row, word in enumerate(words)}
+        return read_classes(_checked(place, manifest, _CLASSES), row_of)
+    except ValueError:
+        raise _damaged(_CLASSES) from None
 
 
 def _words(data: bytes) -> tuple[list[str], NDArray[np.int64], list[str]]:

@@ -64,6 +64,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
@@ -73,6 +74,7 @@ from dpsan.mechanisms.sampling.directions import cosine_unit
 from dpsan.mechanisms.sampling.near_sets import Base
 from dpsan.mechanisms.sampling.optimum import Optimum, has_bound, mean_cosine, optimum
 from dpsan.mechanisms.sampling.public_base import (
+    MOST_FREQUENT,
     BaseTask,
     favours,
     nearest_epsilon,
@@ -162,7 +164,12 @@ class OptimalResponse(IntegerResponse):
         """
         task = self.task(space)
         words, weights, mass = softened(
-            solved_base(space, task), task.counts, space.n, self.spread, self.even
+            solved_base(space, task),
+            task.counts,
+            space.n,
+            self.spread,
+            self.even,
+            None if space.classes is None else wanted_outputs(space.classes, MOST_FREQUENT),
         )
         # That of the grid point: pi was found for it, and another loses more than it gains.
         share = mass / int(weights.sum())

@@ -121,6 +121,8 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
     content.update(np.ascontiguousarray(embeddings.vectors, dtype="<f4").data)
     if embeddings.counts is not None:
         content.update(np.ascontiguousarray(embeddings.counts, dtype="<i8").data)
+    if embeddings.classes is not None:
+        content.update(b" classes " + embeddings.classes.astype("i1").tobytes())
     tables = CachedTables(store, f"memory-{content.hexdigest()}")
     return MetricSpace(embeddings, tables, watch=store.watch)
 

@@ -107,6 +107,7 @@ class MetricSpace:
         self.index = index or FlatIndex(embeddings.vectors)
         self.n, self.d = self.index.n, self.index.d
         self.counts = embeddings.counts
+        self.classes = embeddings.classes
         self.digest = embeddings.digest
         self.name = name
         self._tables = tables
@@ -181,6 +182,7 @@ class MetricSpace:
             source="",
             digest=self.digest,
             counts=self.counts,
+            classes=self.classes,
         )
         return MetricSpace(
             moved,

@@ -29,7 +29,8 @@ def place(tmp_path: Path) -> Path:
 def _sign(place: Path, **other: object) -> None:
     hashes = {
         name: hashlib.sha256((place / name).read_bytes()).hexdigest()
-        for name in ("words.tsv", "vectors.npy")
+        for name in ("words.tsv", "vectors.npy", "classes.tsv")
+        if (place / name).exists()
     }
     manifest = {"format": 1, "name": "en", "words": N, "dimensions": D, "sha256": hashes}
     (place / "manifest.json").write_text(json.dumps(manifest | other))
@@ -75,6 +76,29 @@ def test_a_spelling_is_of_its_word(place: Path, usual: str) -> None:
         bundled.load_bundled(place=place)
 
 
+def test_classes(place: Path) -> None:
+    """They are part of the digest: the near sets that are drawn from depend on them."""
+    plain = bundled.load_bundled(place=place)
+    assert plain.classes is None
+    (place / "classes.tsv").write_text("w1\tharm\nw2\treligion\nw8999\tname\n")
+    _sign(place)
+    embeddings = bundled.load_bundled(place=place)
+    assert embeddings.classes is not None
+    assert np.flatnonzero(embeddings.classes).tolist() == [1, 2, 8999]
+    assert embeddings.digest == bundled.bundled_digest(place=place) != plain.digest
+    few = bundled.load_bundled(place=place, vocab_size=3)
+    assert few.classes is not None
+    assert few.classes.tolist() == embeddings.classes[:3].tolist()
+
+
+@pytest.mark.parametrize("text", ["w1\n", "nobody\tharm\n", "w1\tharm\tname\n", "w1 harm\n"])
+def test_damaged_classes(place: Path, text: str) -> None:
+    (place / "classes.tsv").write_text(text)
+    _sign(place)
+    with pytest.raises(EmbeddingError, match=r"^bundled:en: classes\.tsv is damaged"):
+        bundled.load_bundled(place=place)
+
+
 def test_vocab_size(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundled, "directory", lambda: place)
     embeddings = load(vocab_size=5000)
@@ -84,8 +108,10 @@ def test_vocab_size(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert embeddings.digest == file_digest(None, vocab_size=5000) != file_digest(None)
 
 
-@pytest.mark.parametrize("name", ["words.tsv", "vectors.npy"])
+@pytest.mark.parametrize("name", ["words.tsv", "vectors.npy", "classes.tsv"])
 def test_every_flipped_byte_is_seen(place: Path, name: str) -> None:
+    (place / "classes.tsv").write_text("w1\tharm\nw2\treligion\n")
+    _sign(place)
     data = bytearray((place / name).read_bytes())
     for at in (0, len(data) // 2, len(data) - 1):
         data[at] ^= 1

@@ -207,8 +207,8 @@ def test_sets_of_unequal_mass_are_violated(monkeypatch):
 def test_sets_of_unequal_mass_among_protected_words_are_violated(monkeypatch):
     fill = near_sets.fill
 
-    def shorter(inputs, outputs, base):
-        rows = fill(inputs, outputs, base)
+    def shorter(inputs, outputs, base, classes):
+        rows = fill(inputs, outputs, base, classes)
         last = np.cumsum(rows["sizes"]) - 1
         rows["ends"][last[::2]] += base.mass
         return rows

@@ -1,5 +1,7 @@
 """spread and even of optimal-response: more outputs for each word, frequent words as before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,9 @@ USUAL = 3000
 
 @pytest.fixture(scope="module")
 def space():
-    return MetricSpace(load(None), lambda name, build: bundled.bundled_table(name) or build())
+    """The bundled words without classes: those of groups are tested in test_word_classes.py."""
+    words = replace(load(None), classes=None)
+    return MetricSpace(words, lambda name, build: bundled.bundled_table(name) or build())
 
 
 def weights(space, base):

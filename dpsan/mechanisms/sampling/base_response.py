@@ -89,6 +89,8 @@ class BaseResponseSampler(Sampler):
             content.update(f" {euclidean} ".encode() + self.public.astype("<i8").tobytes())
         if base.favours is not None:
             content.update(b" favours " + base.favours.astype("<f4").tobytes())
+        if space.classes is not None:
+            content.update(b" classes " + space.classes.tobytes())
         self.key = content.hexdigest()[:32]
         self.near = NearSets(space, base, self.key, self.public, euclidean=euclidean)
         self._draws = np.repeat(base.words, base.weights)

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.word_classes import Classes, in_tiers
 from dpsan.mechanisms.sampling.directions import directions, favoured, ranking
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
@@ -21,8 +22,8 @@ Rows = NDArray[np.int32]
 
 _WIDTH: Final = 16
 _USUAL: Final = 3
-"""Outputs ranked at first: 16, or as many as have three times the mass if all weigh the same; four
-times as many for the words whose sets are larger."""
+"""Outputs ranked at first: 16, or as many as have three times the mass if all of the first tier
+weigh the same; four times as many for the words whose sets are larger."""
 _WORDS: Final = 8192
 """Words whose sets are made at once."""
 
@@ -45,16 +46,22 @@ class Base(NamedTuple):
         return int(self.weights.sum())
 
 
-def fill(inputs: NDArray[np.float32], outputs: NDArray[np.float32], base: Base) -> dict[str, Any]:
+def fill(
+    inputs: NDArray[np.float32],
+    outputs: NDArray[np.float32],
+    base: Base,
+    classes: tuple[Classes | None, Classes | None] = (None, None),
+) -> dict[str, Any]:
     """Near sets of words as sparse rows.
 
-    Outputs are taken in descending order of their product with the word, ties by row number, each
-    with all its weight and the last one with what is missing: every row has exactly the base's
-    mass.
+    Outputs are taken tier by tier of the word's class, and within a tier in descending order of
+    their product with the word, ties by row number, each with all its weight and the last one with
+    what is missing: every row has exactly the base's mass.
 
     Args:
         inputs: integer directions of words, shape (m, d).
         outputs: integer directions of the base's words, shape (k, d).
+        classes: of the words, shape (m,), and of the base's words, shape (k,).
 
     Returns:
         ``sizes``, shape (m,); and one after the other for all rows ``words`` (row numbers) and
@@ -63,20 +70,23 @@ def fill(inputs: NDArray[np.float32], outputs: NDArray[np.float32], base: Base) 
     m, k = len(inputs), len(outputs)
     sizes = np.zeros(m, dtype=np.int32)
     found: list[tuple[Ids, Rows, Rows]] = []
-    pending, width = np.arange(m), max(_WIDTH, _USUAL * k * base.mass // base.total)
-    while len(pending):
-        width = min(width, k)
-        order, _ = ranking(inputs[pending], outputs, width)
-        held = base.weights[order]
-        ends = np.cumsum(held, axis=0)
-        used = (ends - held < base.mass).T
-        full = ends[-1] >= base.mass
-        used[~full] = False
-        sizes[pending] = used.sum(axis=1)
-        rows = np.repeat(pending, sizes[pending])
-        part = np.minimum(ends, base.mass).T[used]
-        found.append((rows, base.words[order.T[used]], part.astype(np.int32)))
-        pending, width = pending[~full], 4 * width
+    for alike, parts in in_tiers(*classes, m, k):
+        pending = alike
+        first = base.weights[parts[0]]
+        width = max(_WIDTH, _USUAL * len(first) * base.mass // int(first.sum()))
+        while len(pending):
+            width = min(width, k)
+            order = _order(inputs[pending], outputs, width, parts)
+            held = base.weights[order]
+            ends = np.cumsum(held, axis=0)
+            used = (ends - held < base.mass).T
+            full = ends[-1] >= base.mass
+            used[~full] = False
+            sizes[pending] = used.sum(axis=1)
+            rows = np.repeat(pending, sizes[pending])
+            part = np.minimum(ends, base.mass).T[used]
+            found.append((rows, base.words[order.T[used]], part.astype(np.int32)))
+            pending, width = pending[~full], 4 * width
     rows = np.concatenate([each[0] for each in found])
     place = np.argsort(rows, kind="stable")
     return {
@@ -84,6 +94,19 @@ def fill(inputs: NDArray[np.float32], outputs: NDArray[np.float32], base: Base) 
         "words": np.concatenate([each[1] for each in found])[place],
         "ends": np.concatenate([each[2] for each in found])[place],
     }
+
+
+def _order(
+    inputs: NDArray[np.float32], outputs: NDArray[np.float32], width: int, parts: list[Ids]
+) -> Ids:
+    """Return positions of outputs, shape (width, m): tier after tier, the best of each first."""
+    found: list[Ids] = []
+    for tier in parts:
+        if width > 0:
+            order, _ = ranking(inputs, outputs[tier], min(width, len(tier)))
+            found.append(tier[order])
+            width -= len(tier)
+    return np.concatenate(found)
 
 
 def _themselves(words: Ids, mass: int) -> dict[str, Any]:
@@ -94,6 +117,29 @@ def _themselves(words: Ids, mass: int) -> dict[str, Any]:
         "words": words.astype(np.int32),
         "ends": np.full(count, mass, dtype=np.int32),
     }
+
+
+def nearest_outputs(space: MetricSpace, ids: Ids, k: int, outputs: int | Rows) -> Rows:
+    """Return the k outputs nearest to each word, (m, k): tier by tier of its class.
+
+    Args:
+        outputs: so many words from the first on, or their ascending row numbers.
+    """
+    if space.classes is None:
+        return space.neighbors(ids, k, outputs).astype(np.int32)
+    among = np.arange(outputs, dtype=np.int32) if isinstance(outputs, int) else outputs
+    out = np.empty((len(ids), k), dtype=np.int32)
+    both = space.classes[ids], space.classes[among]
+    for rows, parts in in_tiers(*both, len(ids), len(among)):
+        done = 0
+        for tier in parts:
+            wanted = min(k - done, len(tier))
+            if wanted > 0:
+                all_of_them = isinstance(outputs, int) and len(tier) == outputs
+                near = space.neighbors(ids[rows], wanted, outputs if all_of_them else among[tier])
+                out[rows, done : done + wanted] = near
+                done += wanted
+    return out
 
 
 class NearSets:
@@ -142,13 +188,15 @@ class NearSets:
         if self._outputs is None:
             self._outputs = favoured(directions(vectors[self.base.words]), self.base.favours)
         one = None if self.base.favours is None else 1.0
-        return fill(favoured(directions(vectors[ids]), one), self._outputs, self.base)
+        inputs, known = favoured(directions(vectors[ids]), one), self.space.classes
+        both = (None, None) if known is None else (known[ids], known[self.base.words])
+        return fill(inputs, self._outputs, self.base, both)
 
     def _nearest(self, ids: Ids) -> dict[str, Any]:
         k = self.base.mass
         return {
             "sizes": np.full(len(ids), k, dtype=np.int32),
-            "words": self.space.neighbors(ids, k, self.base.words).ravel().astype(np.int32),
+            "words": nearest_outputs(self.space, ids, k, self.base.words).ravel(),
             "ends": np.tile(np.arange(1, k + 1, dtype=np.int32), len(ids)),
         }
 

@@ -28,7 +28,7 @@ TOTAL: Final = 1 << 20
 _FREQUENT: Final = 8000
 _RARE: Final = 3000
 """Inputs that the solver looks at: the most frequent words, and some of the others."""
-_OUTPUTS: Final = 8000
+MOST_FREQUENT: Final = 8000
 """The most frequent words, among which the outputs are found."""
 _ROUNDS: Final = 48
 _MORE_FREQUENT: Final = 12_000
@@ -53,6 +53,8 @@ _EVEN: Final = 3000
 """So many of the most frequent words, at most, share the even part of the mass."""
 _EVEN_RATIO: Final = 2
 """Nor more than this times the outputs that the solver left: near sets would be long."""
+_FEW: Final = 1000
+"""Names of groups come in where more words than this share the even part; else sets are long."""
 _MASSES: Final = (
     0.25,
     0.2,
@@ -148,7 +150,7 @@ def base_table(
     *,
     frequent: int = _FREQUENT,
     rare: int = _RARE,
-    outputs: int = _OUTPUTS,
+    outputs: int = MOST_FREQUENT,
     rounds: int = _ROUNDS,
     start: Floats | None = None,
     mass: float | None = None,
@@ -216,7 +218,7 @@ def optimized_table(
     first = solve_for(
         frequent=_MORE_FREQUENT, rare=_MORE_RARE, progress=_part(progress, 0.0, _FIRST_STAGE)
     )
-    k = min(space.n, _OUTPUTS)
+    k = min(space.n, MOST_FREQUENT)
     _, usual = public_inputs(counts, space.n, k, 0, 1.0)
     start = np.zeros(space.n)
     start[:k] = np.sqrt(usual[:k])
@@ -245,6 +247,7 @@ def softened(
     n: int,
     spread: float,
     even: float,
+    always: Ids | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """A base in which more outputs stand for each word of rank above 100; frequent ones stay.
 
@@ -253,6 +256,7 @@ def softened(
         spread: such an output weighs so many times less, and near sets have the same mass.
         even: share of these outputs' mass that goes to the most frequent words, 3,000 at most and
             twice as many as the solver left, by the square root of their counts.
+        always: words that share it whatever their counts are, ascending row numbers.
 
     Returns:
         Outputs in use, ascending, their integer weights, and the mass of every near set.
@@ -264,11 +268,14 @@ def softened(
     base = full * scale
     base[_SPARED:] /= spread
     m = min(n, _EVEN, _EVEN_RATIO * len(solved["words"]))
-    usual = np.sqrt(public_inputs(counts, n, m, 0, 1.0)[1][_SPARED:m])
+    some, among = np.arange(_SPARED, m), m
+    if always is not None and m > _FEW:
+        some, among = np.union1d(some, always[always >= _SPARED]), n
+    usual = np.sqrt(public_inputs(counts, n, among, 0, 1.0)[1][some])
     if len(usual):
         share = even * others / spread * scale / math.fsum(usual.tolist())
         base[_SPARED:] *= 1 - even
-        base[_SPARED : _SPARED + len(usual)] += usual * share
+        base[some] += usual * share
     weights = np.floor(base + 0.5).astype(np.int64)
     words = np.flatnonzero(weights).astype(np.int32)
     weights = weights[words]

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.sampling.near_sets import nearest_outputs
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio, set_certificate
 from dpsan.privacy.integer_weights import CommonWeights
@@ -99,7 +100,7 @@ class SubsetResponseSampler(Sampler):
 
     def _find(self, words: Ids) -> None:
         """Make the sets of distinct words."""
-        self._sets[words] = self.space.neighbors(words, self.k, self.outputs)
+        self._sets[words] = nearest_outputs(self.space, words, self.k, self.outputs)
 
     def sets(self, ids: Ids) -> NDArray[np.int32]:
         """S_w of words, shape (m, K), nearest first; computed on demand for large vocabularies."""

@@ -49,7 +49,14 @@ class _Losses:
         self.certified = False
         self._names: dict[float, set[str]] = {}
         self._held = _Held(space)
-        shadow = Embeddings([""] * space.n, space.vectors, "", space.digest, space.counts)
+        shadow = Embeddings(
+            [""] * space.n,
+            space.vectors,
+            "",
+            space.digest,
+            space.counts,
+            classes=space.classes,
+        )
         self._scratch = MetricSpace(shadow, self._held, index=space.index)
 
     def __call__(self, epsilon: float) -> float:

@@ -1,0 +1,174 @@
+"""Near sets of words that name a group of people: no insult, no violence, no other group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support import make_embeddings
+
+from dpsan.embeddings.word_classes import (
+    AMBIGUOUS,
+    GROUP,
+    HARM,
+    NAME,
+    NEUTRAL,
+    PERSON,
+    read_classes,
+    tiers,
+    wanted_outputs,
+)
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.sampling.base_response import BaseResponseSampler
+from dpsan.mechanisms.sampling.public_base import softened, solved_base
+from dpsan.space.library import space_of
+from dpsan.space.metric_space import MetricSpace
+
+N = 400
+OTHER = GROUP + 1
+CLASSES = np.random.default_rng(5).choice(
+    np.array([NEUTRAL, HARM, PERSON, AMBIGUOUS, NAME, GROUP, OTHER], dtype=np.int8),
+    size=N,
+    p=[0.5, 0.2, 0.06, 0.04, 0.1, 0.05, 0.05],
+)
+WORDS = make_embeddings(n=N, d=6)
+PLAIN, SPACE = MetricSpace(WORDS), MetricSpace(replace(WORDS, classes=CLASSES))
+PUBLIC = (0, 3, 11, 40)
+MECHANISMS = [
+    OptimalResponse(3.0),
+    OptimalResponse(5.0, mass=0.02),
+    OptimalResponse(6.0, mass=0.15),
+    OptimalResponse(6.0, frequency=0, spread=1, even=0),
+    OptimalResponse(6.0).with_public(PUBLIC),
+    KnnResponse(3.0, k=5, outputs=200),
+    KnnResponse(6.0, k=8, outputs="all"),
+    KnnResponse(6.0, k=5, outputs=200).with_public(PUBLIC),
+]
+GROUPS = np.flatnonzero(CLASSES >= AMBIGUOUS)
+
+
+def near_set(sampler, word):
+    """The outputs that are likelier than their base."""
+    if isinstance(sampler, BaseResponseSampler):
+        return sampler.near.row(word)[0]
+    return sampler.sets(np.array([word]))[0]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_no_harmful_word_and_no_other_group_is_near_the_name_of_a_group(mechanism):
+    sampler, plain = mechanism.prepare(SPACE), mechanism.prepare(PLAIN)
+    wrong = 0
+    for word in np.setdiff1d(GROUPS, PUBLIC).tolist():
+        found = CLASSES[near_set(sampler, word)]
+        assert not (found == HARM).any()
+        assert not ((found >= AMBIGUOUS) & (found != CLASSES[word])).any()
+        wrong += bool((CLASSES[near_set(plain, word)] == HARM).any())
+    assert wrong > len(GROUPS) / 3  # without classes
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_a_harmful_word_does_not_become_the_name_of_a_group(mechanism):
+    sampler = mechanism.prepare(SPACE)
+    for word in np.setdiff1d(np.flatnonzero(CLASSES == HARM), PUBLIC).tolist():
+        assert not (CLASSES[near_set(sampler, word)] >= AMBIGUOUS).any()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_words_without_a_group_have_the_near_sets_that_they_had(mechanism):
+    """Of one base: the same sampler on a space that forgets its classes."""
+    sampler = mechanism.prepare(SPACE)
+    if isinstance(sampler, BaseResponseSampler):
+        euclidean = isinstance(mechanism, KnnResponse)
+        forgets = BaseResponseSampler(
+            PLAIN, sampler.base, mechanism.epsilon, mechanism.public, euclidean=euclidean
+        )
+    else:
+        forgets = mechanism.prepare(PLAIN)
+    for word in np.flatnonzero((CLASSES == NEUTRAL) | (CLASSES == PERSON)).tolist():
+        assert near_set(sampler, word).tolist() == near_set(forgets, word).tolist()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_the_guarantee_holds_for_near_sets_by_class(mechanism):
+    """All inputs against all, from the integers, ⊥ among them."""
+    sampler = mechanism.prepare(SPACE)
+    epsilon = mechanism.guarantee(SPACE).epsilon_ldp
+    assert epsilon <= mechanism.epsilon
+    assert sampler.certificate().epsilon_ldp <= epsilon + 1e-12
+    law = sampler.probabilities(np.setdiff1d(np.arange(N + 1), mechanism.public))
+    held = law.max(axis=0) > 0
+    assert (law[:, held] > 0).all()
+    assert np.log(law[:, held].max(axis=0) / law[:, held].min(axis=0)).max() <= epsilon + 1e-9
+    assert law.sum(axis=1) == pytest.approx(1)
+
+
+def test_every_near_set_has_the_same_mass_even_where_harmful_words_must_fill_it():
+    sampler = OptimalResponse(3.0, mass=0.95).prepare(SPACE)
+    masses = {Fraction(int(sampler.near.row(word)[1].sum())) for word in range(N)}
+    assert masses == {Fraction(sampler.base.mass)}
+    last = [CLASSES[near_set(sampler, word)] for word in GROUPS.tolist()]
+    assert all((found == HARM).any() for found in last)
+    assert sampler.certificate().epsilon_ldp <= 3
+
+
+def test_near_words_of_a_group_come_first_then_people_then_others():
+    sampler = OptimalResponse(5.0, mass=0.3).prepare(SPACE)
+    for word in np.flatnonzero(CLASSES == OTHER).tolist():
+        found = CLASSES[near_set(sampler, word)].tolist()
+        order = [(OTHER, PERSON, NEUTRAL).index(each) for each in found]
+        assert order == sorted(order)
+        assert set(order) == {0, 1, 2}
+
+
+def test_names_of_groups_are_outputs_and_rare_names_of_persons_are_not():
+    assert wanted_outputs(CLASSES, 100).tolist() == [
+        row for row, own in enumerate(CLASSES) if own >= AMBIGUOUS and (own != NAME or row < 100)
+    ]
+    n = 3000
+    words = make_embeddings(n=n, d=6)
+    classes = np.zeros(n, dtype=np.int8)
+    always = np.arange(1200, n, 100)
+    classes[always] = GROUP
+    space = MetricSpace(replace(words, classes=classes))
+    mechanism = OptimalResponse(8.0)
+    solved = solved_base(space, mechanism.task(space))
+    assert 1000 < 2 * len(solved["words"]) < n
+    for chosen in (always, None):
+        outputs, weights, _ = softened(solved, space.counts, n, 1.2, 0.3, chosen)
+        assert (weights > 0).all()
+        assert np.isin(always, outputs).all() == (chosen is not None)
+    assert np.isin(always, mechanism.base(space).words).all()
+
+
+def test_a_vocabulary_without_classes_has_one_tier():
+    assert [each.tolist() for each in tiers(NEUTRAL, CLASSES)] == [list(range(N))]
+    for own in np.unique(CLASSES).tolist():
+        parts = np.concatenate(tiers(own, CLASSES))
+        assert sorted(parts.tolist()) == list(range(N))
+
+
+def test_classes_are_read_by_word():
+    rows = {"a": 0, "b": 1, "maria": 2, "nun": 3, "muslim": 4}
+    data = b"b\tharm\nmaria\tname\nmuslim\treligion\nnun\tgender\n"
+    assert read_classes(data, rows).tolist() == [0, HARM, NAME, GROUP, GROUP + 1]
+    for bad in (b"b\n", b"c\tharm\n", b"b\tharm\tname\n", b"\xff\tharm\n"):
+        with pytest.raises(ValueError):  # noqa: PT011 - the caller says which file
+            read_classes(bad, rows)
+
+
+def test_tables_of_two_vocabularies_that_differ_in_classes_are_apart(store):
+    """The same words, vectors and digest: the near sets of one are not read for the other."""
+    for mechanism in (OptimalResponse(6.0), KnnResponse(6.0, k=5, outputs=200)):
+        plain = mechanism.prepare(space_of(WORDS, store))
+        other = mechanism.prepare(space_of(replace(WORDS, classes=CLASSES), store))
+        own = mechanism.prepare(SPACE)
+        ids = GROUPS.tolist()
+        assert [near_set(other, w).tolist() for w in ids] == [
+            near_set(own, w).tolist() for w in ids
+        ]
+        assert [near_set(other, w).tolist() for w in ids] != [
+            near_set(plain, w).tolist() for w in ids
+        ]
