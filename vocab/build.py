@@ -28,6 +28,7 @@ import numpy as np
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
 
+from classes import classify  # noqa: E402
 from recipe.corpus import (  # noqa: E402
     SOURCES,
     Counts,
@@ -338,6 +339,7 @@ def build(options: argparse.Namespace, work: Path) -> None:
     half = distinct_half_precision(vectors, np.random.default_rng(options.seed))
     counted = [frequency[word] for word in words]
     write_package(options.out, words, counted, spellings, half, about)
+    classify(options.out)
     _LOG.info("%d words written to %s", len(words), options.out)
 
 
