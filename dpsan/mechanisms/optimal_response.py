@@ -4,9 +4,10 @@ Definition
     P(u|w) = pi(u)·(1 + (e^epsilon - 1)·lambda_w(u))/Z with a public distribution pi over outputs,
     0 <= lambda <= 1 and sum_u pi(u)·lambda_w(u) = c for every word w, Z = 1 + (e^epsilon - 1)·c.
     lambda_w fills up with the outputs most similar to w until their mass is c; the last one counts
-    in part, which keeps Z equal for all words.  ⊥ draws from pi.  pi and c are those of (nearly)
-    largest mean similarity sum_w p(w) sum_u P(u|w) s(w,u) under public word frequencies p, made
-    softer by ``spread`` and ``even``.
+    in part, which keeps Z equal for all words.  Words with a public class, such as names of
+    groups of people, take outputs by class first (``word_classes``).  ⊥ draws from pi.  pi and c
+    are those of (nearly) largest mean similarity sum_w p(w) sum_u P(u|w) s(w,u) under public word
+    frequencies p, made softer by ``spread`` and ``even``.
 Guarantee
     PROVED: pure epsilon-LDP.  Z is the same for every word, so P(u|w) is between pi(u)/Z and
     e^epsilon·pi(u)/Z, and so is pi(u).  Conversely every epsilon-LDP mechanism has this
@@ -39,7 +40,8 @@ Parameters
     even
         Share of these outputs' mass that goes to the most frequent words (3,000 at most, and twice
         as many as the solver left) by the square root of their counts: more different words come
-        out, so what is learnt from sanitized text knows more words of clean text.
+        out, so what is learnt from sanitized text knows more words of clean text.  Where more than
+        1,000 words share it, words whose public class is a group of people do too.
     frequency
         s is a power of cos(w, u) + frequency·ln(count(u)/count of the 1,000th word), and near sets
         are ordered by it: of two words that are equally near the more usual one comes first.

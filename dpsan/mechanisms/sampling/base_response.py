@@ -81,7 +81,7 @@ class BaseResponseSampler(Sampler):
         self.space, self.base = space, base
         self.public = np.array(public, dtype=np.int64)
         self.increment, self.scale = integer_increments(epsilon, base.total, base.mass)
-        # Everything that the sets depend on, but the vectors: those are the space's.
+        # Everything that the sets depend on, but vectors and classes: those are the space's.
         content = hashlib.sha256(np.ascontiguousarray(base.words, dtype="<i4").tobytes())
         content.update(np.ascontiguousarray(base.weights, dtype="<i8").tobytes())
         content.update(str(base.mass).encode())
@@ -89,8 +89,6 @@ class BaseResponseSampler(Sampler):
             content.update(f" {euclidean} ".encode() + self.public.astype("<i8").tobytes())
         if base.favours is not None:
             content.update(b" favours " + base.favours.astype("<f4").tobytes())
-        if space.classes is not None:
-            content.update(b" classes " + space.classes.tobytes())
         self.key = content.hexdigest()[:32]
         self.near = NearSets(space, base, self.key, self.public, euclidean=euclidean)
         self._draws = np.repeat(base.words, base.weights)
