@@ -16,6 +16,7 @@ import numpy as np
 from dpsan.mechanisms.sampling.blocked import DistanceScores
 from dpsan.mechanisms.sampling.number_response import GridResponse, grid_response, respond
 from dpsan.mechanisms.sampling.samplers import PointSampler, RowSampler, Sampler
+from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler
 from dpsan.privacy import randomness
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -313,6 +314,28 @@ def compounds_once(self: Accountant, copies: Any, texts: Any = None) -> None:
     _ADD(self, some, texts)
 
 
+class Gaps(SubsetResponseSampler):
+    """The rank outside a set is off by one: the output after each member never comes."""
+
+    def _outside(self, ids: Any, rank: Any) -> Any:
+        members = np.sort(self.sets(ids), axis=1).astype(np.int64)
+        return rank + (members - np.arange(self.k) < rank[:, None]).sum(axis=1)
+
+    def probabilities(self, ids: Any) -> Any:
+        out = super().probabilities(ids)
+        ranks = np.arange(self.outputs - self.k)
+        for row in np.flatnonzero(ids < self.space.n).tolist():
+            came = self._outside(np.full(len(ranks), ids[row]), ranks)
+            out[row] = np.bincount(came, minlength=self.space.n) * self.outside / self.total
+            out[row, self.sets(ids[row : row + 1])[0]] += self.inside / self.total
+        return out
+
+
+def gaps(s: Sanitizer) -> None:
+    k, outputs = s.sampler.k, s.sampler.outputs
+    s._rewriter.sampler = Gaps(s.space, s.mechanism.epsilon, k, outputs)
+
+
 class Mutant(NamedTuple):
     """One program that is broken."""
 
@@ -370,6 +393,7 @@ MUTANTS: Final = {
     "base of another epsilon": Mutant("optimal-response", other_epsilon(1.5)),
     "unequal set masses": Mutant("knn-response", unequal),
     "stale table": Mutant("knn-response", stale),
+    "outputs that never come": Mutant("knn-response", gaps),
     "wrong vocabulary": Mutant(
         "exponential",
         before(lambda s, ids, streams: ((ids * 7 + 1) % s.space.n, streams), inputs=True),

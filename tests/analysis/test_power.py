@@ -22,6 +22,7 @@ def test_there_are_enough_mutants():
         "one seed for two lines",
         "rank off by one",
         "backdoor in one word",
+        "outputs that never come",
     ],
 )
 def test_a_mutant_is_violated_at_epsilon_8(name):

@@ -68,6 +68,7 @@ def _verified(size: Size, folder: Path, commands: dict[str, tuple[str, ...]]) ->
                 continue
             checks = json.loads(done.stdout)["checks"]
             refuted = ", ".join(each["name"] for each in checks if each["held"] is False)
+            refuted = refuted or "certificate or draws"
             row.count(f"{name}: VIOLATED ({refuted})", done.returncode == 1)
     return row
 

@@ -9,12 +9,15 @@ given chosen integers in place of random ones, and its outputs are counted.
    an output is within 4 of the expected one.
 3. At both ends the integers are tried more densely than the smallest weight, and no output may hold
    more consecutive integers than its weight.
+4. Integers below that total are drawn: those that come from one more 64-bit number than the others
+   must not be more likely.
 
-None of it is random: a program that has the certified weights is never refuted.
+Of these only the last one is random: it refutes a sound program with probability at most ERROR.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,11 +29,14 @@ from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.inputs import name_of
 from dpsan.mechanisms.sampling.samplers import Sampler
 from dpsan.outcomes.distributions import distributions
+from dpsan.outcomes.tail_bounds import log_tail_of_share
 from dpsan.privacy.integer_weights import CommonWeights, RankWeights
-from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
+from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
 
+ERROR: Final = 1e-10
+_DRAWS: Final = 1 << 16
 _ALL: Final = 1 << 21
 """Most integers of one input that are all tried."""
 _LEAST: Final = 1 << 16
@@ -71,13 +77,14 @@ class _WrongError(Exception):
     """An input has other integers than the certified ones; its text ends the sentence."""
 
 
-def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids) -> Check | None:
+def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: bytes) -> Check | None:
     """Compare the outputs of chosen integers with the certified weights.
 
     Args:
         sanitizer: the program under test.
         stated: the mechanism's sampler, of which only weights and probabilities are used.
         rows: inputs.
+        key: fresh.
 
     Returns:
         None where a draw is not one integer below a total.
@@ -94,6 +101,7 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids) -> Check | N
             return None
         law = distributions(stated, np.array([row]))[0]
         try:
+            _check_uniform(total, derive_key(key, row))
             tried += _compare(sanitizer.sampler, row, law, total, totals.get(row, total))
         except _WrongError as error:
             sentence = f"the integers that {name_of(sanitizer, row)} is drawn from {error}"
@@ -143,6 +151,17 @@ def _outputs(sampler: Sampler, row: int, numbers: NDArray[np.uint64]) -> tuple[I
     return out, first
 
 
+def _check_uniform(total: int, key: bytes) -> None:
+    """Raise _WrongError if integers below a total are not equally likely."""
+    more = (1 << 64) % total
+    drawn = streams_for(key, [0], [_DRAWS]).integers("uniform", total)
+    for below in filter(None, (more, total // 2)):
+        count, share = int((drawn < np.uint64(below)).sum()), below / total
+        tails = log_tail_of_share(np.array([count]), _DRAWS, np.array([share]))
+        if float(tails[0]) <= math.log(ERROR / (4 * _WORDS)):
+            raise _WrongError("are not equally likely")
+
+
 def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int) -> int:
     """How many integers were tried.  Raises _WrongError."""
     if total != certified:
@@ -158,10 +177,13 @@ def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int
     numbers = ((2 * parts + 1) * total // (2 * count)).astype(np.uint64)
     came = np.bincount(_outputs(sampler, row, numbers)[0], minlength=len(law))
     away = np.abs(came - count * law)
-    worst = int(np.argmax(away))
-    if away[worst] > slack or (came[law <= 0] > 0).any():
+    if (away > slack).any() or (came[law <= 0] > 0).any():
+        worst = int(np.argmax(away / np.sqrt(count * law + 1)))
         expected = f"{count * law[worst]:,.1f}"
-        raise _WrongError(f"give an output {came[worst]:,} times, where {expected} is certified")
+        raise _WrongError(
+            f"give one output for {came[worst]:,} of {count:,} that were tried, where it is "
+            f"certified for {expected}"
+        )
     if total <= _ALL:
         return count
     step = int(smallest * total) // _DENSE

@@ -103,7 +103,7 @@ def check_program(
     if sanitizer.spec.numbers == NumberPolicy.VALUE:
         out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))
     fits = all(each.held is not False for each in out)
-    out += filter(None, [integer_draws(sanitizer, stated, ids)])
+    out += filter(None, [integer_draws(sanitizer, stated, ids, key=part("integers"))])
     out.append(
         independence(
             sanitizer,
