@@ -189,6 +189,22 @@ def test_outputs_that_are_changed_afterwards_are_violated(change):
     assert tried(one).held is False
 
 
+@pytest.mark.parametrize("output", [1234, 77])
+def test_one_word_that_always_gives_one_output_is_violated(output):
+    """It copies itself, or gives another word; it is not among the words that are tried at first.
+
+    Draws of many words see no copy: the word itself is the likeliest output of most.
+    """
+    one = response(8.0, many_words())
+    assert "2,000 of 2,000 words were screened" in tried(one, np.arange(5)).sentence
+    one._rewriter.sampler = Changed(
+        one.sampler, lambda ids, out: np.where(ids == 1234, output, out)
+    )
+    found = tried(one, np.arange(5))
+    assert found.held is False
+    assert "word1234" in found.sentence
+
+
 def test_integers_without_rejection_are_violated(monkeypatch):
     """The totals are near 2^62: a share of the integers is a quarter more likely."""
     assert tried(optimal()).held

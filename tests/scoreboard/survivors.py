@@ -17,8 +17,8 @@ from typing import Final
 
 from scoreboard.base import DPSAN, ROOT, AnyMutant, Rebuilt, Row, Size, Wrapped, environment
 
-_SMALL: Final = ("--vocab-size", "2000", "-j", "1")
-_USUAL: Final = {"optimal-response": ("-e", "8")}
+_SMALL: Final = ("--vocab-size", "2000", "-j", "1", "--draws", "10000")
+_USUAL: Final = {"optimal-response": ("-e", "8", "--draws", "10000")}
 _SETTINGS: Final = {
     "knn-response": ("-e", "8", "-m", "knn-response", *_SMALL),
     "public words": ("-e", "2", "--public", "function", *_SMALL),
@@ -57,7 +57,7 @@ def _verified(size: Size, folder: Path, commands: dict[str, tuple[str, ...]]) ->
         for name, options in commands.items():
             row.tried += 1
             done = subprocess.run(
-                [*DPSAN, "verify", *options, "--draws", "10000", "--json"],
+                [*DPSAN, "verify", *options, "--json"],
                 cwd=folder,
                 env=environment(folder),
                 capture_output=True,

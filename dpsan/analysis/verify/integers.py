@@ -9,7 +9,9 @@ given chosen integers in place of random ones, and its outputs are counted.
    an output is within 4 of the expected one.
 3. At both ends the integers are tried more densely than the smallest weight, and no output may hold
    more consecutive integers than its weight.
-4. Integers below that total are drawn: those that come from one more 64-bit number than the others
+4. A few integers are tried of every word of the vocabulary: the words that give the fewest
+   different outputs are compared as above.  One word of all may copy itself.
+5. Integers below that total are drawn: those that come from one more 64-bit number than the others
    must not be more likely.
 
 Of these only the last one is random: it refutes a sound program with probability at most ERROR.
@@ -52,6 +54,12 @@ _SLACK: Final = 4
 """Two intervals, and two ends of each."""
 _DENSE: Final = 4
 """Integers tried for each unit of the smallest weight, at both ends."""
+_SCREENED: Final = 50_000
+"""Words of which a few integers are tried."""
+_SUSPECTS: Final = 4
+_EVENLY: Final = 8
+_ENDS: Final = (6, 8, 10, 12, 16, 20, 32, 64)
+"""Of those few integers: how many are evenly spaced, and powers of 1/2 at which others end."""
 _BATCH: Final = 1 << 14
 
 
@@ -92,10 +100,17 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     n, weights = sanitizer.space.n, stated.integer_weights()
     if not isinstance(weights, CommonWeights | RankWeights):
         return None
-    words = np.unique(rows[rows < n])
+    total = _total(sanitizer.sampler, n)
+    if total is None:
+        return None
+    chance = streams_for(derive_key(key, "screened"), [0], [n]).bits("words")[:, 0]
+    order = np.argsort(chance, kind="stable")[: 0 if stated.makes_rows else _SCREENED]
+    screened = order[~np.isin(order, sanitizer.public)]  # public words mostly stay
+    suspects = _suspects(sanitizer.sampler, screened)
+    words = np.concatenate([suspects, np.unique(rows[rows < n])[:_WORDS]])
     totals = dict(_totals(weights, words))
     tried, seen = 0, 0
-    for row in [n, *words.tolist()][: 1 + _WORDS]:
+    for row in dict.fromkeys([n, *words.tolist()]):
         total = _total(sanitizer.sampler, row)
         if total is None:
             return None
@@ -112,6 +127,7 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     sentence = (
         f"{tried:,} of the integers that {seen} inputs are drawn from, the first and the last ones "
         "among them, give the outputs that are certified"
+        + (f"; {len(screened):,} of {n:,} words were screened" if len(screened) else "")
     )
     return Check("integers", True, sentence, {"integers": tried, "inputs": seen})
 
@@ -131,24 +147,41 @@ def _totals(weights: CommonWeights | RankWeights, words: Ids) -> Iterator[tuple[
 def _total(sampler: Sampler, row: int) -> int | None:
     """The number of integers that an input is drawn from; None if it is not drawn from one."""
     try:
-        return _outputs(sampler, row, np.zeros(1, dtype=np.uint64))[1]
+        return _outputs(sampler, np.array([row]), np.zeros(1, dtype=np.uint64))[1]
     except _WrongError:
         return None
 
 
-def _outputs(sampler: Sampler, row: int, numbers: NDArray[np.uint64]) -> tuple[Ids, int]:
-    """What the program makes of these integers, and the total that it asks for."""
+def _outputs(sampler: Sampler, rows: Ids, numbers: NDArray[np.uint64]) -> tuple[Ids, int]:
+    """What the program makes of an integer of each input, and the total that it asks for."""
     out, asked = np.empty(len(numbers), dtype=np.int64), list[int | None]()
     for at in range(0, len(numbers), _BATCH):
         part = numbers[at : at + _BATCH]
         places = streams_for(bytes(KEY_BYTES), [0], [len(part)])
         chosen = _Chosen(places.key, places.blocks, 0, part)
-        out[at : at + _BATCH] = sampler.sample(np.full(len(part), row), chosen)
+        out[at : at + _BATCH] = sampler.sample(rows[at : at + _BATCH], chosen)
         asked += chosen.totals or [None]
     first = asked[0]
     if first is None or asked != [first] * -(-len(numbers) // _BATCH):
         raise _WrongError("are drawn in another way each time")
     return out, first
+
+
+def _suspects(sampler: Sampler, words: Ids) -> Ids:
+    """The words that give the fewest different outputs."""
+    total = _total(sampler, int(words[0])) if len(words) else None
+    if total is None:
+        return words[:0]
+    few = [(2 * at + 1) * total // (2 * _EVENLY) for at in range(_EVENLY)]
+    few += [total - 1 - (total >> power) for power in _ENDS]
+    numbers = np.tile(np.array(few, dtype=np.uint64), len(words))
+    try:
+        outputs = _outputs(sampler, np.repeat(words, len(few)), numbers)[0]
+    except _WrongError:  # totals differ: they are compared with the certified ones
+        return words[:0]
+    came = np.sort(outputs.reshape(len(words), len(few)), axis=1)
+    different = (np.diff(came, axis=1) > 0).sum(axis=1)
+    return words[np.argsort(different, kind="stable")[:_SUSPECTS]]
 
 
 def _check_uniform(total: int, key: bytes) -> None:
@@ -175,7 +208,7 @@ def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int
         slack = float(_SLACK)
     parts = np.arange(count, dtype=object)
     numbers = ((2 * parts + 1) * total // (2 * count)).astype(np.uint64)
-    came = np.bincount(_outputs(sampler, row, numbers)[0], minlength=len(law))
+    came = np.bincount(_outputs(sampler, np.full(count, row), numbers)[0], minlength=len(law))
     away = np.abs(came - count * law)
     if (away > slack).any() or (came[law <= 0] > 0).any():
         worst = int(np.argmax(away / np.sqrt(count * law + 1)))
@@ -189,7 +222,7 @@ def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int
     step = int(smallest * total) // _DENSE
     for first in (0, total - step * _BATCH) if step and step * _BATCH < total else ():
         numbers = np.arange(_BATCH, dtype=np.uint64) * np.uint64(step) + np.uint64(first)
-        outputs = _outputs(sampler, row, numbers)[0]
+        outputs = _outputs(sampler, np.full(_BATCH, row), numbers)[0]
         edges = np.flatnonzero(np.diff(outputs)) + 1
         # A run that is cut off by the edge of the window is too short, never too long.
         starts, ends = np.append(0, edges), np.append(edges, len(outputs))
