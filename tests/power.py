@@ -186,6 +186,7 @@ def alarms(runs: int, first: int) -> dict[str, Any]:
 _SHORT: Final = {
     "goodness of fit": "fit",
     "non-interference": "interference",
+    "numbers by value": "numbers",
     "lower bound": "bound",
 }
 """Names of checks in the table, where they are shorter there."""
