@@ -59,10 +59,10 @@ class Request(Files):
                 raise UsageError("--memo excludes --spans", "a memo remembers whole messages")
             from dpsan.run.memo import NAME
 
-            uses.add(Use.WRITTEN, "--memo", self.memo / NAME)
+            uses.add_database("--memo", self.memo / NAME)
         if self.ledger is not None and self.seed is not None:
             raise UsageError("--ledger excludes --seed", "what is not private has no cost")
-        uses.add(Use.WRITTEN, "--ledger", self.ledger)
+        uses.add_database("--ledger", self.ledger)
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise UsageError(f"--budget must be > 0 (got {self.budget:g})")
         return uses

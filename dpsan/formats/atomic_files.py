@@ -141,6 +141,11 @@ class AtomicFile(Sink):
             with self._or_nothing():
                 keep_owner(self.name, like, descriptor)
 
+    @property
+    def temporary(self) -> Path:
+        """The name that the file has until :meth:`place`."""
+        return self._temporary
+
     def commit(self) -> None:
         """Sync and give the name.  Raises OutputError; then nothing is left behind."""
         self.seal()

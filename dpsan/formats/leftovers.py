@@ -60,14 +60,18 @@ def create_locked(path: Path) -> int:
         os.close(descriptor)  # another run took it for a dead one's before it was locked
 
 
-def sweep(target: Path) -> None:
+def sweep(target: Path, *, again: bool = False) -> None:
     """Remove what killed runs left of a file that is about to be written.
 
     Files of no other name are touched: who runs elsewhere, on a file system that keeps the locks of
     each machine to itself, would lose what it is writing.
+
+    Args:
+        target: name of the finished file.
+        again: list the directory even if this process has listed it before.
     """
     parent = target.parent
-    if parent not in _FOUND:
+    if again or parent not in _FOUND:
         _FOUND[parent] = _temporaries(parent)
     for name in _FOUND[parent].pop(_stem(target.name), ()):
         with suppress(OSError):

@@ -4,9 +4,11 @@ Knows SQLite, owners, modes, and a secret key.  Must not know what is remembered
 
 The file is 0600 in a directory that no other user may write to; SQLite gives its journal the same
 mode.  It is made under another name and linked, so it is complete or absent: an empty one was
-damaged.  Every row has a tag under the key, and so have the totals of the file: SQLite itself
-compares no checksums.  A rollback journal and ``synchronous=EXTRA`` make each commit complete, and
-on the disk before anything that depends on it is written elsewhere.
+damaged.  SQLite finds a journal by the name of its database alone and removes it, so a database has
+one name, keeps it while it is open, and is refused beside files that SQLite did not write.  Every
+row has a tag under the key, and so have the totals of the file: SQLite itself compares no
+checksums.  A rollback journal and ``synchronous=EXTRA`` make each commit complete, and on the disk
+before anything that depends on it is written elsewhere.
 """
 
 from __future__ import annotations
@@ -20,15 +22,18 @@ import struct
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
 from dpsan.embeddings.cache import private_files as files
 from dpsan.errors import OutputError
-from dpsan.formats.placing import place, sync_directory
+from dpsan.formats.atomic_files import AtomicFile
+from dpsan.formats.leftovers import sweep
+from dpsan.formats.placing import sync_directory
 from dpsan.privacy.randomness import new_key
+from dpsan.run.same_files import side_files
 
 Value = bytes | int | float
 Totals = dict[str, int]
@@ -37,6 +42,10 @@ _PATIENCE: Final = 120.0
 """Seconds to wait for another run: it holds the lock while it pays for a batch, not longer."""
 _NAP: Final = 200
 """Milliseconds that SQLite waits at a time; signals are heard in between."""
+_NAMED: Final = 1.0
+"""Seconds to wait for another run that makes the file, which has two names for a moment."""
+_JOURNAL: Final = (b"", bytes(8), b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
+"""First bytes of a rollback journal: nothing is written, nothing is synced, or the signature."""
 _SETTINGS: Final = (
     "PRAGMA journal_mode=DELETE",
     "PRAGMA synchronous=EXTRA",
@@ -81,12 +90,13 @@ class PrivateDatabase:
 
     def __init__(self, path: Path, kind: Kind, *, scratch: bool = False) -> None:
         self.path, self._kind = path, kind
+        self._opened: tuple[Path, os.stat_result] | None = None
         # What is checked is what is opened, whatever links lead there.
         path = Path(os.path.realpath(path.parent)) / path.name
         with self._told(), self._folder(path.parent, scratch) as folder:
             there = folder is not None and os.path.lexists(path)
             if folder is not None and not there and not scratch:
-                self._make(path, folder)
+                self._make(path)
                 there = True
             if there:
                 assert folder is not None  # noqa: S101 - narrowed above
@@ -118,22 +128,23 @@ class PrivateDatabase:
         with files.open_directory(path) as descriptor:
             yield descriptor
 
-    def _make(self, path: Path, folder: int) -> None:
+    def _make(self, path: Path) -> None:
         """A new database, complete or not at all; whoever is first makes it."""
-        with files.temporary_directory(folder) as (name, inner):
-            new = path.parent / name / "new"
-            os.close(os.open("new", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=inner))
-            new.chmod(0o600)  # under every umask
-            connection = _connected(new)
+        self._check_sides(path)
+        try:
+            new = AtomicFile(path)
             try:
-                self._create(connection)
+                os.fchmod(new.descriptor, 0o600)  # under every umask
+                with closing(_connected(new.temporary)) as connection:
+                    connection.execute("PRAGMA journal_mode=OFF")
+                    self._create(connection)
+                new.sync()
+                new.place()
             finally:
-                connection.close()
-            try:
-                place(new, path, force=False)
-            except OutputError:
-                if not os.path.lexists(path):
-                    raise
+                new.discard()
+        except OutputError:
+            if not os.path.lexists(path):
+                raise
         sync_directory(path.parent)
 
     def _create(self, connection: sqlite3.Connection) -> None:
@@ -148,15 +159,36 @@ class PrivateDatabase:
         connection.execute("COMMIT")
 
     def _check(self, path: Path, folder: int) -> None:
-        """Refuse what others may have written or can read.  Raises OutputError, DamagedError."""
-        for name in (path.name, f"{path.name}-journal"):
-            if name != path.name and not os.path.lexists(path.with_name(name)):
-                continue
-            with files.open_file(name, folder) as (descriptor, size):
-                if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
-                    raise OutputError(f"{path.with_name(name)}: others may read it", "chmod 600")
-                if name == path.name and not size:
-                    raise self.damage("empty")
+        """Refuse what others may have written, can read or know by another name.
+
+        Raises:
+            OutputError, DamagedError: the file, or one beside it, is not as dpsan leaves it.
+        """
+        self._check_sides(path)
+        try:
+            with _private(side_files(path)[0], folder):
+                pass
+        except files.DamagedError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+        with _private(path, folder) as (descriptor, size):
+            if not size:
+                raise self.damage("empty")
+            self._opened = path, _named_once(path, descriptor)
+
+    def _check_sides(self, path: Path) -> None:
+        """Refuse files that SQLite would take for its own, and overwrite or remove.
+
+        Raises:
+            OutputError: one has the name of a side file.
+        """
+        journal = side_files(path)[0]
+        found = [each for each in side_files(path) if os.path.lexists(each)]
+        if journal in found and os.path.lexists(path) and _is_journal(journal):
+            found.remove(journal)
+        for each in found:
+            what = f"{each}: is in the way: SQLite would overwrite or remove it"
+            raise OutputError(what, f"move it, or name another {self._kind.name}")
 
     def _open(self) -> None:
         """Make ready what is connected.  Raises OutputError."""
@@ -240,13 +272,32 @@ class PrivateDatabase:
         """
         self.ask("BEGIN IMMEDIATE")
         try:
+            self._check_name()
             yield
             self.ask("COMMIT")
+            self._check_name()
         except BaseException:
             with suppress(sqlite3.Error):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
             raise
+
+    def _check_name(self) -> None:
+        """Refuse to go on once the open file is no longer the one under its name.
+
+        Raises:
+            OutputError: the next run would not find what this one writes.
+        """
+        if self._opened is None:
+            return
+        path, opened = self._opened
+        try:
+            same = os.path.samestat(os.lstat(path), opened)
+        except OSError:
+            same = False
+        if not same:
+            what = f"{self.path}: was removed, moved or replaced while this run used it"
+            raise OutputError(what, self._kind.damaged)
 
     def damage(self, what: str = "damaged") -> OutputError:
         """The error of a file that is not what was written."""
@@ -323,6 +374,40 @@ class Book(ABC):
     @abstractmethod
     def _check(self) -> None:
         """Read all that is remembered.  Raises OutputError: it is damaged."""
+
+
+@contextmanager
+def _private(path: Path, folder: int) -> Iterator[tuple[int, int]]:
+    """Open a file that nobody else can read or write.  Raises OutputError, DamagedError."""
+    if path.is_symlink():
+        raise OutputError(f"{path}: is a symbolic link", "name the file itself")
+    with files.open_file(path.name, folder) as (descriptor, size):
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
+            raise OutputError(f"{path}: others may read it", "chmod 600")
+        yield descriptor, size
+
+
+def _named_once(path: Path, descriptor: int) -> os.stat_result:
+    """Return the status of an open file that has one name.  Raises OutputError: it has others."""
+    ends = time.monotonic() + _NAMED
+    while (status := os.fstat(descriptor)).st_nlink > 1:
+        if time.monotonic() > ends:
+            raise OutputError(f"{path}: has other names (hard links)", "remove them")
+        sweep(path, again=True)  # of a run that was killed while it made the file
+        time.sleep(_NAP / 10_000)
+    return status
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether a file may be SQLite's; what cannot be read is refused when it is opened."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        return os.read(descriptor, 8) in _JOURNAL
+    finally:
+        os.close(descriptor)
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -32,6 +32,11 @@ _FRIENDS: Final = (Use.READ, Use.STANDING)
 """Two of these may be one file: an input read twice, a log of both standard streams."""
 
 
+def side_files(database: Path) -> list[Path]:
+    """Return the files that SQLite writes, reads and removes beside a database."""
+    return [database.with_name(database.name + end) for end in ("-journal", "-wal", "-shm")]
+
+
 @dataclass(frozen=True)
 class _Known:
     what: str
@@ -63,6 +68,12 @@ class FileUses:
                 raise UsageError(f"{what}: - names no file", hint or "name a regular file")
             if path is not None:
                 self._take(_identity(path), _Known(what, path, use))
+
+    def add_database(self, what: str, path: Path | None) -> None:
+        """Take in an SQLite database and its side files.  Raises as :meth:`add`."""
+        if path is not None:
+            self.add(Use.WRITTEN, what, path)
+            self.add(Use.WRITTEN, f"a file that SQLite keeps beside {what}", *side_files(path))
 
     def add_stream(self, use: Use, what: str, descriptor: int) -> None:
         """Take in a standard stream, if it is a file.  Raises as :meth:`add`."""

@@ -385,3 +385,103 @@ def test_the_command(dpsan, tmp_path):
     ):
         done = dpsan(*line, *more, "in.txt", cwd=tmp_path)
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+# --- files beside a ledger -------------------------------------------------------------------
+
+MINE = b"word1 word2, my only copy"
+
+
+@pytest.fixture
+def command(dpsan, tmp_path):
+    """``dpsan rewrite`` with a ledger x, and what the folder holds afterwards."""
+    with (tmp_path / "words").open("w") as out:
+        for word, vector in zip(EMBEDDINGS.index_to_key, EMBEDDINGS.vectors, strict=True):
+            print(word, *vector, file=out)
+    (tmp_path / "in.txt").write_text("word1 word2\n")
+
+    def run(*arguments):
+        fixed = ["rewrite", "-e", "2", "-m", "krr", "-E", "words", "--ledger", "x"]
+        done = dpsan(*fixed, *arguments, cwd=tmp_path)
+        return done, {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+
+    return run
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "old"])
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+@pytest.mark.parametrize("side", ["x-journal", "x-wal", "x-shm"])
+def test_a_file_that_is_called_like_a_side_file_of_the_ledger_is_never_deleted(
+    command, tmp_path, side, mode, there
+):
+    if there:
+        command("in.txt")
+    (tmp_path / side).write_bytes(MINE)
+    (tmp_path / side).chmod(mode)
+    roles = [
+        (["in.txt"], 1), ([side], 2), (["-i", side], 2), (["-o", side, "--force", "in.txt"], 2),
+        (["-a", side, "--force", "in.txt"], 2), (["--keep", side, "in.txt"], 2),
+    ]  # fmt: skip
+    for arguments, status in roles:
+        done, found = command(*arguments)
+        assert (done.returncode, found[side]) == (status, MINE), arguments
+        (line,) = done.stderr.decode().splitlines()
+        assert side in line
+        assert "chmod" not in line
+        assert ("x" in found) == there
+
+
+@pytest.mark.parametrize("side", ["x-journal", "x-wal", "x-shm"])
+def test_no_output_gets_the_name_of_a_side_file_of_the_ledger(command, side):
+    for option in (["-o"], ["-a"], ["-f", "jsonl", "-k", "t", "--bad-records"]):
+        done, found = command(*option, side, "in.txt")
+        assert done.returncode == 2
+        assert "that SQLite keeps beside --ledger" in done.stderr.decode()
+        assert side not in found
+
+
+def test_a_ledger_with_another_name_is_refused_in_words_that_a_user_understands(command, tmp_path):
+    command("in.txt")
+    (tmp_path / "other").hardlink_to(tmp_path / "x")
+    assert "x: has other names (hard links)" in command("in.txt")[0].stderr.decode()
+    (tmp_path / "x").unlink()
+    (tmp_path / "x").symlink_to("other")
+    done, _ = command("in.txt")
+    assert "x: is a symbolic link (name the file itself)" in done.stderr.decode()
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("act", ["removed", "replaced"])
+def test_a_ledger_that_is_removed_during_a_run_ends_it(tmp_path, act):
+    path = tmp_path / "x"
+    with Ledger(path) as ledger:
+        run_of(tmp_path / "a", [rows("word1")], ledger)
+        path.unlink()
+        if act == "replaced":
+            Ledger(path).close()
+        result, written = run_of(tmp_path / "b", [rows("word2")], ledger)
+        assert written == [None]
+        (line,) = result.failed
+        assert "was removed, moved or replaced while this run used it" in line
+        with pytest.raises(OutputError, match="replaced"), ledger.turn():
+            pass
+    if act == "replaced":
+        assert sums(path) == []
+
+
+def test_a_ledger_that_is_removed_while_its_costs_are_written_pays_for_nothing(tmp_path):
+    with (
+        Ledger(tmp_path / "x") as ledger,
+        pytest.raises(OutputError, match="removed"),
+        ledger.turn(),
+    ):
+        (tmp_path / "x").unlink()
+
+
+def test_what_a_run_leaves_that_is_killed_while_it_makes_a_ledger_is_removed(tmp_path):
+    path, left = tmp_path / "x", tmp_path / f".x.{'0' * 16}.tmp"
+    left.write_bytes(b"")  # killed before the ledger had its name
+    Ledger(path).close()
+    left.hardlink_to(path)  # killed when it had both names
+    Ledger(path).close()
+    assert [each.name for each in tmp_path.iterdir()] == ["x"]
