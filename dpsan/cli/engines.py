@@ -54,6 +54,7 @@ def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
         run.output,
         engine=partial(start, address=request.address, actors=request.jobs),
         cache=cache,
+        roots=run.roots,
         resume=run.resume,
         audit=run.audit,
         audit_path=request.audit,

@@ -14,7 +14,7 @@ from dpsan.cli.options import public_file
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
 from dpsan.formats.placing import stream_number
-from dpsan.run.paths import is_second_name, plan_outputs
+from dpsan.run.paths import is_finished, is_second_name, plan_outputs
 from dpsan.run.same_files import FileUses, Use
 
 STDIN = Path("-")
@@ -50,6 +50,11 @@ class Files(RewriteOptions):
                 raise UsageError(f"{path}: no file below it")
             found += inner
         return found
+
+    @property
+    def roots(self) -> list[Path]:
+        """The directories that are searched for inputs."""
+        return [path for path in self.files or [] if path.is_dir()] if self.recursive else []
 
     def check_places(self) -> None:
         """Refuse combinations that make no sense, before anything is read or written.
@@ -99,8 +104,9 @@ class Files(RewriteOptions):
             others = (backup for p, backup in backups if not is_second_name(p, backup))
             uses.add(Use.WRITTEN, "backup", *others)
         elif self.output_dir is not None:
-            for target in plan_outputs(self.inputs, self.output_dir):
-                there = self.resume and target.exists()
+            outputs = plan_outputs(self.inputs, self.output_dir, self.roots)
+            for path, target in zip(self.inputs, outputs, strict=True):
+                there = self.resume and is_finished(path, target)
                 uses.add(Use.STANDING if there else Use.WRITTEN, "output", target)
         elif self.output is not None:
             there = stream_number(self.output) is not None
@@ -131,7 +137,7 @@ class Completed:
         if files.in_place:
             paths = files.inputs
         elif files.output_dir is not None:
-            paths = [*plan_outputs(files.inputs, files.output_dir)]
+            paths = [*plan_outputs(files.inputs, files.output_dir, files.roots)]
         self._before = {path: _state(path) for path in paths}
 
     def message(self) -> str:

@@ -88,6 +88,7 @@ def _built(request: Request) -> tuple[Run, Path]:
         request.inputs,
         output=output,
         tree=request.output_dir is not None,
+        roots=request.roots,
         resume=request.resume,
         budget=Budget(request.budget) if request.budget and not request.ledger else None,
         complain=say,

@@ -40,6 +40,20 @@ class FileSource:
         self._limit = limit
         self._hash = hashlib.sha256()
         self.bytes_read = 0
+        self._opened = self._state()
+
+    def _state(self) -> tuple[int, int] | None:
+        """Size and time of the last write; None for what is no file."""
+        try:
+            status = os.fstat(self._descriptor)
+        except OSError:  # closed: whoever reads will complain
+            return None
+        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+    def check_unchanged(self) -> None:
+        """Raise InputError if a file was written to since it was opened."""
+        if self._state() != self._opened:
+            raise InputError(self.name, "changed while it was read", "run it again")
 
     def descriptor(self) -> int | None:
         """See :class:`Source`."""
@@ -160,14 +174,25 @@ def decompressed(source: Source) -> Source:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
-    """The bytes of a file, decompressed as its name says.  Raises InputError."""
+def opened(path: Path, *, steady: bool = False) -> Iterator[Source]:
+    """The bytes of a file, decompressed as its name says.
+
+    Args:
+        path: of the file.
+        steady: refuse a file that others write to meanwhile.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise InputError(path, file_reason(error)) from None
     try:
-        yield decompressed(FileSource(str(path), descriptor))
+        source = FileSource(str(path), descriptor)
+        yield decompressed(source)
+        if steady:
+            source.check_unchanged()
     finally:
         os.close(descriptor)
 

@@ -154,7 +154,7 @@ class SpanFile:
     # --- layouts ---
 
     def _read(self) -> Generator[_Row, None, None]:
-        with opened(self._path) as source:
+        with opened(self._path, steady=True) as source:
             items = (item[:2] for item in raw_records(source, b"\n", _MOST) if item is not None)
             lines = (item for item in items if item[1].strip())
             at, first = next(lines, (0, b""))

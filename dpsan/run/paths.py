@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -129,20 +129,45 @@ def refuse_unusual(path: Path) -> None:
             raise OutputError(f"{path}: not a regular file", "-o writes another file")
 
 
-def plan_outputs(paths: list[Path], directory: Path) -> list[Path]:
-    """The output of each input below ``directory``, keeping the tree of relative paths.
+def plan_outputs(paths: Sequence[Path], directory: Path, roots: Sequence[Path] = ()) -> list[Path]:
+    """Return the output of each input below ``directory``, keeping the tree.
+
+    An input outside the working directory keeps its path from the directory in ``roots`` that it
+    was found in, whose name comes first; one that was named itself keeps its name alone.
+
+    Args:
+        paths: inputs.
+        directory: of the outputs.
+        roots: directories that were searched for inputs.
 
     Raises:
         UsageError: two inputs would have the same output.
     """
     out: list[Path] = []
+    tops = [Path(os.path.normpath(root)) for root in roots]
     for path in paths:
         clean = Path(os.path.normpath(path))
-        inside = not clean.is_absolute() and clean.parts[:1] != ("..",)
-        out.append(directory / (clean if inside else clean.name))
+        if clean.is_absolute() or clean.parts[:1] == ("..",):
+            top = next((top for top in tops if clean.is_relative_to(top)), clean)
+            name = top.resolve().name if top.name == ".." else top.name
+            clean = Path(name, clean.relative_to(top))
+        out.append(directory / clean)
     seen: dict[Path, Path] = {}
     for path, target in zip(paths, out, strict=True):
         if target in seen:
             raise UsageError(f"{seen[target]} and {path} would both be written to {target}")
         seen[target] = path
     return out
+
+
+def is_finished(path: Path, target: Path) -> bool:
+    """Whether ``--resume`` may take what has the name of an output for the output of ``path``.
+
+    Only a file is one.  Other programs leave empty files behind, so an empty one is the output of
+    an empty input alone.
+    """
+    try:
+        made = target.stat()
+        return stat.S_ISREG(made.st_mode) and (made.st_size > 0 or not path.stat().st_size)
+    except OSError:
+        return False

@@ -17,7 +17,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import stat
 import struct
 import time
 from abc import ABC, abstractmethod
@@ -30,9 +29,9 @@ from typing import Any, Final, Self
 from dpsan.embeddings.cache import private_files as files
 from dpsan.errors import OutputError
 from dpsan.formats.atomic_files import AtomicFile
-from dpsan.formats.leftovers import sweep
 from dpsan.formats.placing import sync_directory
 from dpsan.privacy.randomness import new_key
+from dpsan.run.database_files import check_sides, named_once, private
 from dpsan.run.same_files import side_files
 
 Value = bytes | int | float
@@ -42,10 +41,6 @@ _PATIENCE: Final = 120.0
 """Seconds to wait for another run: it holds the lock while it pays for a batch, not longer."""
 _NAP: Final = 200
 """Milliseconds that SQLite waits at a time; signals are heard in between."""
-_NAMED: Final = 1.0
-"""Seconds to wait for another run that makes the file, which has two names for a moment."""
-_JOURNAL: Final = (b"", bytes(8), b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
-"""First bytes of a rollback journal: nothing is written, nothing is synced, or the signature."""
 _SETTINGS: Final = (
     "PRAGMA journal_mode=DELETE",
     "PRAGMA synchronous=EXTRA",
@@ -130,7 +125,7 @@ class PrivateDatabase:
 
     def _make(self, path: Path) -> None:
         """A new database, complete or not at all; whoever is first makes it."""
-        self._check_sides(path)
+        check_sides(path)
         try:
             new = AtomicFile(path)
             try:
@@ -164,31 +159,17 @@ class PrivateDatabase:
         Raises:
             OutputError, DamagedError: the file, or one beside it, is not as dpsan leaves it.
         """
-        self._check_sides(path)
+        check_sides(path)
         try:
-            with _private(side_files(path)[0], folder):
+            with private(side_files(path)[0], folder):
                 pass
         except files.DamagedError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
-        with _private(path, folder) as (descriptor, size):
+        with private(path, folder) as (descriptor, size):
             if not size:
                 raise self.damage("empty")
-            self._opened = path, _named_once(path, descriptor)
-
-    def _check_sides(self, path: Path) -> None:
-        """Refuse files that SQLite would take for its own, and overwrite or remove.
-
-        Raises:
-            OutputError: one has the name of a side file.
-        """
-        journal = side_files(path)[0]
-        found = [each for each in side_files(path) if os.path.lexists(each)]
-        if journal in found and os.path.lexists(path) and _is_journal(journal):
-            found.remove(journal)
-        for each in found:
-            what = f"{each}: is in the way: SQLite would overwrite or remove it"
-            raise OutputError(what, f"move it, or name another {self._kind.name}")
+            self._opened = path, named_once(path, descriptor)
 
     def _open(self) -> None:
         """Make ready what is connected.  Raises OutputError."""
@@ -374,40 +355,6 @@ class Book(ABC):
     @abstractmethod
     def _check(self) -> None:
         """Read all that is remembered.  Raises OutputError: it is damaged."""
-
-
-@contextmanager
-def _private(path: Path, folder: int) -> Iterator[tuple[int, int]]:
-    """Open a file that nobody else can read or write.  Raises OutputError, DamagedError."""
-    if path.is_symlink():
-        raise OutputError(f"{path}: is a symbolic link", "name the file itself")
-    with files.open_file(path.name, folder) as (descriptor, size):
-        if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
-            raise OutputError(f"{path}: others may read it", "chmod 600")
-        yield descriptor, size
-
-
-def _named_once(path: Path, descriptor: int) -> os.stat_result:
-    """Return the status of an open file that has one name.  Raises OutputError: it has others."""
-    ends = time.monotonic() + _NAMED
-    while (status := os.fstat(descriptor)).st_nlink > 1:
-        if time.monotonic() > ends:
-            raise OutputError(f"{path}: has other names (hard links)", "remove them")
-        sweep(path, again=True)  # of a run that was killed while it made the file
-        time.sleep(_NAP / 10_000)
-    return status
-
-
-def _is_journal(path: Path) -> bool:
-    """Whether a file may be SQLite's; what cannot be read is refused when it is opened."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return True
-    try:
-        return os.read(descriptor, 8) in _JOURNAL
-    finally:
-        os.close(descriptor)
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -6,7 +6,7 @@ Knows inputs, outputs and their order.  Must not know options or mechanisms.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +21,7 @@ from dpsan.formats.placing import stream_number
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource
 from dpsan.run.group import Group, is_small
-from dpsan.run.paths import opened_input, plan_outputs
+from dpsan.run.paths import is_finished, opened_input, plan_outputs
 from dpsan.run.stream import Inplace, Outcome, Work, rewrite_file, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
@@ -68,6 +68,8 @@ class Run(Work):
     inputs: list[Path]
     output: Path | Inplace | None = None
     tree: bool = False
+    roots: Sequence[Path] = ()
+    """Directories that were searched for the inputs, see :func:`plan_outputs`."""
     resume: bool = False
     complain: Callable[[str], None] = lambda _: None
     """Told of each failed input at once."""
@@ -127,9 +129,9 @@ class Run(Work):
         if isinstance(self.output, Inplace):
             targets: list[Path | Inplace] = [self.output] * len(self.inputs)
         else:
-            targets = [*plan_outputs(self.inputs, self.output or Path())]
+            targets = [*plan_outputs(self.inputs, self.output or Path(), self.roots)]
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if self.resume and isinstance(target, Path) and target.exists():
+            if self.resume and isinstance(target, Path) and is_finished(path, target):
                 self._skip(result, file, path)
                 continue
             small = is_small(path)

@@ -104,7 +104,7 @@ def rewrite_stream(
     work: Work,
     *,
     file: int = 1,
-    started: Callable[[Accountant], None] | None = None,
+    started: Callable[[Accountant], None] = lambda _: None,
     records: Iterator[Record | None] | None = None,
     first: int = 0,
 ) -> Outcome:
@@ -121,7 +121,7 @@ def rewrite_stream(
 
     Raises:
         BudgetError: the next record would cost more than is left; all before it are written.
-        InputError: the input cannot be read.
+        InputError: the input cannot be read, or was written to meanwhile.
         OutputError: the output cannot be written.
     """
     sanitizer, plan, budget = work.sanitizer, work.plan, work.budget
@@ -130,8 +130,7 @@ def rewrite_stream(
     if plan.spans is not None:
         records = with_spans(records, plan.spans)
     totals = sanitizer.accountant()
-    if started:
-        started(totals)
+    started(totals)
     unit = sanitizer.spec.consistent
     where = ("run",) if unit is Unit.RUN else ("file", file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
@@ -153,11 +152,13 @@ def rewrite_stream(
                     workers.idle()
         except InputError:
             flow.finish(everything=True)
+            source.check_unchanged()  # the likelier cause
             raise
         except Exception:
             flow.release()
             raise
         flow.finish(everything=True)
+    source.check_unchanged()
     hashes = source.sha256, sink.sha256
     return Outcome(source.name, totals, hashes, flow.texts - first, flow.bare, flow.noted)
 
@@ -290,8 +291,7 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            if record.noted:
-                self.noted.update(record.noted)
+            self.noted.update(record.noted or {})
             if told:
                 self.totals.records += 1
                 self.totals.invalid += record.invalid

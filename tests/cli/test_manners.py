@@ -1,5 +1,8 @@
 """Small manners of the command line that people expect of any."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from dpsan.cli.completion import parameter_names
@@ -79,6 +82,42 @@ def test_recursive_keeps_the_tree(folder, dpsan):
     assert [each.removeprefix("in/") for each in found] == ["b.txt", "deep/a.txt"]
     (folder / "empty").mkdir()
     assert dpsan(*BASE, "-r", "empty", cwd=folder).returncode == 2
+
+
+@pytest.mark.parametrize("root", ["{}/in", "../in", "..", "{}/in/deep/.."])
+def test_recursive_keeps_the_tree_of_a_directory_elsewhere(folder, dpsan, root):
+    """Files of one name in two folders are two outputs."""
+    (folder / "in/deep").mkdir(parents=True)
+    (folder / "work").mkdir()
+    for name in ("in/a.txt", "in/deep/a.txt"):
+        (folder / name).write_text("Here there\n")
+    command = [*BASE[:-1], str(folder / "two.txt"), "-q", "-r", root.format(folder)]
+    cwd = folder / ("in/deep" if root == ".." else "work")
+    done = dpsan(*command, "-O", str(folder / "out"), cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = {str(p.relative_to(folder / "out")) for p in folder.rglob("out/**/*.txt")}
+    assert found == {"in/a.txt", "in/deep/a.txt"}
+
+
+@pytest.mark.parametrize("what", ["directory", "pipe", "empty file", "link to nothing"])
+def test_resume_takes_nothing_but_a_file_for_a_finished_output(folder, dpsan, what):
+    (folder / "a.txt").write_text("here\n")
+    (folder / "none.txt").write_text("")
+    out = folder / "out"
+    command = [*BASE, "-q", "--resume", "-O", "out", "a.txt", "none.txt"]
+    assert dpsan(*command, cwd=folder).returncode == 0
+    (out / "a.txt").unlink()
+    made = {"directory": Path.mkdir, "pipe": os.mkfifo, "empty file": Path.touch}
+    made.get(what, lambda path: path.symlink_to("nothing"))(out / "a.txt")
+    before = (out / "none.txt").stat()
+    for more in ([], ["--force"]):
+        done = dpsan(*command, *more, cwd=folder)
+        replaced = bool(more) and what in ("empty file", "link to nothing")
+        assert done.returncode == (0 if replaced else 1)
+        assert done.stderr.startswith(b"" if replaced else b"dpsan: out/a.txt: ")
+        assert ((out / "a.txt").is_file() and (out / "a.txt").read_text() == "here\n") == replaced
+    after = (out / "none.txt").stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
 def test_many_files_have_one_line(folder, dpsan):

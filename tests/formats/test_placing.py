@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,9 @@ from identity import identity
 
 from dpsan.errors import OutputError
 from dpsan.formats import atomic_files as files
-from dpsan.formats import placing
+from dpsan.formats import placing, source
 from dpsan.formats.atomic_files import AtomicFile
+from dpsan.formats.source import FileSource
 from dpsan.run import group
 from dpsan.run import paths as targets
 from dpsan.run import stream as batch
@@ -184,6 +186,43 @@ def test_an_input_changed_during_the_run_stays(tmp_path, monkeypatch, backup, fo
     assert not (tmp_path / "a.txt.orig").exists()
     assert (tmp_path / "b.txt.orig").exists() == (backup is not None)
     assert not temporaries(tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["stdout", "stdin", "-o", "-O", "-i"])
+def test_an_input_that_shrinks_while_it_is_read_is_no_success(tmp_path, monkeypatch, capfd, mode):
+    """Neither under a final name, where --resume would skip it for ever, nor with status 0."""
+    path, out = tmp_path / "live.txt", tmp_path / "out"
+    path.write_text("here there\n" * 1000)
+    monkeypatch.setattr(source, "_CHUNK", 1000)
+    real = FileSource.read
+
+    def shrinking(self):
+        if self.bytes_read >= 5000:
+            os.truncate(path, 4000)
+        return real(self)
+
+    monkeypatch.setattr(FileSource, "read", shrinking)
+    with path.open("rb") as file:
+        inputs, output, more = [path], None, {}
+        if mode == "stdin":
+            monkeypatch.setattr(os, "fstat", of_stdin(file.fileno(), os.fstat))
+            monkeypatch.setattr(os, "read", of_stdin(file.fileno(), os.read))
+            inputs = [Path("-")]
+        elif mode in ("-o", "-O"):
+            output, more = out, {"tree": mode == "-O"}
+        elif mode == "-i":
+            output = Inplace()
+        result = run(inputs, output, **more)
+    name = "standard input" if mode == "stdin" else path
+    assert result.failed == [f"{name}: changed while it was read (run it again)"]
+    assert not [each for each in tmp_path.rglob("*") if each.is_file() and each != path]
+    assert path.stat().st_size == 4000
+    assert bool(capfd.readouterr().out) == (mode in ("stdin", "stdout"))
+
+
+def of_stdin(descriptor, real):
+    """A call that finds an open file as standard input."""
+    return lambda number, *more: real(number or descriptor, *more)
 
 
 def test_in_place_refuses_files_with_other_names(tmp_path):

@@ -1,6 +1,7 @@
 """``--spans`` with everything else that a run can do: the rest passes, and it is said."""
 
 import json
+import os
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -33,6 +34,29 @@ KEY = b"k" * 32
 def opened(**more):
     given = {"mechanism": "krr", "epsilon": 0.01, "embeddings": EMBEDDINGS}
     return Sanitizer(**given | more)
+
+
+def test_spans_that_shrink_while_they_are_read_let_no_record_pass(tmp_path, monkeypatch):
+    """Records without spans pass as they are, so the rest of the file would be published."""
+    from dpsan.formats import source
+
+    spans, text, out = tmp_path / "spans", tmp_path / "a.txt", tmp_path / "out"
+    text.write_text("word1 word2\n" * 500)
+    rows = [json.dumps({"record": at, "start": 0, "end": 5}) for at in range(1, 501)]
+    spans.write_text("\n".join(rows) + "\n")
+    cut = len("\n".join(rows[:250])) + 1
+    monkeypatch.setattr(source, "_CHUNK", 1000)
+    real = source.FileSource.read
+
+    def shrinking(self):
+        if self.name == str(spans) and self.bytes_read >= cut - 1000:
+            os.truncate(spans, cut)
+        return real(self)
+
+    monkeypatch.setattr(source.FileSource, "read", shrinking)
+    result = Run(opened(), Plan(spans=spans), KEY, [text], out).execute()
+    assert result.failed == [f"{spans}: changed while it was read (run it again)"]
+    assert not out.exists()
 
 
 # --- from Python ------------------------------------------------------------------------------

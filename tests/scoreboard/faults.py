@@ -220,7 +220,7 @@ MUTANTS: Final = [
             "path.with_name(path.name + target.backup) if target.backup else None", "None",
         ),
         "finished outputs are made again": (
-            "run/run.py", "if self.resume and isinstance(target, Path) and target.exists():", "if False:",
+            "run/run.py", "if self.resume and isinstance(target, Path) and is_finished(path, target):", "if False:",
         ),
         "two inputs, one of them twice": (
             "run/run.py", "finished = rewrite_file(path,",

@@ -79,7 +79,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
     Raises:
         InputError: it cannot be read, naming file and line.
     """
-    with opened(path) as source:
+    with opened(path, steady=True) as source:
         seen = 0
         for record in format_for(inputs.format, str(path)).read(source, inputs.options):
             if record is None or record.part != "record" or record.bare or not record.texts:

@@ -20,7 +20,7 @@ from dpsan.errors import DpsanError, InputError, OutputError, file_reason
 from dpsan.errors import reason as os_reason
 from dpsan.formats.leftovers import hold_directory, sweep_directories
 from dpsan.formats.placing import refuse_special
-from dpsan.run.paths import opened_input, plan_outputs
+from dpsan.run.paths import is_finished, opened_input, plan_outputs
 from dpsan.run.ray.join import Joining, take
 from dpsan.run.ray.pieces import Piece, cut, piece_bytes
 from dpsan.run.ray.work import Job, Row, part_audit, totals
@@ -77,7 +77,7 @@ class ClusterRun(Run):
         """Raises DpsanError: the cluster failed."""
         assert isinstance(self.output, Path)  # noqa: S101 - a cluster needs a directory
         todo: list[_Input] = []
-        targets = plan_outputs(self.inputs, self.output)
+        targets = plan_outputs(self.inputs, self.output, self.roots)
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             each = _Input(file, path, target, self.sanitizer.accountant())
             if self._admitted(result, each):
@@ -105,7 +105,7 @@ class ClusterRun(Run):
 
     def _admitted(self, result: Result, each: _Input) -> bool:
         """Whether an input is worked on."""
-        if self.resume and each.target.exists():
+        if self.resume and is_finished(each.path, each.target):
             self._skip(result, each.file, each.path)
             return False
         try:
