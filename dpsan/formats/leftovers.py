@@ -15,6 +15,7 @@ import platform
 import re
 import shutil
 import stat
+import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,7 @@ def temporary_name(target: str, token: str) -> str:
 
 def _stem(target: str) -> str:
     """As much of a name as leaves room for the rest: names have at most 255 bytes."""
-    return os.fsencode(target)[:200].decode(errors="ignore")
+    return os.fsencode(target)[:200].decode(sys.getfilesystemencoding(), errors="ignore")
 
 
 def create_locked(path: Path) -> int:

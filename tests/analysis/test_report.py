@@ -1,7 +1,9 @@
 import hashlib
 import json
+import os
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,6 +158,17 @@ class Checker(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+
+
+def test_an_audit_log_whose_name_is_no_utf8_is_reported(dpsan, tmp_path):
+    stored = Path(__file__).parents[1] / "run" / "stored" / "audit.jsonl"
+    name = os.fsdecode(b"\xff.jsonl")
+    (tmp_path / name).write_bytes(stored.read_bytes())
+    for more, shown in (([], b"21 drawn"), (["--json"], b"xff.jsonl"), (["--html", "a"], b"")):
+        done = dpsan("report", name, *more, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert shown in done.stdout
+    assert "\\xff.jsonl" in (tmp_path / "a").read_text()
 
 
 def test_page_is_self_contained_and_without_words(audits):

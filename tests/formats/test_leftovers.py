@@ -62,6 +62,20 @@ def test_a_killed_run_is_swept_by_the_next(tmp_path, dpsan, cache):
     assert [path.name for path in out.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.parametrize("place", [["-o", "ä.out"], ["-O", "ö"], ["-i", "--backup", ".ü"]])
+@pytest.mark.parametrize("name", ["ä.txt", f"{'ö' * 120}.txt"])
+def test_names_are_no_ascii_in_a_locale_that_knows_no_more(dpsan, tmp_path, place, name):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    (tmp_path / name).write_text("here\n")
+    command = ["rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", *place, name]
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    books = ["--ledger", "ö.ledger", "--memo", "ä.memo"]
+    done = dpsan(*command, *books, cwd=tmp_path, env=plain)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "ö.ledger").is_file()
+    assert not [each for each in os.listdir(tmp_path) if each.endswith(".tmp")]
+
+
 def test_only_dead_files_for_the_same_name_go(tmp_path):
     target = tmp_path / "a.txt"
     dead = tmp_path / f".a.txt.{DIGITS}.tmp"

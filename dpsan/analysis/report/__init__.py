@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
@@ -205,7 +206,7 @@ def read_audit(path: Path) -> Report:
         InputError: it cannot be read, a row is damaged, or its rows do not add up.
     """
     rows = read_rows(path)
-    adding = _Adding(Report(str(path), next(rows)[1]))
+    adding = _Adding(Report(printable(str(path)), next(rows)[1]))
     for number, row in rows:
         if not adding.row(row):
             raise damaged(path, number, "the words before it do not add up")
