@@ -31,6 +31,8 @@ _DECLARED: Final = re.compile(
 )
 _HEAD: Final = 4096
 """Bytes in which a page may declare its encoding; browsers look at 1024."""
+_WIDE: Final = re.compile(rb"<\0[A-Za-z!/?]\0|\0<\0[A-Za-z!/?]")
+"""A tag in UTF-16: without a byte order mark it would be text."""
 _STATEFUL: Final = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")
 """Encodings in which the byte of < need not be that character."""
 _LATIN: Final = {"ascii": "cp1252", "iso8859-1": "cp1252"}
@@ -111,6 +113,11 @@ class HtmlFormat(Format):
         if mark:
             yield Record(1, [], Unchanged(mark), part="mark")
             data = data[len(mark) :]
+        if match := _WIDE.search(data):
+            line = 1 + data.count(b"\n", 0, match.start())
+            raise InputError(
+                source.name, "NUL bytes around a tag: UTF-16?", "convert it to UTF-8", line=line
+            )
         passing: dict[str, int] = {}
         # All of it first: of a page that is refused, nothing is written.
         texts = list(page_texts(source, data, options, passing))

@@ -19,6 +19,9 @@ ELEMENTS: Final = _LISTS["ELEMENTS"]
 RAW: Final = frozenset(("script", "style"))
 """Elements whose content is no text to a reader."""
 
+FOREIGN: Final = frozenset(("svg", "math"))
+"""Elements in which browsers read tags also in those of :data:`RAW`."""
+
 TEXT_ONLY: Final = frozenset(
     ("title", "textarea", "xmp", "iframe", "noembed", "noframes", "plaintext")
 )

@@ -7,7 +7,8 @@ this grammar, and what does not is text, so that a page that no two parsers read
 too much and never too little::
 
     tag      = "<" name *(space name ["=" value]) [space] ["/"] ">"  /  "</" name [space] ">"
-    raw      = content of script and style, up to the end tag
+    raw      = content of script and style, up to the end tag; inside of SVG and MathML, where
+               browsers read tags in it, without "<" but for that of one comment or section
     comment  = "<!--" ... "-->"  /  "<!" ... ">"  /  "<?" ... ">"  /  "<![CDATA[" ... "]]>"
     frame    = a doctype of the W3C, an XML declaration, Office's <!--[if mso]> and its end
 
@@ -26,6 +27,7 @@ from dpsan.errors import MalformedError
 from dpsan.formats.html_names import (
     ATTRIBUTES,
     ELEMENTS,
+    FOREIGN,
     LINKS,
     PASSING,
     PICTURES,
@@ -40,7 +42,7 @@ _NAME: Final = rb"[A-Za-z][A-Za-z0-9]*+(?:[-:._][A-Za-z0-9]++)*+"
 # Groups: name, value in double or single quotes or in none.
 _ATTRIBUTE: Final = (
     rb"[\t\n\f\r /]*+([^\t\n\f\r \"'<>/=\x00-\x1f]++)(?:" + _SPACE + rb"*+=" + _SPACE + rb"*+(?:"
-    rb"\"([^\"]*+)\"|'([^']*+)'|([^\t\n\f\r \"'<>=`][^\t\n\f\r \"'<>]*+)))?+"
+    rb"\"([^\"]*+)\"|'([^']*+)'|([^\t\n\f\r \"'<>=`][^\t\n\f\r <>]*+)))?+"
 )
 # Possessive quantifiers: no attribute is tried in two ways.
 _OPENING: Final = compiled(
@@ -52,20 +54,37 @@ _CLOSING: Final = compiled(b"</(" + _NAME + b")" + _SPACE + b"*+>")
 _ATTRIBUTES: Final = compiled(_ATTRIBUTE)
 _CONDITION: Final = (
     rb"\[if[ (!]+(?:(?:gte?|lte?|!) ?)?(?:mso|ie|vml|support(?:misalignedcolumns|lists|emptyparas"
-    rb"|linebreaknewline|fields|annotations|footnotes))[0-9. ()|&]*\]"
+    rb"|linebreaknewline|fields|annotations|footnotes))(?:[. ()|&]*[0-9]{1,2}){0,4}[ ()|&]*\]"
+)
+# The names of W3C's and IETF's document types, and the paths of their files.
+_DTD: Final = (
+    rb"x?html(?:(?:[ +-]|//)(?:[0-9]\.[0-9]{1,2}|level [0-9]|basic|draft|final|frameset|mathml|plus"
+    rb"|print|rdfa|strict|svg|transitional))*"
+)
+_DTD_PATH: Final = (
+    rb"(?:x?html[0-9]{0,3}|basic|dtd|f|frameset|loose|markup|mathml[0-9]?|plus|print|rdfa|rec|strict"
+    rb"|svg[0-9]{0,2}|transitional|wd|flat|math|[0-9]{1,8}|[/.+-])*"
+)
+_ENCODING: Final = (
+    rb"(?:utf-(?:8|16)|us-ascii|iso-8859-[0-9]{1,2}|windows-125[0-9]|koi8-[ru]|big5|shift_jis"
+    rb"|euc-(?:jp|kr)|gb(?:k|2312|18030))"
 )
 _FRAME: Final = compiled(
     rb"<!doctype\s+html"
-    rb"(?:\s+public\s+\"-//(?:w3c|ietf)//dtd [a-z0-9./ +-]{1,40}//en(?:\"\s+\"http://www\.w3\.org/tr/[a-z0-9/._-]{1,60})?\""
+    rb"(?:\s+public\s+\"-//(?:w3c|ietf)//dtd " + _DTD + rb"//en"
+    rb"(?:\"\s+\"http://www\.w3\.org/(?:tr/)?" + _DTD_PATH + rb")?\""
     rb"|\s+system\s+\"about:legacy-compat\")?\s*>"
-    rb"|<\?xml\s+version=[\"']1\.[01][\"'](?:\s+encoding=[\"'][a-z0-9._-]{1,20}[\"'])?"
+    rb"|<\?xml\s+version=[\"']1\.[01][\"'](?:\s+encoding=[\"']" + _ENCODING + rb"[\"'])?"
     rb"(?:\s+standalone=[\"'](?:yes|no)[\"'])?\s*\?>"
     rb"|<\?xml:namespace prefix ?= ?\"?[a-z]\"? ns ?= ?"
-    rb"\"urn:schemas-microsoft-com:[a-z:]{1,30}\" ?/?>"
+    rb"\"urn:schemas-microsoft-com:(?:office:(?:access|excel|office|powerpoint|smarttags|word)|vml)\""
+    rb" ?/?>"
     rb"|<!--" + _CONDITION + rb">(?:<!-->|<!---->)?|(?:<!--)?<!\[endif\](?:--)?>"
     rb"|<!--?-->|<!" + _CONDITION + rb">",
     re.IGNORECASE,
 )  # fmt: skip
+_UNTAGGED: Final = compiled(rb"[^<]*+(?:<!(?:--|\[CDATA\[)[^<]*+)?")
+"""Content of a style or script that is none to a reader in HTML, SVG and MathML alike."""
 _PLAIN_ADDRESS: Final = compiled(
     r"(?:https?:|ftp:|cid:|data:(?:image|font)/[a-z0-9.+-]{1,30}(?:;base64)?,"
     r"|(?![a-z][a-z0-9+.-]*:))",
@@ -117,6 +136,8 @@ class Scan:
 
     def __init__(self, data: bytes, chosen: frozenset[str], passing: dict[str, int]) -> None:
         self.data, self.chosen, self.passing = data, chosen, passing
+        self._foreign = 0
+        """How many elements of SVG and MathML are open."""
 
     def __iter__(self) -> Iterator[Piece]:
         """Raises MalformedError: a name that HTML does not have, or a script that does not end."""
@@ -129,7 +150,9 @@ class Scan:
                 piece, end = self._comment(at)
                 found = [piece]
             elif closing := _CLOSING.match(data, at):
-                self._element(_text(closing[1]), at)
+                name = _text(closing[1])
+                self._element(name, at)
+                self._foreign -= name in FOREIGN and self._foreign > 0
                 found, end = [], closing.end()
             elif opening := _OPENING.match(data, at):
                 found, end = self._tag(opening)
@@ -184,6 +207,8 @@ class Scan:
             for attribute in attributes
             if (each := self._value(name, attribute, attributes)) is not None
         ]
+        closed = b"/" in self.data[match.end(2) : end]
+        self._foreign += name in FOREIGN and not closed
         if name in RAW or name in TEXT_ONLY:
             inner, end = self._content(name, end, attributes)
             found += inner
@@ -192,12 +217,13 @@ class Scan:
     def _attributes(self, at: int, end: int) -> Iterator[_Attribute]:
         for match in _ATTRIBUTES.finditer(self.data, at, end):
             name = _text(match[1])
-            if not (
-                name in ATTRIBUTES
-                or name in self.chosen
-                or (name[:2] == "on" and name.isalpha() and name.isascii() and len(name) < 30)
-                or (name.startswith("data-") and re.fullmatch(r"[a-z0-9_.:-]+", name))
-            ):
+            if name in ATTRIBUTES or name in self.chosen:
+                pass
+            elif name[:2] == "on" and name.isalpha() and name.isascii() and len(name) < 30:
+                self._count("script")
+            elif re.fullmatch(r"data-[a-z0-9_.:-]+", name):
+                self._count("name")
+            else:
                 self._strange(match.start(1))
             for group, kind in ((2, Kind.QUOTED), (3, Kind.APOSTROPHES), (4, Kind.BARE)):
                 if match[group]:
@@ -226,10 +252,7 @@ class Scan:
         if name in PASSING:
             self._count("style" if name == "style" else "attribute")
             return None
-        if name.startswith("on"):
-            self._count("script")
-            return None
-        return Piece(kind, start, end)
+        return None if name.startswith("on") else Piece(kind, start, end)
 
     def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Piece], int]:
         """The text of an element without tags, and where it ends."""
@@ -241,7 +264,7 @@ class Scan:
         end = match.start() if match else len(data)
         if name in RAW and match is None:
             raise MalformedError(at, f"a {name} that does not end")
-        if at == end:
+        if at == end or (name in RAW and self._foreign and not _UNTAGGED.fullmatch(data, at, end)):
             return [], at
         types = [data[each.start : each.end] for each in attributes if each.name == "type"]
         if name == "style" or (name == "script" and all(map(_PROGRAM.fullmatch, types))):

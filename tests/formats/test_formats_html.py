@@ -185,6 +185,83 @@ def test_planted_everywhere():
         assert shown in found
 
 
+@pytest.mark.parametrize("name", ["data-zorblatt", "data-a.zorblatt", "onzorblatt"])
+@pytest.mark.parametrize("value", ["", "=1", "='a b'"])
+def test_names_of_attributes_that_somebody_chose_are_counted(name, value):
+    page, outcome = run(f"<p {name}{value} {name}>")
+    assert name in page.decode()
+    kind = "script" if name.startswith("on") else "name"
+    assert outcome.noted == noted({kind: 2})
+    page, outcome = run(f"<p {name}{value}>", name)
+    assert outcome.noted == {}
+
+
+@pytest.mark.parametrize("foreign", ["svg", "svg width=10/", "math", "svg><svg></svg"])
+@pytest.mark.parametrize("raw", ["style", "script"])
+@pytest.mark.parametrize("text", ["<p>Zorblatt", "<!-- --><i>Zorblatt", "<![CDATA[ ]]><b>Zorblatt"])
+def test_text_that_browsers_show_in_a_style_of_svg_is_drawn(foreign, raw, text):
+    assert "orblatt" not in out(f"<{foreign}><{raw}>{text}</{raw}></svg>").lower()
+
+
+@pytest.mark.parametrize("style", ["p{}", "<!-- p{} -->", "<![CDATA[ p{} ]]>"])
+def test_a_style_of_svg_that_holds_no_tags_stays(style):
+    for before in ("<svg>", "", "<svg />"):
+        page = f"{before}<style>{style}</style>"
+        assert run(page)[0].decode() == page
+        assert run(page)[1].noted == noted({"style": 1})
+    page = "<svg></svg><script>if (a<b) {}</script>"
+    assert run(page)[0].decode() == page
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_page_in_utf16_without_a_mark_is_refused(encoding):
+    with pytest.raises(InputError, match=r"^test:2: NUL bytes around a tag: UTF-16\? \(convert"):
+        run("zorblatt\n<p>zorblatt</p>".encode(encoding))
+
+
+def test_quotes_in_a_value_without_quotes_lose_no_element():
+    page = """<a href=javascript:alert('x')>here</a> <p title=x"y class=b"c>here"""
+    assert out(page) == """<a href="W:W('W')">W</a> <p title="W&quot;W" class=b"c>W"""
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD {} has//EN">',
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/{}/x.dtd">',
+        '<?xml version="1.0" encoding="{}"?>',
+        '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:{}" />',
+        "<!--[if mso {}]>",
+        '<p aria-valuetext="{}">',
+        "<!DOCTYPE {}>",
+    ],
+)
+def test_a_frame_that_holds_a_word_is_drawn(frame):
+    assert "zorblatt" not in out(frame.format("zorblatt")).lower()
+    assert "4155551234" not in out(frame.format("4155551234")).lower()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"'
+        ' "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">',
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">',
+        '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN">',
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">',
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1 plus MathML 2.0//EN"'
+        ' "http://www.w3.org/TR/MathML2/dtd/xhtml-math11-f.dtd">',
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML+RDFa 1.0//EN"'
+        ' "http://www.w3.org/MarkUp/DTD/xhtml-rdfa-1.dtd">',
+        '<?xml version="1.0" encoding="iso-8859-15"?>',
+        "<!--[if gte mso 12]>",
+        '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:office:office" />',
+    ],
+)
+def test_frames_that_pages_have_stay(frame):
+    assert run(frame)[0].decode() == frame
+
+
 def test_names_of_a_page_of_its_own():
     for page, at in (
         ("<p>a\n <Zorblatt>", 2),
