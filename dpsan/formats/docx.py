@@ -19,7 +19,14 @@ from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import LEFT_OUT, PASSED, Format, ReadOptions, Record, Source
 from dpsan.formats.docx_names import Role
 from dpsan.formats.docx_package import Package
-from dpsan.formats.docx_story import DamagedXmlError, Segment, Story, check_layout, parse
+from dpsan.formats.docx_story import (
+    DamagedXmlError,
+    Segment,
+    Story,
+    TooManyError,
+    check_layout,
+    parse,
+)
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, text_encoding
 from dpsan.text.long_text import Text
@@ -27,6 +34,10 @@ from dpsan.text.numerals import counted
 
 _UNPACKED: Final = 16
 """How much longer than ``--max-record`` the parts of an archive may be together."""
+_SHRUNK: Final = 100
+"""How much longer than the archive they may be where they are longer than ``--max-record``."""
+_ELEMENT: Final = 8
+"""Bytes of ``--max-record`` for each element of XML: elements take longer than their text."""
 
 
 class DocxFormat(Format):
@@ -46,19 +57,26 @@ class DocxFormat(Format):
     @staticmethod
     def _records(source: Source, options: ReadOptions) -> Iterator[Record | None]:
         data = read_whole(source, "document", options.max_record)
-        package = Package(source.name, data, _UNPACKED * options.max_record)
+        most = max(options.max_record, _SHRUNK * len(data))
+        package = Package(source.name, data, min(most, _UNPACKED * options.max_record))
         contents = {part.name: part.data for part in package.parts}
         stories: dict[str, Story] = {}
         removed = Counter(package.removed)
+        left = elements = options.max_record // _ELEMENT
         for part in package.parts:
             try:
                 if part.role is Role.LAYOUT:
                     check_layout(part.data)
                     continue
-                story = parse(part.data, part.links, settings=part.role is Role.SETTINGS)
+                settings = part.role is Role.SETTINGS
+                story = parse(part.data, part.links, left, settings=settings)
             except DamagedXmlError as error:
                 where = f"{part.name}: XML that no word processor writes"
                 raise InputError(source.name, where, line=error.line) from None
+            except TooManyError:
+                what = f"more than {elements} elements of XML"
+                raise InputError(source.name, what, "raise --max-record") from None
+            left -= story.elements
             stories[part.name] = story
             removed.update(story.removed)
         if removed and not options.strip:
@@ -72,7 +90,8 @@ class DocxFormat(Format):
             before += story.count
         noted = {f"{LEFT_OUT}:{kind}": count for kind, count in removed.items()}
         layout = sum(part.role is Role.LAYOUT for part in package.parts)
-        passing = {"layout part": layout, "link": package.links}
+        symbols = sum(story.symbols for story in stories.values())
+        passing = {"layout part": layout, "link": package.links, "symbol": symbols}
         noted |= {f"{PASSED}:{kind}": count for kind, count in passing.items() if count}
         finish = partial(_finish, package, contents, stories)
         yield Record(1, [], finish, part="frame", noted=noted)

@@ -97,7 +97,7 @@ class Package:
             raise InputError(
                 self._name,
                 f"parts longer than {most} bytes together",
-                "raise --max-record: 16 times as much",
+                "raise --max-record",
             )
         self._archive, self._names = archive, set(names)
         self._root = self._links("", 0)

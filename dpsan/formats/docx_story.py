@@ -28,6 +28,9 @@ _FIELD: Final = compiled(
     r"|TOC|FORMTEXT|FORMCHECKBOX|(?:PAGEREF|REF|NOTEREF) _(?:Toc|Ref)[0-9]{1,12})?"
     r"(?:\s+\\[a-z*#@]+(?:\s+(?:MERGEFORMAT|ARABIC|roman|ROMAN|\"[0-9dMyhms,;:. /-]{1,24}\"))?)*\s*"
 )
+_SYMBOL_FONTS: Final = frozenset(("Symbol", "Webdings", "Wingdings", "Wingdings 2", "Wingdings 3"))
+_SYMBOL: Final = compiled(r"[fF]0[0-9a-fA-F]{2}")
+"""A character of such a font; any other spells text, a letter for each element."""
 _DEEPEST: Final = 300
 _OTHER: Final = frozenset(
     (
@@ -47,6 +50,10 @@ class DamagedXmlError(Exception):
     def __init__(self, line: int) -> None:
         super().__init__()
         self.line = line
+
+
+class TooManyError(Exception):
+    """More elements than were allowed."""
 
 
 class Piece(NamedTuple):
@@ -100,6 +107,9 @@ class Story:
         """Number and texts of each paragraph that has words."""
         self.count = 0
         """Paragraphs, also those without words."""
+        self.elements = 0
+        self.symbols = 0
+        """Characters of symbol fonts that pass."""
         self.removed: dict[str, int] = {}
         """What had to go, by kind."""
         self.cuts: list[tuple[int, int, bytes]] = []
@@ -123,25 +133,28 @@ class Story:
         return b"".join([*out, self.data[at:]])
 
 
-def parse(data: bytes, links: Collection[str], *, settings: bool = False) -> Story:
+def parse(data: bytes, links: Collection[str], most: int, *, settings: bool = False) -> Story:
     """Read a part.
 
     Args:
-        settings: whether it holds settings, and no text.
+        data: of the part.
         links: identifiers of the relationships that stay.
+        most: elements that the part may have.
+        settings: whether it holds settings, and no text.
 
     Raises:
         DamagedXmlError: no XML in UTF-8, or with a DTD, comments or anything else that no word
             processor writes.
+        TooManyError: it has more elements.
     """
-    reader = _Reader(data, links, settings)
+    reader = _Reader(data, links, most, settings)
     _run(reader, tags=True)
     return reader.story
 
 
 def check_layout(data: bytes) -> None:
     """Raise DamagedXmlError unless a part is XML without text, comments or a DTD."""
-    _run(_Reader(data, (), settings=False), tags=False)
+    _run(_Reader(data, (), 0, settings=False), tags=False)
 
 
 def _run(reader: _Reader, *, tags: bool) -> None:
@@ -164,8 +177,8 @@ class _Reader:
 
     parser: expat.XMLParserType
 
-    def __init__(self, data: bytes, links: Collection[str], settings: bool) -> None:
-        self.data, self.links, self._settings = data, links, settings
+    def __init__(self, data: bytes, links: Collection[str], most: int, settings: bool) -> None:
+        self.data, self.links, self._most, self._settings = data, links, most, settings
         self.story = Story(data)
         self._open: list[tuple[str, int, int, str]] = []
         """Name, place and end of the tag, and what becomes of it: keep, unwrap or remove."""
@@ -183,6 +196,9 @@ class _Reader:
         """A tag that opens."""
         if len(self._open) > _DEEPEST:
             self.refuse()
+        self.story.elements += 1
+        if self.story.elements > self._most:
+            raise TooManyError
         at = self.parser.CurrentByteIndex
         tag = _TAG.match(self.data, at)
         if tag is None:
@@ -200,6 +216,7 @@ class _Reader:
                 self._texts.append([])
                 self._run.append([])
             elif local in BARRIERS:
+                self.story.symbols += local == "sym"
                 self._close_segment()
         self._open.append((local, at, tag.end(), fate))
 
@@ -270,6 +287,9 @@ class _Reader:
                 return False
         if local == "hyperlink" and "id" in said:
             return said["id"] in self.links
+        if local == "sym":
+            drawn = said.get("font") in _SYMBOL_FONTS
+            return drawn and _SYMBOL.fullmatch(said.get("char", "")) is not None
         if local in ("headerReference", "footerReference"):
             return said.get("id", "") in self.links
         return local != "fldSimple" or _FIELD.fullmatch(said.get("instr", "")) is not None
@@ -303,7 +323,12 @@ def _kind(space: str, local: str) -> str:
     tracked = local in ("ins", "del") or local.startswith(("move", "cellIns", "cellDel"))
     if tracked or local.endswith("Change"):
         return "tracked change"
-    named = {"bookmarkStart": "bookmark", "hyperlink": "link", "fldSimple": "field"}
+    named = {
+        "bookmarkStart": "bookmark",
+        "hyperlink": "link",
+        "fldSimple": "field",
+        "sym": "symbol",
+    }
     return named.get(local, "other element")
 
 

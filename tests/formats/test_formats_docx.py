@@ -224,6 +224,55 @@ def test_a_bomb():
         run(data, max_record=100_000)
 
 
+def test_spaces_that_unpack_to_a_thousand_times_the_archive_are_refused_before_memory_is_taken():
+    data = document(f"<w:p><w:r><w:t>{' ' * 20_000_000}</w:t></w:r></w:p>")
+    with pytest.raises(InputError, match="parts longer than 16777216 bytes together"):
+        run(data, max_record=16 << 20)
+
+
+def test_millions_of_empty_paragraphs_are_refused():
+    data = document("<w:p/>" * 20_000)
+    assert run(data, max_record=1 << 20)[1].texts == 0
+    data = document("<w:p/>" * 140_000)
+    with pytest.raises(InputError, match=r"more than 131072 elements of XML \(raise --max-record"):
+        run(data, max_record=1 << 20)
+
+
+def test_words_spelled_with_symbols_do_not_pass():
+    spelled = "".join(f'<w:sym w:font="Arial" w:char="{ord(each):04X}"/>' for each in "Zorblatt")
+    spelled += "".join(f'<w:sym w:font="Arial" w:char="F0{ord(each):02X}"/>' for each in "Zorb")
+    spelled += '<w:sym w:char="F041"/>'
+    bullet = '<w:sym w:font="Wingdings" w:char="F0FC"/>'
+    data = document(f"<w:p><w:r><w:t>Ma</w:t>{bullet}<w:t>ria</w:t>{spelled}</w:r></w:p>")
+    with pytest.raises(InputError, match="holds 13 symbols"):
+        run(data)
+    found, outcome = run(data, strip=True)
+    assert body_of(found).count("<w:sym ") == body_of(found).count(bullet) == 1
+    assert outcome.noted["left out:symbol"] == 13
+    assert outcome.noted["passed unchanged, and may hold text:symbol"] == 1
+
+
+@pytest.mark.parametrize("value", ["zorblatt@x.org", "call zorblatt!", "z" * 65, "(zorblatt)"])
+def test_a_value_of_an_attribute_that_no_program_writes_is_left_out(value):
+    data = document(f'<w:p><w:pPr><w:pStyle w:val="{value}"/></w:pPr></w:p>{paragraph("a")}')
+    with pytest.raises(InputError, match="holds 1 attribute "):
+        run(data)
+    assert "<w:pStyle/>" in body_of(run(data, strip=True)[0])
+
+
+@pytest.mark.parametrize(
+    "target", ["https://x.org/@zorblatt", "https://x.org/%40zorblatt", "ftp://zorblatt", "tel:7"]
+)
+def test_a_link_with_an_address_of_somebody_does_not_pass(target):
+    text = '<w:p><w:hyperlink r:id="rId2"><w:r><w:t>a</w:t></w:r></w:hyperlink></w:p>'
+    data = document(text, (), [("hyperlink", target, OUTSIDE)])
+    with pytest.raises(InputError, match="holds 1 link "):
+        run(data)
+    found = parts_of(run(data, strip=True)[0])
+    assert target not in str(found)
+    assert "<w:t>W</w:t>" in found["word/document.xml"]
+
+
 @settings(max_examples=60)
 @given(st.binary(max_size=8), st.integers(0, 1500))
 @example(b"\xff\xff\xff\xff", 18)
