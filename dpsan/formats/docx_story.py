@@ -211,7 +211,8 @@ class _Reader:
         if fate == "remove":
             self._removing += 1
         elif fate == "keep":
-            self._attributes(at, tag.end(), attributes)
+            if attributes:
+                self._attributes(at, tag.end(), attributes)
             if local == "p":
                 self._texts.append([])
                 self._run.append([])
