@@ -20,7 +20,7 @@ from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.formats.base import LEFT_OUT, Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.html import noted, page_texts
 from dpsan.formats.html_text import HtmlText
-from dpsan.formats.mail_parts import Entity, Header, segments
+from dpsan.formats.mail_parts import Entity, Header, part_of, refuse_long, segments
 from dpsan.formats.mail_text import (
     CharsetError,
     header_text,
@@ -109,7 +109,9 @@ class _Mail:
         self.noted: Counter[str] = Counter()
         self._before: list[bytes] = []
         """What stays and is not written yet."""
-        self._parts = 0
+        self._parts = self._boundaries = 0
+        self._hollow: dict[tuple[int, int], bool] = {}
+        """Whether the multipart or mail at a place holds nothing but attachments."""
         self._counted = 0, 1
         """A place, and its line."""
 
@@ -132,22 +134,31 @@ class _Mail:
         """The records of a mail or a part of it.  Raises InputError, MalformedError."""
         if depth > _DEEPEST:
             raise MalformedError(entity.body, f"more than {_DEEPEST} parts inside one another")
-        if self._attached(entity):
+        if self._attached(entity, depth):
             self._refuse(entity)
+        boundary = self._boundary() if entity.family == "multipart" else ""
         for header in entity.headers:
-            yield from self._header(entity, header)
+            yield from self._header(entity, header, boundary)
         self._before.append(self.data[entity.blank : entity.body])
         if entity.family == "multipart":
-            yield from self._multipart(entity, depth)
+            yield from self._multipart(entity, depth, boundary)
         elif entity.kind == "message/rfc822":
             yield from self.entity(Entity(self.data, entity.body, entity.end), depth + 1)
         else:
             yield from self._part(entity)
 
-    def _header(self, entity: Entity, header: Header) -> Iterator[Record]:
+    def _boundary(self) -> str:
+        """A boundary that no text of the mail holds."""
+        self._boundaries += 1
+        while (boundary := f"=_{self._boundaries:08d}").encode() in self.data:
+            self._boundaries += 1
+        return boundary
+
+    def _header(self, entity: Entity, header: Header, boundary: str) -> Iterator[Record]:
         raw = self.data[header.start : header.end]
         name = self.data[header.start : header.value].rstrip(b": \t").decode()
         if header.name in self.chosen:
+            refuse_long(header.start, header.end)
             text, broken = header_text(self.data[header.value : header.end])
             if broken and self.options.invalid == "error":
                 raise MalformedError(header.start, "a header that is no text")
@@ -156,31 +167,31 @@ class _Mail:
                 return
             render = partial(_header, self.taken(), name, entity.eol)
             yield Record(self.line(header.start), [text], render, int(broken))
-        elif header.passes:
-            self._before.append(raw)
-        elif rebuilt := entity.rebuilt(header):
-            self._before.append(rebuilt)
+        elif written := entity.written(header, boundary):
+            self._before.append(written)
         else:
             self._left_out("header")
 
-    def _multipart(self, entity: Entity, depth: int) -> Iterator[Record]:
+    def _multipart(self, entity: Entity, depth: int, boundary: str) -> Iterator[Record]:
         if entity.encoding in ("base64", "quoted-printable"):
             raise MalformedError(entity.body, "a multipart text that is encoded as a whole")
         parts, last = segments(entity)
         self._parts += len(parts)
         if self._parts > _MOST_PARTS:
             raise MalformedError(entity.body, f"more than {_MOST_PARTS} parts")
+        old, new = f"--{entity.boundary}".encode(), f"--{boundary}".encode()
         yield from self._around(entity.body, parts[0].start)
-        for start, inner, end in parts:
-            part = Entity(self.data, inner, end)
-            if self._attached(part) and self.options.strip:
+        for segment in parts:
+            part = part_of(entity, segment)
+            if self.options.strip and self._attached(part, depth + 1):
                 self._left_out("attachment")
                 continue
-            self._before.append(self.data[start:inner])
+            delimiter = self.data[segment.start : segment.inner]
+            self._before.append(delimiter.replace(old, new, 1))
             yield from self.entity(part, depth + 1)
         closing = self.data.find(b"\n", last + 2, entity.end)
         behind = entity.end if closing < 0 else closing
-        self._before.append(self.data[last:behind])
+        self._before.append(self.data[last:behind].replace(old, new, 1))
         yield from self._around(behind, entity.end)
 
     def _around(self, start: int, end: int) -> Iterator[Record]:
@@ -188,12 +199,22 @@ class _Mail:
         raw = self.data[start:end]
         yield from self._text(start, raw, "utf-8", "8bit")
 
-    @staticmethod
-    def _attached(entity: Entity) -> bool:
-        """Whether it is something that cannot be rewritten."""
-        if entity.kind == "message/rfc822":
-            return entity.encoding in ("base64", "quoted-printable")
-        return entity.family not in ("text", "multipart")
+    def _attached(self, entity: Entity, depth: int) -> bool:
+        """Whether it is something that cannot be rewritten, or with --strip holds nothing else."""
+        if entity.kind == "message/rfc822" and entity.encoding in ("base64", "quoted-printable"):
+            return True
+        if entity.family not in ("text", "multipart") and entity.kind != "message/rfc822":
+            return True
+        if not self.options.strip or entity.family == "text" or depth > _DEEPEST:
+            return False
+        place = entity.body, entity.end
+        if place not in self._hollow:
+            if entity.family == "message":
+                inner = iter([Entity(self.data, *place)])
+            else:
+                inner = (part_of(entity, each) for each in segments(entity)[0])
+            self._hollow[place] = all(self._attached(each, depth + 1) for each in inner)
+        return self._hollow[place]
 
     def _refuse(self, entity: Entity) -> None:
         alone = entity.headers and entity.headers[0].start == 0

@@ -20,24 +20,29 @@ _HEADER: Final = compiled(rb"([!-9;-~]+)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)(?:\
 _BLANK: Final = compiled(rb"\r?\n")
 # What a header may say that passes as it is: nothing that a person writes.
 _SPACE: Final = rb"(?:\r?\n)?[ \t]*"
+_BOUNDARY: Final = rb"boundary=(?:\"[^\"\\\r\n]{1,70}\"|[^\s\";]{1,70})"
 _PASSING: Final = {
     "mime-version": compiled(_SPACE + rb"1\.0[ \t]*\r?"),
     "content-transfer-encoding": compiled(
         _SPACE + rb"(?:7bit|8bit|binary|base64|quoted-printable)[ \t]*\r?", re.IGNORECASE
     ),
     "content-disposition": compiled(_SPACE + rb"(?:inline|attachment)[ \t]*\r?", re.IGNORECASE),
-    "content-language": compiled(_SPACE + rb"[a-z]{2,3}(?:-[a-z0-9]{2,8})?[ \t]*\r?", re.I),
     "content-type": compiled(
-        _SPACE + rb"(?:text/(?:plain|html|csv|markdown|enriched|calendar)|message/rfc822"
-        rb"|multipart/(?:mixed|alternative|related|signed|report|digest))(?:[ \t]*;"
+        _SPACE
+        + rb"(?:message/rfc822|text/(?:plain|html|csv|markdown|enriched|calendar)(?:[ \t]*;"
         + _SPACE
-        + rb"(?:charset=\"?[a-z0-9._:-]{1,40}\"?|format=\"?flowed\"?|delsp=\"?(?:yes|no)\"?"
-        rb"|type=\"?(?:text/(?:plain|html)|multipart/alternative)\"?"
-        rb"|boundary=(?:\"[^\"\\\r\n]{1,70}\"|[^\s\";]{1,70})))*+"
-        rb"[ \t]*;?[ \t]*\r?",
+        + rb"(?:charset=\"?[a-z0-9._:-]{1,40}\"?|format=\"?flowed\"?|delsp=\"?(?:yes|no)\"?))*+"
+        rb"|multipart/(?:mixed|alternative|related|signed|report|digest)(?:[ \t]*;"
+        + _SPACE
+        + rb"(?:type=\"?(?:text/(?:plain|html)|multipart/alternative)\"?|"
+        + _BOUNDARY
+        + rb"))*+)[ \t]*;?[ \t]*\r?",
         re.IGNORECASE,
     ),
 }
+_BOUNDARIES: Final = compiled(_BOUNDARY, re.IGNORECASE)
+_LONGEST: Final = 1 << 16
+"""Bytes of a header that is read: the library takes the square of its length."""
 _ENCODINGS: Final = ("7bit", "8bit", "binary", "base64", "quoted-printable")
 _ONCE: Final = ("content-type", "content-transfer-encoding", "mime-version")
 
@@ -71,12 +76,13 @@ class Entity:
     Args:
         data: of the whole mail.
         start, end: of this entity.
+        kind: its type where it does not say.
 
     Raises:
         MalformedError: a line among the headers is none, or one that counts is there twice.
     """
 
-    def __init__(self, data: bytes, start: int, end: int) -> None:
+    def __init__(self, data: bytes, start: int, end: int, kind: str = "text/plain") -> None:
         self.data, self.end = data, end
         self.headers = list[Header]()
         at = start
@@ -87,6 +93,8 @@ class Entity:
             name = match[1].decode("ascii").lower()
             pattern = _PASSING.get(name)
             passes = pattern is not None and pattern.fullmatch(match[2]) is not None
+            if pattern is not None:
+                refuse_long(at, match.end())
             self.headers.append(Header(name, at, match.start(2), match.end(), passes))
             at = match.end()
         self.blank = at
@@ -97,8 +105,9 @@ class Entity:
             raise MalformedError(start, "a header that counts once is there twice")
         try:
             self._said: Message = BytesHeaderParser().parsebytes(data[start:at])
+            self._said.set_default_type(kind)
             self.kind = self._said.get_content_type()
-            """Its type in small letters, text/plain where it does not say."""
+            """Its type in small letters."""
             self.charset = self._said.get_content_charset("utf-8")
             self.boundary = self._said.get_boundary()
             self.encoding = str(self._said.get("content-transfer-encoding", "7bit")).strip().lower()
@@ -118,12 +127,19 @@ class Entity:
         at = self.data.find(b"\n", self.headers[0].start if self.headers else self.body)
         return b"\r\n" if at > 0 and self.data[at - 1 : at] == b"\r" else b"\n"
 
-    def rebuilt(self, header: Header) -> bytes | None:
+    def written(self, header: Header, boundary: str) -> bytes | None:
         """A header that says how its part is written, without what else it says; None: leave out.
+
+        Args:
+            header: of this entity.
+            boundary: what a multipart has in place of its own, which may name a host or a person.
 
         Raises:
             MalformedError: there is nothing that it could say.
         """
+        raw = self.data[header.start : header.end]
+        if header.passes:
+            return _BOUNDARIES.sub(f'boundary="{boundary}"'.encode(), raw)
         name, eol = self.data[header.start : header.value], self.eol
         if header.name == "content-type":
             # A type that is not known is a name that somebody gave.
@@ -133,7 +149,7 @@ class Entity:
                 if (_PASSING[header.name].fullmatch(each.encode("ascii", "replace")))
             )
             if self.family == "multipart":
-                text += f'; boundary="{self.boundary}"'
+                text += f'; boundary="{boundary}"'
             elif self.family == "text":
                 text += f'; charset="{self.charset}"'
         elif header.name == "content-transfer-encoding":
@@ -148,6 +164,18 @@ class Entity:
         if not _PASSING[header.name].fullmatch(out[len(name) :].rstrip(b"\r\n")):
             raise MalformedError(header.start, "a header that cannot be read")
         return out
+
+
+def refuse_long(start: int, end: int) -> None:
+    """Raise MalformedError for a header that would take minutes to read."""
+    if end - start > _LONGEST:
+        raise MalformedError(start, f"a header longer than {_LONGEST} bytes")
+
+
+def part_of(entity: Entity, segment: Segment) -> Entity:
+    """Read a part of a multipart body.  Raises as :class:`Entity`."""
+    kind = "message/rfc822" if entity.kind == "multipart/digest" else "text/plain"
+    return Entity(entity.data, segment.inner, segment.end, kind)
 
 
 def segments(entity: Entity) -> tuple[list[Segment], int]:

@@ -50,6 +50,12 @@ eight\r
 """
 
 
+NEW = re.sub(rb"--b 1(?= ?\r|--)", b"--=_00000001", MAIL)
+NEW = re.sub(rb"--b2(?=\r|--)", b"--=_00000002", NEW)
+NEW = NEW.replace(b'"b 1"', b'"=_00000001"').replace(b"=b2", b'="=_00000002"')
+"""The same mail with boundaries of dpsan's."""
+
+
 def run(data, *fields, sanitizer=LETTERED, **more):
     data = data if isinstance(data, bytes) else data.encode()
     return through(sanitizer, data, "eml", size=7, fields=fields, **more)
@@ -60,10 +66,10 @@ def out(data, *fields, **more):
 
 
 def test_a_mail():
-    assert run(MAIL, sanitizer=IDENTITY)[0] == MAIL
+    assert run(MAIL, sanitizer=IDENTITY)[0] == NEW
     found, outcome = run(MAIL)
     words = rb"\b(?:one|two|three|four|five|six|seven|eight|caf\xe9)(?![a-z])"
-    assert found == re.sub(words, b"W", MAIL).replace(b"--b2 W", b"--W W")
+    assert found == re.sub(words, b"W", NEW).replace(b"--b2 W", b"--W W")
     assert outcome.noted == {"passed unchanged, and may hold text:attribute": 1}
     assert outcome.totals.records == 5
 
@@ -190,6 +196,79 @@ def test_planted_everywhere():
     assert outcome.noted == {"left out:attachment": 2, "left out:header": 14}
     drawn = out(PLANTED.format("Zorblatt"), "from", "x-zorblatt", strip=True)
     assert drawn.startswith("From: W <W>\nSubject: W\nX-Zorblatt: W\n")
+
+
+MULTIPART = "Content-Type: multipart/mixed; boundary={0}\n\n--{0}\n\nx\n--{0}--\n"
+
+
+@pytest.mark.parametrize(
+    "boundary", ["zorblatt", '"5D1F2.12/zorblatt.example.org"', "=_00000001", "zorblatt" * 80]
+)
+def test_a_boundary_that_names_a_host_is_not_written(boundary):
+    bare = boundary.strip('"')
+    mail = MULTIPART.format(boundary).replace(f"--{boundary}", f"--{bare}")
+    found = out(mail)
+    assert "orblatt" not in found
+    new = "=_00000002" if boundary.startswith("=") else "=_00000001"
+    assert found == MULTIPART.format(new).replace(f"={new}\n", f'="{new}"\n').replace("x\n", "W\n")
+
+
+def test_text_that_stands_where_the_build_of_a_mail_is_said_does_not_pass():
+    for header in (
+        "Content-Type: multipart/mixed; charset=zorblatt; boundary=b",
+        "Content-Type: multipart/mixed; boundary=b; name=zorblatt",
+        "Content-Type: multipart/zorblatt; boundary=b",
+        "Content-Language: zor-blatt\nContent-Type: multipart/mixed; boundary=b",
+        "Content-Disposition: inline; filename=zorblatt\nContent-Type: multipart/mixed; boundary=b",
+    ):
+        assert "blatt" not in out(f"{header}\n\n--b\n\nx\n--b--\n")
+    for header in (
+        "Content-Type: text/plain; name=zorblatt",
+        "Content-Type: text/plain; boundary=zorblatt",
+        "Content-Type: text/plain; type=text/html; x=zorblatt",
+        "Content-Type: text/zorblatt",
+        "Content-Disposition: attachment; filename=zorblatt",
+    ):
+        assert "blatt" not in out(f"{header}\n\nx")
+    assert run("Content-Language: de\n\nx")[1].noted == {"left out:header": 1}
+
+
+def test_a_part_of_a_digest_is_a_mail():
+    part = "\nFrom: zorblatt\nSubject: a b\n\nc"
+    mail = f"Content-Type: multipart/digest; boundary=b\n\n--b\n{part}\n--b--\n"
+    found, outcome = run(mail)
+    assert b"--=_00000001\n\nSubject: W W\n\nW\n--=" in found
+    assert outcome.noted == {"left out:header": 1}
+
+
+IMAGE = "Content-Type: image/png\n\nx"
+
+
+def test_what_strip_writes_is_a_mail_that_dpsan_reads():
+    """A multipart of attachments alone goes with them: one without parts is refused."""
+    hollow = [
+        f"Content-Type: multipart/mixed; boundary=i\n\n--i\n{IMAGE}\n--i--\n",
+        f"Content-Type: message/rfc822\n\nFrom: a\n{IMAGE}",
+    ]
+    for inner in hollow:
+        mail = f"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhere\n--b\n{inner}\n--b--\n"
+        with pytest.raises(InputError, match=r"an attachment .--strip leaves attachments out"):
+            run(mail)
+        found, outcome = run(mail, strip=True)
+        assert outcome.noted == {"left out:attachment": 1}
+        assert run(found)[0].count(b"W") == 1
+        with pytest.raises(InputError, match=r"a mail that is nothing but an attachment$"):
+            run(inner, strip=True)
+
+
+def test_headers_that_would_take_minutes_are_refused():
+    for header in (
+        "Subject: " + "=?utf-8?q?a?=\n " * 6000,
+        "Content-Type: text/plain" + "; a=b" * 20_000,
+    ):
+        with pytest.raises(InputError, match=r"^test:1: a header longer than 65536 bytes$"):
+            run(f"{header}\n\nx")
+    assert run("To: " + "a@b.c, " * 20_000 + "\n\nx")[1].noted == {"left out:header": 1}
 
 
 @pytest.mark.parametrize(

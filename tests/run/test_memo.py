@@ -251,6 +251,17 @@ def test_what_a_guarantee_does_not_tell_is_a_setting(pair, tmp_path):
     assert len(found) == memo_draws(tmp_path / "m") == 2
 
 
+def test_thousands_of_messages_are_told_from_one_another(tmp_path):
+    """Two of one digest would share an output, and say nothing of it."""
+    messages = [f"word{first} word{second}" for first in range(40) for second in range(40)]
+    with Memo(tmp_path / "m", SANITIZER) as memo:
+        memo.rewrite(messages)
+        assert memo.totals().messages == 1600
+    with sqlite3.connect(tmp_path / "m" / NAME) as base:
+        assert base.execute("SELECT MIN(LENGTH(message)) FROM entries").fetchone() == (32,)
+    base.close()
+
+
 def test_what_is_known_is_not_drawn(tmp_path):
     with Memo(tmp_path / "m", SANITIZER) as memo:
         memo.rewrite(WORDS)
