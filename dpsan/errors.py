@@ -150,7 +150,7 @@ def failure(path: Path | str, error: Exception) -> str:
     if not isinstance(error, DpsanError):
         error = UnexpectedError(error)
     line = error.on_command_line()
-    return f"{path}: {line}" if isinstance(error, UnexpectedError) else line
+    return f"{path}: {line}" if isinstance(error, (UsageError, UnexpectedError)) else line
 
 
 def check_positive(name: str, value: object) -> None:

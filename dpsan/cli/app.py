@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import sys
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -87,6 +90,19 @@ def _plain(message: str) -> str:
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
 
 
+def _hint(error: Exception) -> str:
+    """Return what can be typed where the name of the command is missing; else nothing."""
+    context = getattr(error, "ctx", None)
+    if context is None or context.parent is not None or context.command.name != "dpsan":
+        return ""
+    words = sys.argv[1:]
+    if not words or not (words[0].startswith("-") or Path(words[0]).exists()):
+        return " (dpsan --help lists the commands)"
+    given = any(each.startswith(("-e", "--epsilon")) for each in words)
+    epsilon = [] if given else ["-e", "8"]
+    return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *epsilon, *words])}?)"
+
+
 _USAGE_ERROR: Final[type[Exception]] = next(
     each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
 )
@@ -102,7 +118,8 @@ def run() -> int:
         result = app(standalone_mode=False, prog_name="dpsan", default_map=defaults)
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
-        say(_plain(getattr(error, "format_message", lambda: "bad usage")()))
+        told = _plain(getattr(error, "format_message", lambda: "bad usage")())
+        say(told if "Did you mean" in told else told + _hint(error))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:
         return 130

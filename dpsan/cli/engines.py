@@ -61,4 +61,5 @@ def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
         originals=request.audit_originals,
         progress=run.progress,
         complain=run.complain,
+        passing=run.passing,
     ).execute()

@@ -76,7 +76,7 @@ def explain(
     """
     if not words and not unknown:
         raise UsageError("give a WORD, - for words on stdin, or --unknown")
-    if at is not None and _given(context, "epsilon"):
+    if at is not None and options.given(context, "epsilon"):
         raise UsageError("--epsilon and --at exclude each other")
     value = options.check_epsilon(epsilon) if at is None else None
 
@@ -142,12 +142,6 @@ def explain(
         from dpsan.cli.explain_text import show
 
         show(found)
-
-
-def _given(context: typer.Context, name: str) -> bool:
-    """Whether an option is on the command line: there it cannot be meant as a default."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:

@@ -24,10 +24,12 @@ _PIECE: Final = 8 << 20
 
 
 def index(
+    context: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[EMBEDDINGS]...", help="Default: the bundled vocabulary."),
     ] = None,
+    embeddings: options.Embeddings = None,
     vocab_size: options.VocabSize = None,
     list_: Annotated[bool, flag("--list", "List what is cached.")] = False,
     check: Annotated[bool, flag("--check", "Verify every cached byte.")] = False,
@@ -77,6 +79,10 @@ def index(
     """
     if sum((list_, check, clear)) > 1 or (files and (list_ or check or clear)):
         raise UsageError("--list, --check and --clear stand alone")
+    if options.given(context, "embeddings") and (files or list_ or check or clear):
+        raise UsageError("--embeddings excludes other files, --list, --check and --clear")
+    if embeddings is not None and not (files or list_ or check or clear):
+        files = [embeddings]
     if export is not None and (list_ or check or clear or len(files or ()) > 1):
         raise UsageError("--export is for one file of embeddings")
     if epsilon is None and (optimize or (verbose and not list_)):

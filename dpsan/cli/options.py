@@ -253,6 +253,12 @@ Html = Annotated[Path | None, option("--html FILE", "Write one page with charts.
 Force = Annotated[bool, flag("--force", "Replace an existing FILE.")]
 
 
+def given(context: typer.Context, name: str) -> bool:
+    """Whether an option is on the command line: there it cannot be meant as a default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def check_epsilon(epsilon: float | None) -> float:
     """The epsilon given; it is the user's decision, so there is no default.
 

@@ -16,6 +16,7 @@ from dpsan.errors import OutputError, UsageError
 from dpsan.formats.placing import stream_number
 from dpsan.run.paths import is_finished, is_second_name, plan_outputs
 from dpsan.run.same_files import FileUses, Use
+from dpsan.run.same_request import NAME
 
 STDIN = Path("-")
 _DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
@@ -104,6 +105,7 @@ class Files(RewriteOptions):
             others = (backup for p, backup in backups if not is_second_name(p, backup))
             uses.add(Use.WRITTEN, "backup", *others)
         elif self.output_dir is not None:
+            uses.add(Use.WRITTEN, NAME, self.output_dir / NAME)
             outputs = plan_outputs(self.inputs, self.output_dir, self.roots)
             for path, target in zip(self.inputs, outputs, strict=True):
                 there = self.resume and is_finished(path, target)

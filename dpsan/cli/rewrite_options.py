@@ -78,6 +78,15 @@ class RewriteOptions:
             options.INPUT,
         ),
     ] = False
+    drop_other: Annotated[
+        bool,
+        flag(
+            "--drop-other",
+            "Leave out the columns and fields that --field does not choose, instead of writing "
+            "them unchanged.",
+            options.INPUT,
+        ),
+    ] = False
     null_data: Annotated[bool, flag("-z, --null-data", "Records end with NUL.", options.RARE)] = (
         False
     )

@@ -5,17 +5,29 @@ Knows option names.  Must not know how text is rewritten.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
 
 from dpsan.cli import options
 from dpsan.cli.rewrite_files import STDIN, Files
+from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
+    from dpsan.formats.base import Format
     from dpsan.run.same_files import FileUses
     from dpsan.run.stream import Plan
     from dpsan.sanitize.request import RunSpec
+    from dpsan.sanitize.sanitizer import Sanitizer
+
+_UNDECISIVE: Final = (
+    *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
+    *("audit", "audit_originals", "jobs", "engine", "address"),
+    *("line_buffered", "progress", "quiet", "verbose"),
+)
+"""Options that decide where outputs go, who makes them and what is said, but not their bytes."""
 
 
 @dataclass(frozen=True)
@@ -88,51 +100,61 @@ class Request(Files):
         require_ray()
 
     def _check_fields(self) -> None:
-        """Formats and fields that cannot go together."""
+        """Refuse options that do not concern the formats of the inputs.
+
+        Among files that ``-r`` found, an option may concern some of them only.
+        """
         from dpsan.formats.fields import parse_field
-        from dpsan.formats.registry import format_name
         from dpsan.formats.text import text_encoding
 
-        encoding = text_encoding(self.encoding)
-        inputs = self.inputs
-        formats = {format_name(self.format_, str(path)) for path in inputs}
-        if formats <= {"jsonl", "json"} and encoding != "utf-8":
-            raise UsageError(f"{min(formats)} is always UTF-8", "leave out --encoding")
-        if formats <= {"docx", "eml"} and encoding != "utf-8":
-            raise UsageError(f"{min(formats)} says its encoding itself", "leave out --encoding")
-        if self.strip and not formats & {"docx", "eml"}:
+        kinds, encoding = self.kinds, text_encoding(self.encoding)
+        enough = any if self.recursive else all
+        first = kinds[0].name
+        refusals = {kind.own_encoding: kind for kind in kinds if kind.own_encoding}
+        if len(refusals) == len(kinds) and encoding != "utf-8":
+            raise UsageError(min(refusals), "leave out --encoding")
+        if self.strip and not any(kind.strippable for kind in kinds):
             raise UsageError("--strip is for docx and eml")
-        if self.budget is not None and (documents := formats & {"docx", "eml", "html"}):
-            raise UsageError(f"--budget is not for {min(documents)}: half of it is none")
-        if self.spans is not None and (documents := formats & {"docx", "eml", "html"}):
-            raise UsageError(f"--spans is not for {min(documents)}: its texts have no numbers")
+        if self.budget is not None and (documents := [k.name for k in kinds if k.whole]):
+            raise UsageError(f"--budget is not for {documents[0]}: half of it is none")
+        if self.spans is not None and (others := [k.name for k in kinds if not k.takes_spans]):
+            raise UsageError(f"--spans is not for {others[0]}: its texts have no numbers")
         if self.field:
-            if formats == {"docx"}:
-                raise UsageError("docx has no --field", "its paragraphs are text")
-            if formats == {"text"}:
-                stdin = STDIN in inputs and self.format_ == "auto"
+            if not any(kind.takes_fields for kind in kinds):
+                stdin = STDIN in self.inputs and self.format_ == "auto"
                 raise UsageError(
-                    "standard input does not tell its format" if stdin else "text has no --field",
+                    "standard input does not tell its format"
+                    if stdin
+                    else f"{first} has no --field",
                     "-f jsonl, csv, html and others have",
                 )
-            if formats <= {"jsonl", "json"}:
+            if all(kind.field_paths for kind in kinds):
                 for each in self.field:
                     parse_field(each)
-        elif formats <= {"jsonl", "json", "csv", "tsv", "parquet"}:
-            # Of which columns there are nothing is said: no file was read.
-            raise UsageError(f"{min(formats)} needs --field", "a column's name, path or number")
-        if self.copies > 1 and "json" in formats:
-            raise UsageError("--copies is not for json: commas belong between records", "use jsonl")
-        if self.copies > 1 and (documents := formats & {"docx", "eml", "html"}):
-            raise UsageError(f"--copies is not for {min(documents)}", "run it several times")
-        if self.no_header and not formats & {"csv", "tsv"}:
+        elif all(kind.needs_fields for kind in kinds):
+            # Nothing is said of the columns: no file was read.
+            raise UsageError(f"{first} needs --field", "a column's name, path or number")
+        if self.drop_other and not enough(kind.needs_fields for kind in kinds):
+            raise UsageError("--drop-other is for csv, tsv, json, jsonl and parquet")
+        if self.copies > 1 and (others := [k.name for k in kinds if not k.copyable]):
+            raise UsageError(f"--copies is not for {others[0]}", "run it several times")
+        if self.no_header and not any(kind.takes_header for kind in kinds):
             raise UsageError("--no-header is for csv and tsv")
-        if options.delimiter_character(self.delimiter) and "csv" not in formats:
+        delimited = options.delimiter_character(self.delimiter)
+        if delimited and not any(kind.takes_delimiter for kind in kinds):
             raise UsageError("--delimiter is for csv")
-        if self.null_data and formats - {"text", "jsonl"}:
+        if self.null_data and not enough(kind.takes_null_data for kind in kinds):
             raise UsageError("-z is for text and jsonl")
-        if self.bad_records is not None and not formats <= {"jsonl", "csv", "tsv"}:
+        if self.bad_records is not None and not enough(kind.skips_bad_records for kind in kinds):
             raise UsageError("--bad-records is for jsonl, csv and tsv")
+
+    @cached_property
+    def kinds(self) -> list[type[Format]]:
+        """The formats of the inputs, by name.  Raises UsageError."""
+        from dpsan.formats.registry import format_class, format_name
+
+        names = {format_name(self.format_, str(path)) for path in self.inputs}
+        return [format_class(name, "") for name in sorted(names)]
 
     def _check_spans(self) -> None:
         if self.spans is None:
@@ -151,11 +173,8 @@ class Request(Files):
     @property
     def doubtful_header(self) -> bool:
         """Whether columns are chosen by number behind a first row that passes as a header."""
-        from dpsan.formats.registry import format_name
-
-        formats = {format_name(self.format_, str(path)) for path in self.inputs}
         numbered = any(each.isdecimal() for each in self.field or ())
-        return numbered and not self.no_header and bool(formats & {"csv", "tsv"})
+        return numbered and not self.no_header and any(kind.takes_header for kind in self.kinds)
 
     def spec(self) -> RunSpec:
         """What is asked of the sanitizer.  Raises DpsanError."""
@@ -181,6 +200,30 @@ class Request(Files):
             epsilon_ldp=self.epsilon_ldp,
         )
 
+    def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
+        """Return all that decides what the outputs are, by option: for ``--resume``."""
+        from dpsan import __version__
+
+        spec, mechanism = sanitizer.spec, sanitizer.mechanism
+        values = {
+            each.name: getattr(self, each.name)
+            for each in fields(RewriteOptions)
+            if each.name not in _UNDECISIVE
+        }
+        return values | {
+            "dpsan": __version__,
+            "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
+            "epsilon": mechanism.epsilon,
+            "embeddings": sanitizer.embeddings.digest,
+            "keep": sorted(spec.keep),
+            "public": spec.public and (spec.public.name, spec.public.sha256),
+            "spans": self.spans and sha256(self.spans.read_bytes()).hexdigest(),
+            "max_record": options.size(self.max_record),
+            "bad_records": self.bad_records is not None,  # another file each time
+            "memo": self.memo and self.memo.absolute(),
+            "ledger": self.ledger and self.ledger.absolute(),
+        }
+
     def plan(self) -> Plan:
         """What is done to every input.  Raises UsageError."""
         from dpsan.formats.base import ReadOptions
@@ -197,6 +240,9 @@ class Request(Files):
                 fields=tuple(self.field or ()),
                 header=not self.no_header,
                 strip=self.strip,
+                drop_other=self.drop_other,
+                mixed=self.recursive and len(self.kinds) > 1,
+                field_owners=any(kind.needs_fields for kind in self.kinds),
                 delimiter=options.delimiter_character(self.delimiter),
             ),
             copies=self.copies,

@@ -6,7 +6,6 @@ Knows the order of these steps.  Must not know options' names or how text is rew
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ from dpsan.cli.file_checks import read_embeddings
 from dpsan.cli.output import aligned, say
 from dpsan.cli.rewrite_files import STDIN, Completed
 from dpsan.cli.signals import Interrupted
+from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
@@ -40,7 +40,12 @@ def carry_out(request: Request) -> int:
         say("NOT PRIVATE: --seed makes the random numbers public")
     read_embeddings(uses, request.embeddings)
     run, cache = _built(request)
+    if run.tree and not request.dry_run:
+        _begin_tree(request, run, cache)
     result = _executed(request, run, cache)
+    for line in run.passing.lines():
+        # --quiet does not silence it.
+        say(f"{line} (man dpsan, CONTAINERS)" if line.startswith((PASSED, LEFT_OUT)) else line)
     enough = not request.dry_run or show_dry_run(result, run)
     if not request.quiet:
         _report(result, run.sanitizer, request)
@@ -73,6 +78,8 @@ def _built(request: Request) -> tuple[Run, Path]:
     if request.verbose:
         n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
         say(f"{number(n)} words of {number(d)} dimensions ready")
+    if not request.quiet and (line := _scale(sanitizer)):
+        say(line)
     if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
     output = Inplace(request.backup) if request.in_place else request.output_dir or request.output
@@ -96,6 +103,45 @@ def _built(request: Request) -> tuple[Run, Path]:
     return run, store.root
 
 
+def _scale(sanitizer: Sanitizer) -> str:
+    """Return what a unit of epsilon is where it depends on distances; else nothing."""
+    from dpsan.outcomes.near_words import usual_nearest
+
+    if sanitizer.guarantee.metric is None:
+        return ""
+    apart = number(usual_nearest(sanitizer.space))
+    return (
+        f"epsilon is per unit of {sanitizer.guarantee.metric} distance: nearest neighbours here "
+        f"are {apart} apart (median)"
+    )
+
+
+def _begin_tree(request: Request, run: Run, cache: Path) -> None:
+    """Note with which options the outputs below a directory are made.
+
+    Raises:
+        UsageError: ``--resume`` would go on with the outputs of other options.
+    """
+    from dpsan.errors import CacheError
+    from dpsan.run.paths import plan_outputs
+    from dpsan.run.same_request import RequestFile
+
+    assert request.output_dir is not None  # noqa: S101 - narrowed by run.tree
+    targets = plan_outputs(run.inputs, request.output_dir, run.roots)
+    epsilon = run.sanitizer.mechanism.epsilon
+    try:
+        made = RequestFile(request.output_dir, cache, epsilon, request.decisive(run.sanitizer))
+    except CacheError as error:
+        if request.resume:
+            raise
+        say(f"{error}; --resume will not be possible")
+        return
+    if request.resume:
+        made.check(targets)
+    if request.force or not all(target.exists() for target in targets):
+        made.append()
+
+
 def _executed(request: Request, run: Run, cache: Path) -> Result:
     from dpsan.cli.progress import byte_progress
     from dpsan.run.bad_records import BadRecords
@@ -116,6 +162,8 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     copies=request.copies,
                     memo=request.memo is not None,
                     spans=request.spans is not None,
+                    fields=request.field or (),
+                    drop_other=request.drop_other,
                 )
                 run.audit = stack.enter_context(writer)
             if request.bad_records:
@@ -196,30 +244,33 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
 
 
 def _warn(result: Result, request: Request) -> None:
-    """Say what text may have passed unseen; --quiet does not silence it."""
-    from dpsan.formats.base import LEFT_OUT, PASSED
+    """Say what may have gone wrong unseen; --quiet does not silence it."""
+    from dpsan.sanitize.statement import vocabulary_warning
 
+    files = {outcome.name: outcome.totals.counts for outcome in result.outcomes}
+    if warning := vocabulary_warning(files):
+        say(warning)
     bare = sum(outcome.bare for outcome in result.outcomes)
     if bare:
         say(f"written unchanged, without the field: {counted(bare, 'record')}")
-    noted = sum((Counter(outcome.noted) for outcome in result.outcomes), Counter[str]())
-    for what in (PASSED, LEFT_OUT):
-        kinds = [
-            counted(count, name.removeprefix(f"{what}:"))
-            for name, count in sorted(noted.items())
-            if name.startswith(what)
-        ]
-        if kinds:
-            say(f"{what}: {', '.join(kinds)} (man dpsan, CONTAINERS)")
     if request.doubtful_header and result.outcomes:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
 
 
 def _table(result: Result) -> None:
-    """One line for each file, in columns, on stderr; one for all of many."""
+    """One line for each file, in columns, on stderr; of many one for each format."""
     if len(result.each) > _MOST_LINES:
         done = len(result.outcomes)
         say(f"{counted(done, 'file')} rewritten, {number(result.totals.records)} records")
+        kinds = sorted({each.format for each in result.outcomes})
+        for kind in kinds if len(kinds) > 1 else ():
+            some = [each for each in result.outcomes if each.format == kind]
+            records = sum(each.totals.records for each in some)
+            words = sum(each.totals.words for each in some)
+            say(
+                f"{kind}: {counted(len(some), 'file')}, {counted(records, 'record')}, "
+                f"{counted(words, 'word')}"
+            )
         return
     rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
     for name, outcome in result.each:

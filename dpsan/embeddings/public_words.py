@@ -7,6 +7,7 @@ A listed word is looked up as a word of a text is; what the vocabulary lacks is 
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -65,6 +66,8 @@ def public_words(given: str | Path) -> PublicWords:
             str(given), frozenset(word for file in files for word in read_word_list(file))
         )
     path = Path(given)
+    if not path.exists() and (near := difflib.get_close_matches(str(given), BUNDLED, n=1)):
+        raise InputError(path, "no such file", f"did you mean --public {near[0]}?")
     words = frozenset(read_word_list(path))
     if not words:
         raise InputError(path, "lists no word")

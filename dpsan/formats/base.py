@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 from dpsan.errors import InputError
+from dpsan.formats.passing import Fields
 from dpsan.text.long_text import Text
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very
 start of an output; a ``header``, written once for inputs joined into one output; a ``frame`` that
 holds records together.  Copies are made of records alone."""
-
-
-PASSED: Final = "passed unchanged, and may hold text"
-LEFT_OUT: Final = "left out"
 
 
 class Source(Protocol):
@@ -63,6 +60,13 @@ class ReadOptions:
     """Whether CSV and TSV start with a row of names."""
     strip: bool = False
     """Whether what cannot be rewritten is left out: attachments of mails."""
+    drop_other: bool = False
+    """Whether fields that are not chosen are left out instead of written unchanged."""
+    mixed: bool = False
+    """Whether files of several formats are read: options that do not concern one are ignored."""
+    field_owners: bool = False
+    """Whether ``fields`` are for the formats that need them, and not for those that may do without
+    (one is among the files)."""
     delimiter: str = ""
     """What stands between the cells of CSV, one ASCII character; default the format's own."""
     aside: Callable[[bytes, InputError], None] | None = None
@@ -91,8 +95,9 @@ class Record:
     spans: Spans | None = None
     """What of its one text is sanitized; None: all of all."""
     noted: Mapping[str, int] | None = None
-    """What its container lets pass or leaves out, to be told: :data:`PASSED` or :data:`LEFT_OUT`,
-    a colon, the kind (link, script, header ...), and how many."""
+    """Other text of the container, see :class:`~dpsan.formats.passing.Passing`."""
+    fields: Sequence[Fields] = ()
+    """Fields of the input, which its reader completes while it reads: once for each input."""
 
     @property
     def strings(self) -> list[str]:
@@ -119,6 +124,47 @@ class Format(ABC):
     """Whether several inputs can be written one after the other into one output."""
     divisible: ClassVar[bool] = False
     """Whether reading may begin behind any separator: it occurs nowhere inside a record."""
+    whole: ClassVar[bool] = False
+    """Whether an output that ends early is no document: then ``--budget`` is refused."""
+    copyable: ClassVar[bool] = True
+    """Whether a record can be written several times (``--copies``)."""
+    takes_spans: ClassVar[bool] = True
+    """Whether ``--spans`` can number its records."""
+    takes_fields: ClassVar[bool] = False
+    """Whether ``--field`` chooses something."""
+    needs_fields: ClassVar[bool] = False
+    """Whether nothing is sanitized without ``--field``; other fields pass unchanged."""
+    field_paths: ClassVar[bool] = False
+    """Whether a field is a path such as ``a.b[]``."""
+    own_encoding: ClassVar[str] = ""
+    """Why ``--encoding`` is refused; empty if it is not."""
+    strippable: ClassVar[bool] = False
+    """Whether ``--strip`` leaves something out."""
+    takes_header: ClassVar[bool] = False
+    """Whether the first row may be a header: ``--no-header`` says that it is data."""
+    takes_delimiter: ClassVar[bool] = False
+    takes_null_data: ClassVar[bool] = False
+    skips_bad_records: ClassVar[bool] = False
+    """Whether ``--bad-records`` can leave out a record that cannot be read."""
+
+    @classmethod
+    def suited(cls, options: ReadOptions) -> ReadOptions:
+        """Return the options; of mixed files those that concern this format, and no others."""
+        if not options.mixed:
+            return options
+        default = ReadOptions()
+        concerns = {
+            "fields": cls.needs_fields if options.field_owners else cls.takes_fields,
+            "encoding": not cls.own_encoding,
+            "null_data": cls.takes_null_data,
+            "header": cls.takes_header,
+            "delimiter": cls.takes_delimiter,
+            "strip": cls.strippable,
+            "drop_other": cls.needs_fields,
+        }
+        return replace(
+            options, **{name: getattr(default, name) for name, does in concerns.items() if not does}
+        )
 
     @abstractmethod
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

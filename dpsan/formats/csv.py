@@ -16,13 +16,14 @@ its row are: never because its old text was, whose words that would tell of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.near_names import did_you_mean
+from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.text import (
     byte_order_mark,
     decode,
@@ -172,6 +173,11 @@ class CsvFormat(Format):
     """Comma-separated values."""
 
     name: ClassVar[str] = "csv"
+    takes_fields: ClassVar[bool] = True
+    needs_fields: ClassVar[bool] = True
+    takes_header: ClassVar[bool] = True
+    takes_delimiter: ClassVar[bool] = True
+    skips_bad_records: ClassVar[bool] = True
     delimiter: ClassVar[bytes] = b","
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -187,6 +193,7 @@ class CsvFormat(Format):
         self, source: Source, options: ReadOptions, encoding: str
     ) -> Iterator[Record | None]:
         columns: list[int] | None = None
+        written: Sequence[int] = ()
         quoted: set[int] = set()
         width = 0
         delimiter = self._delimiter(options)
@@ -202,12 +209,16 @@ class CsvFormat(Format):
                 continue
             if columns is None:
                 width = len(row.cells)
-                columns = self._columns(source, row, options)
+                columns, fields = self._columns(source, row, options)
+                written = columns if options.drop_other else range(width)
                 if options.header:
                     quoted = {at for at in columns if row.cells[at][:1] == b'"'}
-                    raw = delimiter.join(row.cells) + row.ending
-                    yield Record(row.line, [], Unchanged(raw), part="header", owes=row.owes)
+                    raw = _joined([row.cells[at] for at in written], delimiter) + row.ending
+                    header = Record(row.line, [], Unchanged(raw), part="header", owes=row.owes)
+                    header.fields = [fields]
+                    yield header
                     continue
+                yield Record(row.line, [], Unchanged(b""), part="frame", fields=[fields])
             try:
                 texts, invalid = self._texts(source, row, columns, width, options, encoding)
             except InputError as problem:
@@ -215,10 +226,11 @@ class CsvFormat(Format):
                     raise
                 options.aside(delimiter.join(row.cells) + (row.ending or b"\n"), problem)
                 continue
-            if not options.header:
+            if not options.header and not options.drop_other:
                 others = [cell[:1] for at, cell in enumerate(row.cells) if at not in columns]
                 quoted = set(columns) if set(others) == {b'"'} else set()
-            render = _Render(row, columns, quoted, [] if invalid else texts, delimiter, encoding)
+            known = [] if invalid else texts
+            render = _Render(row, columns, written, quoted, known, delimiter, encoding)
             size = sum(map(len, row.cells))
             yield Record(row.line, texts, render, invalid, owes=row.owes, size=size)
 
@@ -252,11 +264,11 @@ class CsvFormat(Format):
         return texts, invalid
 
     def _delimiter(self, options: ReadOptions) -> bytes:
-        own = self.name != "csv" or not options.delimiter
-        return self.delimiter if own else options.delimiter.encode()
+        given = options.delimiter if self.takes_delimiter else ""
+        return given.encode() or self.delimiter
 
-    def _columns(self, source: Source, row: _Row, options: ReadOptions) -> list[int]:
-        """Which columns are chosen, from 0, in order."""
+    def _columns(self, source: Source, row: _Row, options: ReadOptions) -> tuple[list[int], Fields]:
+        """Which columns are chosen, from 0, in order, and the names of all."""
         width = len(row.cells)
         lenient = ReadOptions(encoding=options.encoding)
         names = (
@@ -291,9 +303,16 @@ class CsvFormat(Format):
             elif field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= width:
                 chosen.add(int(field[:9]) - 1)
             else:
-                hint = did_you_mean(field, names) or there
+                hint = did_you_mean(field, names) or _names(names, options) or there
                 raise InputError(source.name, f"no column '{field}'", hint)
-        return sorted(chosen)
+        by_name = any(field in names for field in options.fields)
+        # Columns chosen by number: the first row may be data where nobody looked.
+        labels = named(names) if by_name else [str(at) for at in range(1, width + 1)]
+        asked = options.fields if by_name else ()
+        fields = Fields("column", asked=asked, left_out=options.drop_other)
+        for at, label in enumerate(labels):
+            (fields.chosen if at in chosen else fields.others)[label] = None
+        return sorted(chosen), fields
 
 
 class TsvFormat(CsvFormat):
@@ -301,6 +320,18 @@ class TsvFormat(CsvFormat):
 
     name: ClassVar[str] = "tsv"
     delimiter: ClassVar[bytes] = b"\t"
+    takes_delimiter: ClassVar[bool] = False
+
+
+def _names(names: list[str], options: ReadOptions) -> str:
+    """Return the hint that names all columns; empty if the first row may be data."""
+    by_name = any(each in names for each in options.fields)
+    return f"columns: {shown_names(named(names))}" if by_name else ""
+
+
+def _joined(cells: list[bytes], delimiter: bytes) -> bytes:
+    """Return a row; one empty cell alone gets quotes, or the line would hold no row."""
+    return delimiter.join(cells) or b'""'
 
 
 @dataclass(slots=True, repr=False)
@@ -312,6 +343,8 @@ class _Render:
 
     row: _Row
     columns: list[int]
+    written: Sequence[int]
+    """All columns, or with ``--drop-other`` the chosen ones."""
     quoted: set[int]
     """The columns of which every cell is quoted."""
     texts: list[Text]
@@ -326,7 +359,7 @@ class _Render:
             # White space keeps its bytes: an empty cell in quotes is not a missing one.
             if isinstance(text, LongText) or text.strip() or [text] != self.texts[at : at + 1]:
                 cells[column] = self._cell(text, cells[column][:1] == b'"', column in self.quoted)
-        return b"".join((self.delimiter.join(cells), self.row.ending))
+        return _joined([cells[at] for at in self.written], self.delimiter) + self.row.ending
 
     def _cell(self, text: Text, was_quoted: bool, quoted: bool) -> bytes:
         special = (self.delimiter, b'"', b"\n", b"\r")

@@ -16,7 +16,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import LEFT_OUT, PASSED, Format, ReadOptions, Record, Source
+from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.docx_names import Role
 from dpsan.formats.docx_package import Package
 from dpsan.formats.docx_story import (
@@ -27,6 +27,7 @@ from dpsan.formats.docx_story import (
     check_layout,
     parse,
 )
+from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, text_encoding
 from dpsan.text.long_text import Text
@@ -45,6 +46,11 @@ class DocxFormat(Format):
 
     name: ClassVar[str] = "docx"
     joinable: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
+    copyable: ClassVar[bool] = False
+    takes_spans: ClassVar[bool] = False
+    own_encoding: ClassVar[str] = "docx says its encoding itself"
+    strippable: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""

@@ -17,7 +17,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError, MalformedError, UsageError
-from dpsan.formats.base import LEFT_OUT, Format, ReadOptions, Record, Source, Unchanged
+from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.html import noted, page_texts
 from dpsan.formats.html_text import HtmlText
 from dpsan.formats.mail_parts import Entity, Header, part_of, refuse_long, segments
@@ -30,6 +30,7 @@ from dpsan.formats.mail_text import (
     unpack,
     write_header,
 )
+from dpsan.formats.passing import LEFT_OUT
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, decode, text_encoding
 from dpsan.text.long_text import Text
@@ -45,6 +46,12 @@ class EmlFormat(Format):
 
     name: ClassVar[str] = "eml"
     joinable: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
+    copyable: ClassVar[bool] = False
+    takes_spans: ClassVar[bool] = False
+    takes_fields: ClassVar[bool] = True
+    own_encoding: ClassVar[str] = "eml says its encoding itself"
+    strippable: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""

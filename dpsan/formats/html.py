@@ -17,9 +17,10 @@ from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, MalformedError, UsageError
-from dpsan.formats.base import PASSED, Format, ReadOptions, Record, Source, Unchanged
+from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.html_scan import Scan
 from dpsan.formats.html_text import HtmlText
+from dpsan.formats.passing import PASSED
 from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, byte_order_mark, decode, text_encoding
 from dpsan.text.long_text import Text
@@ -90,6 +91,10 @@ class HtmlFormat(Format):
 
     name: ClassVar[str] = "html"
     joinable: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
+    copyable: ClassVar[bool] = False
+    takes_spans: ClassVar[bool] = False
+    takes_fields: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""

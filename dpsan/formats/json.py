@@ -18,7 +18,7 @@ from dpsan.errors import MalformedError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
-    Node,
+    Places,
     Scan,
     behind_space,
     following,
@@ -35,16 +35,22 @@ class JsonFormat(Format):
 
     name: ClassVar[str] = "json"
     joinable: ClassVar[bool] = False
+    copyable: ClassVar[bool] = False  # commas belong between records
+    takes_fields: ClassVar[bool] = True
+    needs_fields: ClassVar[bool] = True
+    field_paths: ClassVar[bool] = True
+    own_encoding: ClassVar[str] = "json is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
         if options.null_data:
             raise UsageError("json has no records that end with NUL", "leave out -z")
-        fields, root = fields_of(self.name, source, options)
-        return hold_back(source, fields, _records(source, options, root), options.max_record)
+        fields, places = fields_of(self.own_encoding, source, options)
+        records = _records(source, options, places)
+        return hold_back(source, fields, places, records, options.max_record)
 
 
-def _records(source: Source, options: ReadOptions, root: Node) -> Iterator[Taken | None]:
+def _records(source: Source, options: ReadOptions, places: Places) -> Iterator[Taken | None]:
     """Frames and records in order."""
     data = read_whole(source, "JSON document", options.max_record)
     at = 0
@@ -60,13 +66,16 @@ def _records(source: Source, options: ReadOptions, root: Node) -> Iterator[Taken
                 behind, inside = empty.end() if empty else inner, not empty
                 yield _frame(line, data[at:behind])
             else:
-                end = Scan(data, None, at).end
-                node, behind = root, end
+                end = Scan(data, None, at=at).end
+                place, behind = places.top, end
                 if inside:
                     behind, closing = following(data, end)
-                    node, inside = root.items or root, not closing
+                    inside = not closing
+                    if place.node and place.node.items:
+                        place = places.item(place)
                 first = line + data.count(b"\n", at, behind_space(data, at))
-                yield record_of(source, options, node, first, data[at:end], data[end:behind])
+                raw, ending = data[at:end], data[end:behind]
+                yield record_of(source, options, places, place, first, raw, ending)
             line += data.count(b"\n", at, behind)
             at = behind
     except MalformedError as error:

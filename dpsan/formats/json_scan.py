@@ -11,6 +11,7 @@ from typing import Final
 
 from dpsan.errors import MalformedError
 from dpsan.formats.json_strings import parsed
+from dpsan.formats.passing import Fields
 from dpsan.text.patterns import compiled
 
 # Possessive quantifiers: linear time on any bytes.
@@ -36,6 +37,13 @@ _NEXT: Final = compiled(_SPACE + rb"([,\]}])")
 _END: Final = compiled(_SPACE + rb"\Z")
 _CLOSING: Final = {b"{": b"}", b"[": b"]"}
 _PATTERN: Final = {b"{": _MEMBER, b"[": _ITEM}
+_SPECIAL: Final = compiled(r"([.\\?\[\]])")
+_MOST_NAMES: Final = 64
+"""Different names in one object above which they are taken for data: ``*`` stands for all."""
+_MOST_PLACES: Final = 10_000
+"""Places that are told apart in an input."""
+_DEEPEST: Final = 32
+"""Steps of a path; what is deeper has the same one."""
 
 
 class KindError(Exception):
@@ -78,11 +86,89 @@ class Node:
         return " or ".join(name for name, there in kinds if there)
 
 
+class Place:
+    """A place inside the records of an input, whether or not something is chosen there."""
+
+    __slots__ = ("depth", "items", "named", "names", "node", "path")
+
+    def __init__(self, path: str, node: Node | None, depth: int = 0) -> None:
+        self.path, self.node, self.depth = path, node, depth
+        self.names: dict[bytes, Place] = {}
+        """Members by their names, spelled as in the input; ``b""`` stands for all others."""
+        self.items: Place | None = None
+        self.named = False
+        """Whether it is known that values pass here."""
+
+
+class Places:
+    """All places of an input, and the paths of those whose values pass.
+
+    Args:
+        root: what is chosen.
+        fields: gets the paths.
+    """
+
+    def __init__(self, root: Node, fields: Fields) -> None:
+        self.top, self.fields, self._many = Place("", root), fields, 0
+
+    def item(self, place: Place) -> Place:
+        """Return the place of a list's items."""
+        if place.items is None:
+            node = place.node.items if place.node else None
+            if node is None and place.depth >= _DEEPEST:
+                place.items = place
+            else:
+                place.items = Place(place.path + "[]", node, place.depth + 1)
+        return place.items
+
+    def member(self, place: Place, raw: bytes) -> Place:
+        """Return the place of an object's member by its name, which stands between quotes."""
+        name = parsed(raw.decode("utf-8", "replace"))
+        node = place.node.keys.get(name) if place.node else None
+        if node is None:
+            if b"" in place.names:
+                return place.names[b""]
+            if place.depth >= _DEEPEST:
+                return place
+            if len(place.names) >= _MOST_NAMES or self._many >= _MOST_PLACES:
+                return self._any(place)
+        self._many += 1
+        step = _SPECIAL.sub(r"\\\1", name)
+        place.names[raw] = Place(
+            f"{place.path}.{step}" if place.path else step, node, place.depth + 1
+        )
+        return place.names[raw]
+
+    def passes(self, place: Place) -> None:
+        """Take note that a value passes here."""
+        place.named = True
+        self.fields.others[place.path] = None
+
+    def _any(self, place: Place) -> Place:
+        """Replace all names of an object by one place that stands for any."""
+        every = Place(f"{place.path}.*" if place.path else "*", None, place.depth + 1)
+        kept = {raw: each for raw, each in place.names.items() if each.node}
+        data = [each.path for each in place.names.values() if not each.node]
+        place.names = {**kept, b"": every}
+        names: dict[str, None] = {}
+        for name in self.fields.others:
+            inside = next((each for each in data if _within(name, each)), None)
+            names[name if inside is None else every.path + name[len(inside) :]] = None
+        self.fields.others.clear()
+        self.fields.others.update(names)
+        return every
+
+
+def _within(name: str, path: str) -> bool:
+    return name.startswith(path) and name[len(path) : len(path) + 1] in ("", ".", "[")
+
+
 class Scan:
     """The chosen strings of a value, and its end.
 
     Args:
-        root: what is chosen; None: nothing.
+        place: where the value is in its record, and what is chosen there; None: nothing.
+        places: takes note of what passes; None: nobody does.
         at: where it begins, or white space before it.
 
     Raises:
@@ -90,34 +176,39 @@ class Scan:
         KindError: a chosen field holds something else than text.
     """
 
-    __slots__ = ("end", "raw", "seen", "spans")
+    __slots__ = ("end", "places", "raw", "seen", "spans")
 
-    def __init__(self, raw: bytes, root: Node | None, at: int = 0) -> None:
-        self.raw = raw
+    def __init__(
+        self, raw: bytes, place: Place | None, places: Places | None = None, at: int = 0
+    ) -> None:
+        self.raw, self.places = raw, places
         self.spans: list[tuple[int, int]] = []
         self.seen: set[int] = set()
         match = _WHOLE.match(raw, at)
         if match is None:
             raise MalformedError(at)
-        self.end = self._walk(match, root)
+        self.end = self._walk(match, place)
 
-    def _walk(self, match: re.Match[bytes], node: Node | None) -> int:
+    def _walk(self, match: re.Match[bytes], place: Place | None) -> int:
         """Go through the value that a pattern found; returns the place behind it."""
-        raw = self.raw
-        within: list[tuple[bytes, Node | None]] = []
-        """The objects and lists that are open, by their brackets, and what is chosen of each."""
+        raw, places = self.raw, self.places
+        within: list[tuple[bytes, Place | None]] = []
+        """The objects and lists that are open, by their brackets, and the place of each."""
         while True:
             at, follows, opening = match.end(), match[3], match[4]
+            node = place.node if place is not None else None
             if opening is None:
                 if node is not None:
                     self._scalar(node, *match.span(2))
+                elif places and place and not place.named and match[2] != b"null":
+                    places.passes(place)
             else:
                 if node is not None and not (node.keys if opening == b"{" else node.items):
                     raise KindError(node.path, opening, node.wanted)
                 if empty := _EMPTY[opening].match(raw, at):
                     at = empty.end()
                 else:
-                    within.append((opening, node))
+                    within.append((opening, place))
                     follows = b","
             while within and follows != b",":
                 if follows is None:
@@ -135,11 +226,12 @@ class Scan:
             found = _PATTERN[opening].match(raw, at)
             if found is None:
                 raise MalformedError(at)
-            match, node = found, None
-            if parent is not None and opening == b"[":
-                node = parent.items
-            elif parent is not None:
-                node = parent.keys.get(parsed(found[1].decode("utf-8", "replace")))
+            match, place = found, None
+            if places and parent is not None:
+                if opening == b"[":
+                    place = parent.items or places.item(parent)
+                else:
+                    place = parent.names.get(found[1]) or places.member(parent, found[1])
 
     def _scalar(self, node: Node, start: int, end: int) -> None:
         first = self.raw[start : start + 1]
@@ -149,6 +241,45 @@ class Scan:
             raise KindError(node.path, first, node.wanted)
         if node.field is not None:
             self.seen.add(node.field)
+
+
+def pruned(raw: bytes, node: Node | None, at: int = 0) -> bytes:
+    """Return a value of valid JSON without the members of its objects that are not chosen.
+
+    Args:
+        node: what is chosen of the value.
+    """
+    return _pruned(raw, node, at)[0]
+
+
+def _pruned(raw: bytes, node: Node | None, at: int) -> tuple[bytes, int]:
+    """Return a value with its chosen members only, and the place behind it."""
+    match = _WHOLE.match(raw, at)
+    assert match is not None  # noqa: S101 - the caller has scanned it
+    opening = match[4]
+    if opening is None or node is None:
+        end = Scan(raw, None, at=at).end
+        return raw[behind_space(raw, at) : end], end
+    at, out = match.end(), []
+    if empty := _EMPTY[opening].match(raw, at):
+        return opening + _CLOSING[opening], empty.end()
+    while True:
+        found = _PATTERN[opening].match(raw, at)
+        assert found is not None  # noqa: S101
+        at = found.start(2) if found[2] is not None else found.start(4)
+        inner = node.items
+        if opening == b"{":
+            inner = node.keys.get(parsed(found[1].decode("utf-8", "replace")))
+        value, at = _pruned(raw, inner, at)
+        if opening == b"[":
+            out.append(value)
+        elif inner is not None:
+            out.append(found[1] + b":" + value)
+        after = _NEXT.match(raw, at)
+        assert after is not None  # noqa: S101
+        at = after.end()
+        if after[1] == _CLOSING[opening]:
+            return opening + b",".join(out) + _CLOSING[opening], at
 
 
 def is_blank(raw: bytes, at: int = 0) -> bool:

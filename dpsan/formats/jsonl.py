@@ -2,14 +2,15 @@ r"""``jsonl``: one JSON value a line (JSON Lines, NDJSON), RFC 8259, always UTF-
 
 Only the bytes of the chosen strings change: white space, order, duplicate keys, the digits of
 numbers and the escapes of everything else stay as they are, because no value is parsed and written
-again; NaN and Infinity, as Python writes them, pass too.  A chosen string keeps its style: pure
-ASCII stays pure ASCII, ``\/`` stays ``\/``.
+again; NaN and Infinity, as Python writes them, pass too.  A chosen string has escapes only where
+JSON needs one, however it was written: they would tell which words were in it.
 
 What is done with a chosen field: a string is sanitized (with duplicate keys: each of them); null
 stays null; a record without the field passes unchanged and is counted; any other value, on the way
 or at its end, is an error.  A name that no record has is most often misspelt, and everything would
 pass unchanged: records are held back until every field has been seen, :data:`_HELD` at most, and
-without it the input fails with nothing written.  ``--field 'NAME?'`` lifts that.
+without it the input fails with nothing written.  ``--field 'NAME?'`` lifts that.  The paths of all
+other values are named (:class:`~dpsan.formats.json_scan.Places`).
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
 from dpsan.formats.fields import Field, parse_field
-from dpsan.formats.json_scan import KindError, Node, Scan, is_blank
+from dpsan.formats.json_scan import KindError, Node, Place, Places, Scan, is_blank, pruned
 from dpsan.formats.json_strings import JSON_STYLE, long_string, parsed
 from dpsan.formats.near_names import near_path
+from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.text import byte_order_mark, decode, long_text, text_encoding, text_records
 from dpsan.text.long_text import LongText, Text
 
@@ -46,14 +48,21 @@ class JsonlFormat(Format):
 
     name: ClassVar[str] = "jsonl"
     divisible: ClassVar[bool] = True
+    takes_fields: ClassVar[bool] = True
+    needs_fields: ClassVar[bool] = True
+    field_paths: ClassVar[bool] = True
+    own_encoding: ClassVar[str] = "jsonl is always UTF-8"
+    takes_null_data: ClassVar[bool] = True
+    skips_bad_records: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
-        fields, root = fields_of(self.name, source, options)
-        return hold_back(source, fields, self._records(source, options, root), options.max_record)
+        fields, places = fields_of(self.own_encoding, source, options)
+        records = self._records(source, options, places)
+        return hold_back(source, fields, places, records, options.max_record)
 
     @staticmethod
-    def _records(source: Source, options: ReadOptions, root: Node) -> Iterator[Taken | None]:
+    def _records(source: Source, options: ReadOptions, places: Places) -> Iterator[Taken | None]:
         """Each record, and which fields it has."""
         separator = b"\0" if options.null_data else b"\n"
         for item in text_records(source, separator, options):
@@ -71,7 +80,9 @@ class JsonlFormat(Format):
             array = line == 1 and raw.lstrip().startswith(b"[")
             hint = "one JSON array? -f json reads it" if array else ""
             try:
-                taken = record_of(source, options, root, line, raw, ending, owes, hint)
+                taken = record_of(
+                    source, options, places, places.top, line, raw, ending, owes, hint
+                )
             except MalformedError as error:
                 what = f"invalid JSON at byte {error.at + 1}"
                 problem = InputError(source.name, what, hint, line=line)
@@ -90,31 +101,37 @@ Taken: TypeAlias = tuple[Record, set[int]]
 """A record, and which fields it has."""
 
 
-def fields_of(kind: str, source: Source, options: ReadOptions) -> tuple[list[Field], Node]:
+def fields_of(utf8: str, source: Source, options: ReadOptions) -> tuple[list[Field], Places]:
     """The chosen fields, and the tree of their paths.
+
+    Args:
+        utf8: sentence that refuses another encoding.
 
     Raises:
         UsageError: an encoding that is not JSON's, or a wrong path.
         InputError: no field.
     """
     if text_encoding(options.encoding) != "utf-8":
-        raise UsageError(f"{kind} is always UTF-8", "leave out --encoding")
+        raise UsageError(utf8, "leave out --encoding")
     fields = [parse_field(each) for each in options.fields]
     if not fields:
-        raise InputError(source.name, f"{kind} needs --field", "such as --field text")
+        raise InputError(source.name, f"{utf8.split()[0]} needs --field", "such as --field text")
     root = Node("")
     for number, each in enumerate(fields):
         node = root
         for step in each.steps:
             node = node.child(step)
         node.field = number
-    return fields, root
+    asked = tuple(each.name for each in fields)
+    passing = Fields("field", asked=asked, left_out=options.drop_other)
+    return fields, Places(root, passing)
 
 
 def record_of(
     source: Source,
     options: ReadOptions,
-    root: Node,
+    places: Places,
+    place: Place,
     line: int,
     raw: bytes,
     ending: bytes,
@@ -123,6 +140,10 @@ def record_of(
 ) -> Taken:
     """The record that some bytes are; the hint is for a value that is no object.
 
+    Args:
+        places: of the input.
+        place: where the record begins: at the top, or as an item of a list.
+
     Raises:
         MalformedError: they are no JSON.
         InputError: a chosen field holds something else than text.
@@ -130,9 +151,12 @@ def record_of(
     if options.invalid == "error" and not long_text(raw, "utf-8"):
         decode(source, line, raw, options)
     try:
-        scan = Scan(raw, root)
+        scan = Scan(raw, place, places)
         if not is_blank(raw, scan.end):
             raise MalformedError(scan.end)
+        if options.drop_other:
+            raw = pruned(raw, place.node) + raw[scan.end :]
+            scan = Scan(raw, place, places)
     except KindError as error:
         kind = _KINDS.get(error.found, "a number")
         what = f"field '{error.path}'" if error.path else "record"
@@ -151,6 +175,8 @@ def record_of(
         text, bad = decode(source, line, raw[start:end], options)
         texts.append(parsed(text))
         invalid += bad
+    for number in scan.seen:
+        places.fields.chosen[places.fields.asked[number]] = None
     record = Record(
         line,
         texts,
@@ -164,12 +190,10 @@ def record_of(
 
 
 def hold_back(
-    source: Source,
-    fields: list[Field],
-    records: Iterator[Taken | None],
-    most_bytes: int,
+    source: Source, fields: list[Field], places: Places, records: Iterator[Taken | None], most: int
 ) -> Iterator[Record | None]:
     """The records, once every field has been seen.  Raises InputError: one never is."""
+    yield Record(1, [], Unchanged(b""), part="frame", fields=[places.fields])
     unseen = {number for number, each in enumerate(fields) if not each.optional}
     held: list[Record] = []
     size = line = 0
@@ -186,7 +210,7 @@ def hold_back(
             if not unseen:
                 yield from held
                 held.clear()
-            elif len(held) >= _HELD or size > most_bytes:
+            elif len(held) >= _HELD or size > most:
                 break
         else:
             yield record
@@ -197,9 +221,16 @@ def hold_back(
         raise InputError(
             source.name,
             f"no record up to line {line} has the field {names}",
-            near_path(fields[first].steps, raw) or "add ? to the name if it may be absent",
+            near_path(fields[first].steps, raw) or _there(places),
         )
     yield from held
+
+
+def _there(places: Places) -> str:
+    """Return the hint that names the fields that were seen."""
+    told = "add ? to the name if it may be absent"
+    names = shown_names(places.fields.others)
+    return f"fields: {names}; {told}" if names else told
 
 
 @dataclass(slots=True, repr=False)

@@ -1,7 +1,7 @@
 """The name of a field that is nearly what was typed.
 
-Knows names and JSON.  Must not know containers.  Where a table lacks its header, or an object's
-keys are data, a name is text: one that nearly is what was typed tells little, no other is shown.
+Knows names and JSON.  Must not know containers.  Where a table lacks its header, a name is text:
+one that nearly is what was typed tells little.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _LARGEST: Final = 1 << 16
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The hint that names the one near name; empty if there is none."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF)
+    names = [*names]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF) or [
+        each for each in names if each.casefold() == name.casefold()
+    ]
     return f"did you mean '{near[0]}'?" if near else ""
 
 

@@ -24,10 +24,11 @@ from dpsan.formats.base import Format, ReadOptions, Record, Source
 from dpsan.formats.fields import parse_field
 from dpsan.formats.near_names import did_you_mean
 from dpsan.formats.parquet_output import Output, Positioned, check_range
+from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.text import decode, long_text, too_long
 from dpsan.text.long_text import LongText, Text
 
-__all__ = ["ParquetFormat", "RowGroup", "chosen_paths", "opened", "read_group"]
+__all__ = ["Columns", "ParquetFormat", "RowGroup", "opened", "read_group"]
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
@@ -38,6 +39,8 @@ class ParquetFormat(Format):
 
     name: ClassVar[str] = "parquet"
     joinable: ClassVar[bool] = False
+    takes_fields: ClassVar[bool] = True
+    needs_fields: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
@@ -77,12 +80,13 @@ def opened(source: Source) -> Iterator[tuple[Any, int]]:
 
 def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iterator[Record | None]:
     done = 0
-    schema = file.schema_arrow
-    paths = chosen_paths(source, schema, options)
-    output = Output(source, file, {each.name for each in paths})
+    columns = Columns(source, file, options)
+    output = columns.output(source, file)
+    yield Record(0, [], lambda _: b"", part="frame", fields=columns.fields(file))
     groups = file.num_row_groups
     for number in range(groups):
-        group = RowGroup(source, options, read_group(source, file, number), paths, output.write)
+        table = columns.kept(read_group(source, file, number))
+        group = RowGroup(source, options, table, columns.paths, output.write)
         yield from group.records(file.metadata, number)
         # Hash and count the input's bytes as its groups are done.
         while done < size * (number + 1) // groups and (data := source.read()):
@@ -92,11 +96,127 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
         pass
 
 
-def chosen_paths(source: Source, schema: Any, options: ReadOptions) -> list[_Path]:
-    """The ways to the chosen fields.  Raises InputError."""
-    if not options.fields:
-        raise InputError(source.name, "parquet needs --field", _there(schema))
-    return [_Path(source, schema, each) for each in dict.fromkeys(options.fields)]
+class Columns:
+    """The chosen columns of a file, and the others.
+
+    Raises:
+        InputError: there is no such column, or it does not hold strings.
+    """
+
+    def __init__(self, source: Source, file: Any, options: ReadOptions) -> None:
+        schema = file.schema_arrow
+        if not options.fields:
+            raise InputError(source.name, "parquet needs --field", _there(schema))
+        chosen = dict.fromkeys(options.fields)
+        self._options = options
+        self.paths = [_Path(source, schema, each) for each in chosen]
+        self._leaves = {(each.column, each.steps): each.field for each in self.paths}
+        self._narrow: Any = None
+        """The schema of the chosen columns alone; None: all columns are written."""
+        if options.drop_other:
+            self._narrow = _narrowed(schema, self.paths)
+            self.paths = [_Path(source, self._narrow, each) for each in chosen]
+
+    def output(self, source: Source, file: Any) -> Output:
+        """Return the output that the file becomes."""
+        return Output(source, file, {each.name for each in self.paths}, self._narrow)
+
+    def kept(self, table: Any) -> Any:
+        """Return the columns of a table that are written."""
+        if self._narrow is None:
+            return table
+        arrays = [_cut(_whole(table.column(each.name)), each.type) for each in self._narrow]
+        return type(table).from_arrays(arrays, schema=self._narrow)
+
+    def fields(self, file: Any) -> list[Fields]:
+        """Return all columns, down to their leaves, and the entries of key-value metadata."""
+        schema, left_out = file.schema_arrow, self._options.drop_other
+        columns = Fields("column", asked=self._options.fields, left_out=left_out)
+        for at, label in enumerate(named(schema.names)):
+            for path, steps in _leaf_paths(label, schema.field(at).type):
+                name = self._leaves.get((at, steps))
+                (columns.others if name is None else columns.chosen)[name or path] = None
+        metadata = Fields("metadata entry", left_out=left_out)
+        keys = [*(file.metadata.metadata or {}), *(schema.metadata or {})]
+        for each in schema:
+            keys += (b"%b: %b" % (each.name.encode(), key) for key in each.metadata or {})
+        for key in keys:
+            # Arrow's own entries, which are made of the schema.
+            if key != b"ARROW:schema" and not key.endswith(b"PARQUET:field_id"):
+                metadata.others[key.decode(errors="replace")] = None
+        return [columns, metadata]
+
+
+def _leaf_paths(path: str, kind: Any) -> Iterator[tuple[str, tuple[str | None, ...]]]:
+    """Yield each leaf of a column, as a path and as its steps."""
+    import pyarrow as pa
+
+    inner: list[tuple[str, str | None, Any]] = []
+    if pa.types.is_struct(kind):
+        inner = [(f".{each.name}", each.name, each.type) for each in kind]
+    elif pa.types.is_map(kind):
+        inner = [(".key", "key", kind.key_type), (".value", "value", kind.item_type)]
+    elif pa.types.is_nested(kind):
+        inner = [("[]", None, kind.value_type)]
+    if not inner:
+        yield path, ()
+    for name, step, below in inner:
+        for whole, steps in _leaf_paths(path + name, below):
+            yield whole, (step, *steps)
+
+
+def _narrowed(schema: Any, paths: list[_Path]) -> Any:
+    """Return the schema without other columns, parts of columns and metadata."""
+    import pyarrow as pa
+
+    def narrow(kind: Any, ways: list[tuple[str | None, ...]]) -> Any:
+        if () in ways:
+            return kind
+        below = {step: [way[1:] for way in ways if way[0] == step] for step in (w[0] for w in ways)}
+        if None in below:
+            made = pa.large_list if pa.types.is_large_list(kind) else pa.list_
+            return made(field(kind.value_field, below[None]))
+        return pa.struct([field(each, below[each.name]) for each in kind if each.name in below])
+
+    def field(each: Any, ways: list[tuple[str | None, ...]]) -> Any:
+        return pa.field(each.name, narrow(each.type, ways), each.nullable)
+
+    columns = sorted({each.column for each in paths})
+    ways = {at: [each.steps for each in paths if each.column == at] for at in columns}
+    return pa.schema([field(schema.field(at), ways[at]) for at in columns])
+
+
+def _cut(array: Any, kind: Any) -> Any:
+    """Return the part of an array that a narrower type has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind):
+        children = [_cut(child, each.type) for each, child in _children(array, kind)]
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())
+    return _listed(array, kind, _cut(pc.list_flatten(array), kind.value_type))
+
+
+def _children(array: Any, kind: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the fields of a struct type, and what an array of a wider type holds of each."""
+    flat = array.flatten()
+    for each in kind:
+        yield each, flat[array.type.get_field_index(each.name)]
+
+
+def _listed(array: Any, kind: Any, items: Any) -> Any:
+    """Return lists as long as those of an array, of other items."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    large = pa.types.is_large_list(kind)
+    ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0))
+    offset = pa.int64() if large else pa.int32()
+    offsets = pa.concat_arrays([pa.array([0], offset), ends.cast(offset)])
+    made = pa.LargeListArray if large else pa.ListArray
+    return made.from_arrays(offsets, items, type=kind, mask=array.is_null())
 
 
 def read_group(source: Source, file: Any, number: int) -> Any:
@@ -106,9 +226,7 @@ def read_group(source: Source, file: Any, number: int) -> Any:
 
 
 def _there(schema: Any) -> str:
-    names = list(schema.names)
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return f"columns: {', '.join(names[:20])}{more}; choose with --field"
+    return f"columns: {shown_names(schema.names)}; choose with --field"
 
 
 class _Path:
@@ -124,7 +242,7 @@ class _Path:
             raise InputError(source.name, f"no column '{column}'", near or _there(schema))
         if schema.names.count(column) > 1:
             raise InputError(source.name, f"two columns are named '{column}'")
-        self.name, self.column = column, int(schema.names.index(column))
+        self.field, self.name, self.column = field, column, int(schema.names.index(column))
         self.steps = steps[1:]
         kind = schema.field(self.column).type
         for step in self.steps:
@@ -252,16 +370,10 @@ def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str | by
             # Its dictionary is made anew: the old one holds the old texts.
             return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
         return pa.array(values, kind)
-    nulls = array.is_null()
     step = steps[0]
     if step is None:
-        items = _rebuilt(pc.list_flatten(array), steps[1:], texts)
-        ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0))
-        offset = pa.int64() if pa.types.is_large_list(kind) else pa.int32()
-        offsets = pa.concat_arrays([pa.array([0], offset), ends.cast(offset)])
-        made = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-        return made.from_arrays(offsets, items, type=kind, mask=nulls)
+        return _listed(array, kind, _rebuilt(pc.list_flatten(array), steps[1:], texts))
     children = array.flatten()
     place = kind.get_field_index(step)
     children[place] = _rebuilt(children[place], steps[1:], texts)
-    return pa.StructArray.from_arrays(children, fields=list(kind), mask=nulls)
+    return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())

@@ -14,8 +14,7 @@ from typing import Any
 
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions, Record, Source
-from dpsan.formats.parquet import RowGroup, chosen_paths, opened, read_group
-from dpsan.formats.parquet_output import Output, layout
+from dpsan.formats.parquet import Columns, RowGroup, opened, read_group
 
 
 def group_sizes(source: Source) -> list[int]:
@@ -32,10 +31,12 @@ def read_groups(source: Source, options: ReadOptions, groups: range) -> Iterator
         InputError: as reading the whole file does.
     """
     with opened(source) as (file, _):
-        paths = chosen_paths(source, file.schema_arrow, options)
-        layout(source, file, {each.name for each in paths})  # told before any work
+        columns = Columns(source, file, options)
+        columns.output(source, file)  # refuses before any work
+        yield Record(0, [], lambda _: b"", part="frame", fields=columns.fields(file))
         for number in groups:
-            group = RowGroup(source, options, read_group(source, file, number), paths, _stream)
+            table = columns.kept(read_group(source, file, number))
+            group = RowGroup(source, options, table, columns.paths, _stream)
             yield from group.records(file.metadata, number)
 
 
@@ -59,8 +60,7 @@ def join_groups(source: Source, options: ReadOptions, parts: Iterable[Path]) -> 
     import pyarrow as pa
 
     with opened(source) as (file, _):
-        paths = chosen_paths(source, file.schema_arrow, options)
-        output = Output(source, file, {each.name for each in paths})
+        output = Columns(source, file, options).output(source, file)
         for path in parts:
             try:
                 with path.open("rb") as part:

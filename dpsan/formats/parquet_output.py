@@ -95,19 +95,25 @@ class Output:
         source: for messages.
         file: the input, as a ``pyarrow.parquet.ParquetFile``.
         rewritten: names of the columns that get other texts.
+        schema: of the columns that are written; default all, with the metadata of the file.
 
     Raises:
         InputError: a column cannot be written as it was.
     """
 
-    def __init__(self, source: Source, file: Any, rewritten: set[str]) -> None:
+    def __init__(self, source: Source, file: Any, rewritten: set[str], schema: Any = None) -> None:
         import pyarrow.parquet as pq
 
         self._written = _Written()
-        options = layout(source, file, rewritten)
-        self._writer = pq.ParquetWriter(self._written, file.schema_arrow, **options)
-        # The Arrow schema that pyarrow stores is among it.
-        self._metadata = dict(file.metadata.metadata or {})
+        if schema is None:
+            options = layout(source, file, rewritten)
+            # The Arrow schema that pyarrow stores is among it.
+            self._metadata = dict(file.metadata.metadata or {})
+        else:
+            # Of strings alone, whose type every version of Parquet has.
+            options = _options(file, rewritten) | {"store_schema": True, "sorting_columns": None}
+            self._metadata = {}
+        self._writer = pq.ParquetWriter(self._written, schema or file.schema_arrow, **options)
 
     def write(self, table: Any) -> bytes:
         """The bytes that a row group adds."""

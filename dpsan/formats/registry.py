@@ -59,10 +59,16 @@ def _suffix(path: str) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def format_for(name: str, path: str) -> Format:
-    """The format of a name and path, see :func:`format_name`.  Raises UsageError."""
+def format_class(name: str, path: str) -> type[Format]:
+    """The class of a format, see :func:`format_name`.  Raises UsageError."""
     chosen = format_name(name, path)
     module = import_module(f"dpsan.formats.{_MODULES.get(chosen, chosen)}")
-    made: Format = getattr(module, FORMATS[chosen].kind)()
+    found: type[Format] = getattr(module, FORMATS[chosen].kind)
+    return found
+
+
+def format_for(name: str, path: str) -> Format:
+    """The format of a name and path, see :func:`format_name`.  Raises UsageError."""
+    made = format_class(name, path)()
     document = DOCUMENTS.get(_suffix(path)) if name == "auto" else None
     return DocumentFormat(document, made) if document else made

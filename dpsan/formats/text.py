@@ -196,6 +196,7 @@ class TextFormat(Format):
 
     name: ClassVar[str] = "text"
     divisible: ClassVar[bool] = True
+    takes_null_data: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""

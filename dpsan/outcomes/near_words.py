@@ -10,12 +10,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.outcomes.prior import words_at
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
 CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
 _BATCH: Final = 1024
+_FLOPS: Final = 4e9
+"""Work of the search for the usual distance to the nearest word."""
 
 
 def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
@@ -29,6 +32,15 @@ def cosines(
 ) -> Floats:
     """Cosines of words (m,) and their outputs (m,), shape (m,)."""
     return np.asarray(np.einsum("md,md->m", units[ids], units[outputs]), dtype=np.float64)
+
+
+def usual_nearest(space: MetricSpace) -> float:
+    """Median distance from a word to its nearest other word, by public word frequencies."""
+    if space.n < 2:
+        return 0.0
+    words = int(min(max(_FLOPS / (2 * space.n * space.d), 16), 128))
+    ids = words_at(space, (np.arange(words) + 0.5) / words)
+    return float(np.median(space.search(space.points(ids), 2)[1][:, 1]))
 
 
 def close_words(space: MetricSpace, ids: NDArray[np.int64]) -> NDArray[np.int32]:

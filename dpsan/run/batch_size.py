@@ -1,7 +1,7 @@
 """How large the batches of an input are: as large as is done in a few seconds.
 
-Knows sizes, seconds and the garbage collector.  Must not know records, files or mechanisms.  No
-output depends on it.
+Knows sizes, seconds and the garbage collector.  Must not know files or mechanisms.  No output
+depends on it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Final
+
+from dpsan.errors import InputError
+from dpsan.formats.base import Record
 
 _FIRST_CHARACTERS: Final = 1 << 12
 """Size of the first batch: its output is there soon after the start, however slow the mechanism."""
@@ -88,3 +91,34 @@ class FilePace(Pace):
     aim = 6.0  # a progress bar moves after each
     # What else the machine does must not make batches small: that would be more work for it.
     clocks = (time.monotonic, time.process_time)
+
+
+def batches(
+    records: Iterator[Record | None], most: int, pace: Pace, *, line_buffered: bool
+) -> Iterator[tuple[list[Record], bool]]:
+    """Yield records in groups, and whether somebody waits; held records come before an error.
+
+    Args:
+        most: records of a small batch.
+        line_buffered: whether somebody waits for each record.
+    """
+    batch: list[Record] = []
+    size, most = 0, most * pace.records
+    try:
+        for record in records:
+            if record is not None:
+                batch.append(record)
+                size += record.size + sum(map(len, record.texts))
+            full = size >= pace.limit or len(batch) >= most
+            urgent = record is None or line_buffered
+            if (batch and full) or urgent:
+                pace.start()
+                yield batch, urgent
+                pace.took(pace.seconds(), size, full=full)
+                batch, size = [], 0
+    except InputError:
+        if batch:
+            yield batch, True
+        raise
+    if batch:
+        yield batch, True

@@ -65,6 +65,7 @@ class DryRun(Run):
                 progress=self.progress,
                 books=self.books,
                 complain=self.complain,
+                passing=self.passing,
             ).execute()
             if not one.failed:
                 result.totals.merge(one.totals)

@@ -103,9 +103,11 @@ def open_input(path: Path) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
+            raise InputError(path, "is a directory", "-r reads all files below it")
     except OSError as error:
-        raise InputError(path, file_reason(error)) from None
+        sentence = isinstance(error, FileNotFoundError) and " " in path.name
+        hint = "text comes from standard input: echo TEXT | dpsan rewrite -e 8" if sentence else ""
+        raise InputError(path, file_reason(error), hint) from None
     return descriptor
 
 

@@ -87,7 +87,7 @@ class Run(Work):
             complete = not result.failed
         finally:
             if self.audit:
-                self.audit.totals(result.totals, result.hashes, complete=complete)
+                self.audit.totals(result.totals, result.hashes, self.passing, complete=complete)
         return result
 
     def _do(self, result: Result) -> None:
@@ -102,7 +102,8 @@ class Run(Work):
         result.became[file] = outcome.name, outcome
         result.totals.merge(outcome.totals)
         if self.audit:
-            self.audit.file(file, outcome.name, outcome.totals, outcome.sha256)
+            name, hashes = outcome.name, outcome.sha256
+            self.audit.file(file, name, outcome.totals, hashes, outcome.passing)
 
     def _fail(self, result: Result, file: int, path: Path, error: Exception) -> None:
         line = failure(path, error)

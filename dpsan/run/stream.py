@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import accumulate, chain, repeat
@@ -19,10 +19,11 @@ from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import AtomicFile, Sink
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
+from dpsan.formats.passing import Fields, Passing
 from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
-from dpsan.run.batch_size import FilePace, Pace, few_searches
+from dpsan.run.batch_size import FilePace, Pace, batches, few_searches
 from dpsan.run.paths import Original, open_input, refuse_unusual
 from dpsan.run.spans import with_spans
 from dpsan.run.workers import Answer, Batch, Inline, Workers
@@ -73,6 +74,8 @@ class Work:
     """What may be spent."""
     books: Books | None = None
     """What is asked and told before a batch is written."""
+    passing: Passing = field(default_factory=Passing)
+    """What was not sanitized in the inputs read so far, also in those that failed."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,9 @@ class Outcome:
     """How many were read."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
-    noted: Mapping[str, int] = field(default_factory=dict)
-    """See :class:`Record`."""
+    passing: Passing = field(default_factory=Passing)
+    format: str = ""
+    """Name of its container format."""
 
 
 def rewrite_stream(
@@ -125,8 +129,9 @@ def rewrite_stream(
         OutputError: the output cannot be written.
     """
     sanitizer, plan, budget = work.sanitizer, work.plan, work.budget
+    kind = format_for(plan.format, source.name)
     if records is None:
-        records = format_for(plan.format, source.name).read(decompressed(source), plan.options)
+        records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
         records = with_spans(records, plan.spans)
     totals = sanitizer.accountant()
@@ -144,7 +149,9 @@ def rewrite_stream(
             # order must not depend on the time taken.
             at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
             pace = FilePace() if at_rest else Pace(plan.copies == 1)
-            for batch, urgent in _batches(records, plan, pace):
+            for batch, urgent in batches(
+                records, plan.batch, pace, line_buffered=plan.line_buffered
+            ):
                 if batch:
                     flow.submit(batch)
                 flow.finish(everything=urgent)
@@ -157,10 +164,15 @@ def rewrite_stream(
         except Exception:
             flow.release()
             raise
-        flow.finish(everything=True)
+        else:
+            flow.finish(everything=True)
+        finally:
+            passing = flow.passing()
+            if totals.records:
+                work.passing.merge(passing)
     source.check_unchanged()
     hashes = source.sha256, sink.sha256
-    return Outcome(source.name, totals, hashes, flow.texts - first, flow.bare, flow.noted)
+    return Outcome(source.name, totals, hashes, flow.texts - first, flow.bare, passing, kind.name)
 
 
 @dataclass
@@ -177,7 +189,8 @@ class _Flow:
     texts: int
     """How many so far: the number of a text under the key does not depend on batches."""
     bare: int = 0
-    noted: Counter[str] = field(default_factory=Counter)
+    _noted: Counter[str] = field(default_factory=Counter)
+    _fields: list[Fields] = field(default_factory=list)
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Answer]]] = field(default_factory=deque)
     """Records, number of their first text, and what the workers make of them."""
@@ -187,6 +200,7 @@ class _Flow:
     def submit(self, batch: list[Record]) -> None:
         """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
         for record in batch:
+            self._fields += record.fields
             if record.part == "header" and self.sink.header not in (None, record.render([])):
                 what = "other columns than the first file", "-O DIR writes one output for each"
                 raise InputError(self.source.name, *what, line=record.line)
@@ -243,6 +257,12 @@ class _Flow:
         if everything:
             self.release()
 
+    def passing(self) -> Passing:
+        """Return what was not sanitized so far."""
+        passing = Passing()
+        passing.add(self._fields, self._noted)
+        return passing
+
     def release(self) -> None:
         """Write the output that waits until its rows of the audit are written."""
         pieces, self._rendered = self._rendered, []
@@ -287,11 +307,13 @@ class _Flow:
                 if piece and sink.owed:
                     out.append(sink.owed)
                     sink.owed = b""
-                out.append(piece)
+                if piece:
+                    out.append(piece)
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            self.noted.update(record.noted or {})
+            if record.noted:
+                self._noted.update(record.noted)
             if told:
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
@@ -312,32 +334,6 @@ class _Flow:
                 return False
             self.sink.header = record.render([])
         return True
-
-
-def _batches(
-    records: Iterator[Record | None], plan: Plan, pace: Pace
-) -> Iterator[tuple[list[Record], bool]]:
-    """Records in groups, and whether somebody waits; what is held comes before an error."""
-    batch: list[Record] = []
-    size, most = 0, plan.batch * pace.records
-    try:
-        for record in records:
-            if record is not None:
-                batch.append(record)
-                size += record.size + sum(map(len, record.texts))
-            full = size >= pace.limit or len(batch) >= most
-            urgent = record is None or plan.line_buffered
-            if (batch and full) or urgent:
-                pace.start()
-                yield batch, urgent
-                pace.took(pace.seconds(), size, full=full)
-                batch, size = [], 0
-    except InputError:
-        if batch:
-            yield batch, True
-        raise
-    if batch:
-        yield batch, True
 
 
 @dataclass

@@ -6,7 +6,7 @@ Knows totals, guarantees and circumstances.  Must not know how words are drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,6 +42,8 @@ _WEAK_LDP: Final = 16.0
 """LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
 than the words of any vocabulary."""
 _WEAK_SHARE: Final = 0.5
+_FEW_OUTSIDE: Final = 2
+"""Out-of-vocabulary words that say nothing about the language of a text."""
 
 
 def not_protected(guarantee: Guarantee) -> list[str]:
@@ -68,8 +70,46 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
         reasons.append(f"{known} per {each}, where more than 16 bounds next to nothing")
     if unchanged > _WEAK_SHARE:
         what = "protected words" if guarantee.public_words else "words"
-        reasons.append(f"{percent(unchanged)} of the {what} are expected to stay the same")
+        share = f"{percent(unchanged)} of the {what} in the vocabulary"
+        reasons.append(f"{share} are expected to stay the same")
     return "; ".join(reasons) or None
+
+
+def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str, int]) -> float:
+    """Return the expected share of unchanged words among those that came out of the mechanism.
+
+    An out-of-vocabulary word is never unchanged: no output is such a word.
+
+    Args:
+        unchanged: the same for words of the vocabulary.
+        counts: words by action.
+    """
+    outside = counts[Action.UNKNOWN]
+    inside = sum(counts[each] for each in (*DRAWN, Action.REMEMBERED)) - outside
+    return unchanged * inside / (inside + outside) if outside else unchanged
+
+
+def vocabulary_warning(files: Mapping[str, Mapping[Action, int]]) -> str:
+    """Return a warning if more than a third of the words of a file are out of vocabulary.
+
+    Args:
+        files: words by action, of each file.
+    """
+    lacking = (Action.UNKNOWN, Action.MASKED, Action.PASSED)
+    worst: list[tuple[float, str]] = []
+    for name, counts in files.items():
+        outside = sum(counts[each] for each in lacking)
+        words = outside + sum(counts[each] for each in (Action.DRAWN, Action.NUMBER))
+        if outside > max(_FEW_OUTSIDE, words / 3):
+            worst.append((outside / words, name))
+    if not worst:
+        return ""
+    share, name = max(worst)
+    many = f"; so is more than a third of {counted(len(worst) - 1, 'other file')}"
+    return (
+        f"{name}: {percent(share)} of the words are out of vocabulary{many * (len(worst) > 1)} "
+        "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"
+    )
 
 
 @dataclass(frozen=True)
@@ -171,6 +211,7 @@ class Statement:
         most, kind = ("at most ", " of the protected words") if public else ("", "")
         if word.epsilon < math.inf:
             loss = f"{name} {_cost(word)} per {self._each}{copies}, {most}{_cost(cost)} for {whole}"
+        share = percent(expected_share(self.unchanged, totals.counts))
         exposed = ["these counts", *self._own(), "and what -v lists"]
         words = f"{counted(totals.draws, 'word')} drawn"
         if self.consistent:
@@ -179,7 +220,7 @@ class Statement:
         return (
             f"{words}{self._others()} by {self.mechanism}, "
             f"{guarantee.grade}: {loss}; "
-            f"{percent(self.unchanged)}{kind} are expected to stay the same"
+            f"{share}{kind} are expected to stay the same"
             + (f" (not protected: {', '.join(exposed)})" if short else "")
         )
 

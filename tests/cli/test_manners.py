@@ -64,7 +64,10 @@ def test_quiet_says_what_passed_unseen(folder, dpsan):
     assert dpsan(*BASE, "-q", "-k", "1", "--no-header", "a.csv", cwd=folder).stderr == b""
     (folder / "a.jsonl").write_text('{"t": "here"}\n{"u": "there"}\n')
     done = dpsan(*BASE, "-q", "-k", "t", "a.jsonl", cwd=folder)
-    assert done.stderr == b"dpsan: written unchanged, without the field: 1 record\n"
+    assert done.stderr == (
+        b"dpsan: 1 of 2 fields passes unchanged: u\n"
+        b"dpsan: written unchanged, without the field: 1 record\n"
+    )
     (folder / "b.jsonl").write_text('{"t": "here"}\nno json\n')
     done = dpsan(*BASE, "-q", "-k", "t", "--bad-records", "bad", "b.jsonl", cwd=folder)
     assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)

@@ -70,7 +70,7 @@ def test_a_mail():
     found, outcome = run(MAIL)
     words = rb"\b(?:one|two|three|four|five|six|seven|eight|caf\xe9)(?![a-z])"
     assert found == re.sub(words, b"W", NEW).replace(b"--b2 W", b"--W W")
-    assert outcome.noted == {"passed unchanged, and may hold text:attribute": 1}
+    assert outcome.passing.noted == {"passed unchanged, and may hold text:attribute": 1}
     assert outcome.totals.records == 5
 
 
@@ -131,7 +131,7 @@ def check_mails(data):
     expected = list(map(masked, shape(data)))
     assert shape(found) == expected
     assert b"orblatt" not in found
-    assert outcome.noted.get("left out:attachment", 0) == data.count(b"image/png")
+    assert outcome.passing.noted.get("left out:attachment", 0) == data.count(b"image/png")
 
 
 test_generated_mails = settings(max_examples=25)(given(mails())(check_mails))
@@ -193,7 +193,7 @@ Content-Type: application/{0}\n\n{0}\n--b {0}\n--b--\n{0}\n"""
 def test_planted_everywhere():
     found, outcome = run(PLANTED.format("Zorblatt"), strip=True)
     assert b"orblatt" not in found
-    assert outcome.noted == {"left out:attachment": 2, "left out:header": 14}
+    assert outcome.passing.noted == {"left out:attachment": 2, "left out:header": 14}
     drawn = out(PLANTED.format("Zorblatt"), "from", "x-zorblatt", strip=True)
     assert drawn.startswith("From: W <W>\nSubject: W\nX-Zorblatt: W\n")
 

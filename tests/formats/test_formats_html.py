@@ -62,7 +62,7 @@ def test_a_page():
     same, outcome = run(PAGE, sanitizer=IDENTITY)
     # Only < that is no tag is written as an entity: where it stands, tags could be made.
     assert same == PAGE.replace(b"<b> eight", b"&lt;b> eight")
-    assert outcome.noted == noted({"attribute": 12, "link": 2, "script": 2, "style": 1})
+    assert outcome.passing.noted == noted({"attribute": 12, "link": 2, "script": 2, "style": 1})
     masked = out(PAGE)
     assert "&lt;unk>" in out(PAGE, sanitizer=MARKER)
     assert not re.search("one|two|three|four|five|six|seven|eight|web|Letters|notes", masked)
@@ -277,7 +277,7 @@ def test_names_of_a_page_of_its_own():
     assert out(page, "my-tag", "JSNAME", "@click") == masked
     found, outcome = run(page, "*", "href")
     assert found.decode() == masked.replace('"x"', '"W"')
-    assert outcome.noted == noted({"name": 4})
+    assert outcome.passing.noted == noted({"name": 4})
 
 
 def test_a_script_that_does_not_end():

@@ -68,7 +68,7 @@ def test_nothing_drawn_nothing_said():
         (pure(6.0), 3, 0.1, "LDP epsilon 18 per word"),
         (pure(np.inf), 1, 0.1, "no finite LDP epsilon per word"),
         (pure(20.0, per_line=True), 1, 0.1, "LDP epsilon 20 per line"),
-        (pure(1.0), 1, 0.92, "92 % of the words are expected to stay the same"),
+        (pure(1.0), 1, 0.92, "92 % of the words in the vocabulary are expected to stay the same"),
     ],
 )
 def test_weak(guarantee, copies, unchanged, weak):

@@ -20,7 +20,7 @@ from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL
+from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL, expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
@@ -72,6 +72,8 @@ class FileReport:
     """None if the input failed or the run ended before it did."""
     output_sha256: str | None = None
     invalid: int = 0
+    passing: dict[str, Any] = field(default_factory=dict)
+    """What was not sanitized, see :class:`~dpsan.formats.passing.Passing`; empty as the records."""
 
 
 @dataclass
@@ -85,6 +87,8 @@ class Report:
     """How many records have so many charges in one copy; those without words are in no audit."""
     timeline: Timeline = field(default_factory=Timeline)
     complete: bool = False
+    passing: dict[str, Any] = field(default_factory=dict)
+    """What was not sanitized in all inputs; empty if the run did not end."""
     distinct: int | None = None
     """Draws of a finished run whose equal words have the same draw; else each file has its own."""
 
@@ -155,7 +159,7 @@ class Report:
             "epsilon_ldp": guarantee["epsilon_ldp"],
             "delta": guarantee["delta"],
             "public_words": guarantee["public_words"],
-            "expected_unchanged": header["expected_unchanged"],
+            "expected_unchanged": expected_share(header["expected_unchanged"], self.counts),
             "weak": header["weak"],
             "linked": header["linked"],
             "embeddings": header["embeddings"],
@@ -163,6 +167,9 @@ class Report:
             "copies": self.copies,
             "consistent": unit,
             "spans": header["spans"],
+            "fields": header["fields"],
+            "drop_other": header["drop_other"],
+            "passing": self.passing,
             "seeded": header["seeded"],
             "private": header["private"],
             "words": sum(self.counts.values()),
@@ -192,6 +199,7 @@ class Report:
                     "draws": each.draws,
                     "epsilon_sum": each.charges * self.epsilon,
                     "invalid": each.invalid,
+                    "passing": each.passing,
                     "output_sha256": each.output_sha256,
                 }
                 for number, each in sorted(self.files.items())
@@ -239,7 +247,7 @@ class _Adding:
         if row["type"] == "totals":
             every = [*report.files.values()]
             finished = [each for each in every if each.records is not None]
-            report.complete = row["complete"]
+            report.complete, report.passing = row["complete"], row["passing"]
             low, high = _sums(finished), _sums(every)
             if self._unit == Unit.RUN:
                 low["draws"] = max((each.draws for each in finished), default=0)
@@ -251,7 +259,7 @@ class _Adding:
             )
         each = report.files.setdefault(row["file"], FileReport())
         each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
-        each.output_sha256 = row["output_sha256"]
+        each.output_sha256, each.passing = row["output_sha256"], row["passing"]
         if self._unit in (Unit.FILE, Unit.RUN):
             # At least those of its largest record, at most one for the first word of each record.
             if not report.copies * each.largest <= row["draws"] <= each.draws:

@@ -13,6 +13,7 @@ from typing import Final
 from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.analysis.report.html import cards, document, figure, table, warnings
 from dpsan.analysis.report.sections import Section
+from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.sanitize.statement import CHOICE
 from dpsan.text.numerals import counted, number, percent
@@ -40,7 +41,13 @@ def complaints(report: Report) -> list[str]:
         f"WEAK: {weak}": weak,
         f"the mechanism's guarantee is {status}": status != "PROVED",
     }
-    return [text for text, holds in found.items() if holds]
+    rows = [report.passing] if report.passing else [each.passing for each in report.files.values()]
+    passing = [
+        line
+        for row in filter(None, rows)
+        for line in (*map(fields_line, row["fields"]), *noted_lines(row["noted"]))
+    ]
+    return [*(text for text, holds in found.items() if holds), *dict.fromkeys(passing)]
 
 
 def figures(report: Report) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsan.errors import UsageError, check_name
+from dpsan.errors import ExtraMissingError, UsageError, check_name
 
 if TYPE_CHECKING:
     from dpsan.analysis.study.base import Result
@@ -32,6 +32,8 @@ class Study:
     """Which of ``mechanisms``, ``epsilons``, ``words`` and ``draws`` mean something to it."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Its own parameters and their meaning; those of mechanisms are not listed."""
+    libraries: tuple[str, ...] = ()
+    """Modules of the extra ``evaluate`` that it needs."""
 
 
 _ALL: Final = frozenset({"mechanisms", "epsilons", "words", "draws"})
@@ -95,14 +97,15 @@ STUDIES: Final[dict[str, Study]] = {
         },
     ),
     "utility": Study(
-        "words kept, ROUGE and accuracy on labelled texts, by method",
+        "words kept, ROUGE and accuracy on labelled texts, by method (needs dpsan[evaluate])",
         "[TrLap] Tables 1-3, Figures 2, 3, 5",
         least_words=2,
         uses=frozenset({"mechanisms", "epsilons"}),
         parameters=_TEXTS,
+        libraries=("sklearn", "rouge_score"),
     ),
     "robustness": Study(
-        "accuracy under attack of classifiers trained on rewrites",
+        "accuracy under attack of classifiers trained on rewrites (needs dpsan[evaluate])",
         "[TGumbel] Tables 2, 3",
         least_words=3,
         uses=frozenset({"mechanisms", "epsilons"}),
@@ -113,6 +116,7 @@ STUDIES: Final[dict[str, Study]] = {
             "near": "nearest words that an attacker may put in a word's place",
             "changed": "share of the words that an attacker may replace",
         },
+        libraries=("sklearn",),
     ),
     "frontier": Study(
         "utility and attack success at equal certified LDP epsilon",
@@ -156,8 +160,10 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
     Raises:
         UsageError: an unknown name, a missing or too small vocabulary, or what the study has no
             use for.
+        ExtraMissingError: a library that the study needs is not installed.
     """
     import importlib
+    from importlib.util import find_spec
 
     from dpsan.analysis.study.base import Asked
     from dpsan.mechanisms import space_for
@@ -175,6 +181,8 @@ def study(name: str, space: MetricSpace | None = None, **fields: Any) -> Result:
         if space.n < least:
             raise UsageError(f"study {name} needs a vocabulary of at least {least} words")
         space = space_for(space, *(each.kind.name for each in asked.mechanisms))
+    if not all(map(find_spec, entry.libraries)):
+        raise ExtraMissingError(f"study {name}", "evaluate")  # before minutes of work
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     result: Result = module.run(space, asked)
     return replace(result, name=name, source=result.source or entry.source)

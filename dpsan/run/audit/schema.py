@@ -15,6 +15,11 @@ once, so they may be less than the sum of the rows.  ``text`` numbers the texts 
 one record.  With ``spans`` only words that a span touches were drawn; the others are ``outside``.
 Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum`` and
 ``delta_sum`` are of the others, the largest record and file count all draws.
+
+The header says which ``fields`` were chosen.  When it is written, no input has been read: which
+other fields there are stands in ``passing`` of the rows behind it.  Each kind of field has a number
+(``others`` of all, ``of``), at most twenty names, and whether it was left out; ``noted`` counts
+other text by kind.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -59,6 +64,8 @@ _HEADER: Final[Fields] = {
     "copies": (int,),
     "consistent": (str, NoneType),
     "spans": (bool,),
+    "fields": (list,),
+    "drop_other": (bool,),
     "originals": (bool,),
     "seeded": (bool,),
     "private": (bool,),
@@ -87,6 +94,14 @@ _EMBEDDINGS: Final[Fields] = {
     "dimensions": (int,),
 }
 _PUBLIC: Final[Fields] = {"list": (str,), "words": (int,), "sha256": (str,)}
+_PASSING: Final[Fields] = {"fields": (list,), "noted": (dict,)}
+_OTHERS: Final[Fields] = {
+    "kind": (str,),
+    "of": (int,),
+    "others": (int,),
+    "names": (list,),
+    "left_out": (bool,),
+}
 _WORD: Final[Fields] = {
     "type": (str,),
     "file": (int,),
@@ -136,6 +151,7 @@ _ROWS: Final[Mapping[str, Fields]] = {
         "file": (int,),
         "name": (str,),
         **_SUMS,
+        "passing": (dict,),
         "input_sha256": (str,),
         "output_sha256": (str,),
     },
@@ -145,6 +161,7 @@ _ROWS: Final[Mapping[str, Fields]] = {
         **_SUMS,
         "epsilon_ldp_largest_file": _SUM,
         "delta_largest_file": _NUMBER,
+        "passing": (dict,),
         "input_sha256": (str, NoneType),
         "output_sha256": (str, NoneType),
     },
@@ -194,6 +211,12 @@ def checked(row: object, fields: Fields | None = None) -> Row:
         if not fields:
             raise DamagedError("unknown type")
     _match(row, fields)
+    if "passing" in fields:
+        _match(row["passing"], _PASSING)
+        for each in row["passing"]["fields"]:
+            if type(each) is not dict:
+                raise DamagedError("fields are of another type")
+            _match(each, _OTHERS)
     if fields is _HEADER:
         _match(row["guarantee"], _GUARANTEE)
         _match(row["embeddings"], _EMBEDDINGS)

@@ -19,6 +19,7 @@ from dpsan import __version__
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import create_private, write_all
+from dpsan.formats.passing import Passing
 from dpsan.mechanisms.base import Mechanism
 from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
@@ -44,6 +45,8 @@ class AuditWriter:
         force: replace an existing file.
         memo: whether equal messages are drawn once.
         spans: whether only words in spans are drawn.
+        fields: which fields of the inputs were chosen.
+        drop_other: whether the others are left out.
         part: without a header: rows that another writer is to :meth:`send`.
 
     Raises:
@@ -61,6 +64,8 @@ class AuditWriter:
         copies: int = 1,
         memo: bool = False,
         spans: bool = False,
+        fields: Sequence[str] = (),
+        drop_other: bool = False,
         part: bool = False,
     ) -> None:
         self._descriptor = create_private(path, force=force)
@@ -78,6 +83,7 @@ class AuditWriter:
                 sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
             )
             header["not_protected"] += [SAME] if memo else []
+            header |= {"fields": list(fields), "drop_other": drop_other}
             self._write(header)
 
     def __enter__(self) -> Self:
@@ -137,7 +143,14 @@ class AuditWriter:
         held, self._held = self._held or [], None
         return b"".join(held)
 
-    def file(self, file: int, name: str, totals: Accountant, hashes: tuple[str, str]) -> None:
+    def file(
+        self,
+        file: int,
+        name: str,
+        totals: Accountant,
+        hashes: tuple[str, str],
+        passing: Passing | None = None,
+    ) -> None:
         """Write the row that ends an input."""
         row = {
             "type": "file",
@@ -145,13 +158,22 @@ class AuditWriter:
             "name": encodable(name),
             **_totals(totals, self._copies),
         }
+        row["passing"] = (passing or Passing()).row()
         row.update(input_sha256=hashes[0], output_sha256=hashes[1])
         self._write(row)
 
-    def totals(self, totals: Accountant, hashes: tuple[str, str] | None, *, complete: bool) -> None:
+    def totals(
+        self,
+        totals: Accountant,
+        hashes: tuple[str, str] | None,
+        passing: Passing | None = None,
+        *,
+        complete: bool,
+    ) -> None:
         """Write the last row and sync.
 
         Args:
+            passing: what was not sanitized, over all inputs.
             hashes: SHA-256 of input and output where there is one of each.
         """
         largest = totals.composed(totals.largest_file)
@@ -161,6 +183,7 @@ class AuditWriter:
             **_totals(totals, self._copies),
             "epsilon_ldp_largest_file": finite(largest.epsilon),
             "delta_largest_file": largest.delta,
+            "passing": (passing or Passing()).row(),
         }
         row["input_sha256"], row["output_sha256"] = hashes or (None, None)
         self._write(row)

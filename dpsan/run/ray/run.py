@@ -9,7 +9,6 @@ import os
 import shutil
 import stat
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,9 @@ from typing import Final, Protocol
 from dpsan.errors import DpsanError, InputError, OutputError, file_reason
 from dpsan.errors import reason as os_reason
 from dpsan.formats.leftovers import hold_directory, sweep_directories
+from dpsan.formats.passing import Passing
 from dpsan.formats.placing import refuse_special
+from dpsan.formats.registry import format_for
 from dpsan.run.paths import is_finished, opened_input, plan_outputs
 from dpsan.run.ray.join import Joining, take
 from dpsan.run.ray.pieces import Piece, cut, piece_bytes
@@ -58,7 +59,7 @@ class _Input:
     """Size and time of change when the run began."""
     pieces: list[Piece] = field(default_factory=list)
     bare: int = 0
-    noted: Counter[str] = field(default_factory=Counter)
+    passing: Passing = field(default_factory=Passing)
 
 
 @dataclass(kw_only=True)
@@ -200,7 +201,7 @@ class ClusterRun(Run):
         joining.add(job.parts / row["part"])
         each.totals.merge(totals(row, self.sanitizer))
         each.bare += row["bare"]
-        each.noted.update(row["noted"])
+        each.passing.merge(Passing.of(row["passing"]))
         if self.audit and job.audits:
             take(part_audit(job.audits, row["part"]), self.audit.send)
 
@@ -209,7 +210,11 @@ class ClusterRun(Run):
             raise InputError(each.path, "changed while it was read", "run it again")
         before = _sha256(each.path) if self.audit else ""
         hashes = before, joining.commit()
-        outcome = Outcome(str(each.path), each.totals, hashes, bare=each.bare, noted=each.noted)
+        kind = format_for(self.plan.format, str(each.path)).name
+        outcome = Outcome(
+            str(each.path), each.totals, hashes, bare=each.bare, passing=each.passing, format=kind
+        )
+        self.passing.merge(each.passing)
         self._record(result, each.file, outcome)
 
 
@@ -228,7 +233,7 @@ def _status(path: Path) -> tuple[int, int]:
     except OSError as error:
         raise InputError(path, file_reason(error)) from None
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(path, "is a directory", "find DIR -type f | xargs dpsan rewrite ...")
+        raise InputError(path, "is a directory", "-r reads all files below it")
     if not stat.S_ISREG(status.st_mode):
         raise InputError(path, "not a regular file", "--engine ray needs files")
     return status.st_size, status.st_mtime_ns

@@ -22,7 +22,7 @@ from dpsan.formats.atomic_files import Sink
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.compression import packer_for
 from dpsan.formats.fields import optional
-from dpsan.formats.registry import format_for, format_name
+from dpsan.formats.registry import format_for
 from dpsan.formats.source import FileSource, decompressed
 from dpsan.run.audit import AuditWriter
 from dpsan.run.paths import opened_input
@@ -104,7 +104,10 @@ def count(job: Job, piece: Piece) -> Row:
     if piece.start == 0 and not piece.groups:
         # What a reader asks of a whole file, such as that it has the field, is asked here.
         with opened_input(piece.path) as source:
-            next(format_for(job.plan.format, source.name).read(source, job.plan.options), None)
+            kind = format_for(job.plan.format, source.name)
+            for record in kind.read(source, kind.suited(job.plan.options)):
+                if record is not None and record.part == "record":
+                    break
     first = 1 if piece.start == 0 else _UNKNOWN_LINE
     lines = texts = 0
     with ExitStack() as stack:
@@ -164,7 +167,7 @@ def rewrite(job: Job, sanitizer: Sanitizer, piece: Piece) -> Row:
         "piece": piece.number,
         "part": part.name,
         "bare": outcome.bare,
-        "noted": dict(outcome.noted),
+        "passing": outcome.passing.plain(),
         **{each: getattr(done, each) for each in _FIGURES},
         **{str(action): done.counts[action] for action in Action},
         "distinct": done.distinct and _counted(done.distinct),
@@ -214,7 +217,8 @@ def _reading(
     """A piece's source and records."""
     if piece.whole:
         source = stack.enter_context(opened_input(piece.path))
-        return source, format_for(plan.format, source.name).read(decompressed(source), plan.options)
+        kind = format_for(plan.format, source.name)
+        return source, kind.read(decompressed(source), kind.suited(plan.options))
     options = _part_options(plan, piece, first_line)
     if piece.groups:
         from dpsan.formats.parquet_groups import read_groups  # pyarrow is an extra
@@ -227,7 +231,8 @@ def _reading(
 
 def _part_options(plan: Plan, piece: Piece, first_line: int) -> ReadOptions:
     """How a piece is read: it need not have every field, which its file must have."""
-    options = replace(plan.options, first_line=first_line)
-    if format_name(plan.format, str(piece.path)) == "jsonl":
+    kind = format_for(plan.format, str(piece.path))
+    options = replace(kind.suited(plan.options), first_line=first_line)
+    if kind.divisible and kind.needs_fields:
         options = replace(options, fields=tuple(map(optional, options.fields)))
     return options

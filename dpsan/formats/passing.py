@@ -1,0 +1,170 @@
+"""What of an input is not sanitized: fields by name, and other text by kind and number.
+
+Names of fields are schema: they alone may stand in a message.  Values never do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from dpsan.text.numerals import counted, number
+
+PASSED: Final = "passed unchanged, and may hold text"
+LEFT_OUT: Final = "left out"
+
+SHOWN: Final = 20
+"""Names of fields in a message."""
+_LONGEST: Final = 64
+"""Characters of a name in a message."""
+
+
+@dataclass(slots=True)
+class Fields:
+    """The fields of an input that are sanitized, and the others.
+
+    A reader of a stream adds fields as it finds them, so names are read at the end of the input.
+    """
+
+    kind: str
+    """Singular noun for messages: ``column``, ``field``."""
+    chosen: dict[str, None] = field(default_factory=dict)
+    """Fields that are sanitized and occur in the input, in order."""
+    others: dict[str, None] = field(default_factory=dict)
+    """Fields that are not sanitized, in order."""
+    asked: tuple[str, ...] = ()
+    """Fields that the user named."""
+    left_out: bool = False
+    """Whether the other fields are left out (``--drop-other``) instead of written unchanged."""
+
+    def merge(self, other: Fields) -> None:
+        """Add the fields of another input."""
+        self.chosen |= other.chosen
+        self.others |= other.others
+        self.asked = tuple(dict.fromkeys([*self.asked, *other.asked]))
+
+    @property
+    def total(self) -> int:
+        """Number of different fields."""
+        return len(self.chosen | self.others)
+
+    def summary(self) -> str:
+        """Return how many fields are not sanitized, and their names."""
+        return fields_line(self.row())
+
+    def row(self) -> dict[str, Any]:
+        """Return the same as JSON values, with at most :data:`SHOWN` names."""
+        return {
+            "kind": self.kind,
+            "of": self.total,
+            "others": len(self.others),
+            "names": [shortened(each) for each in list(self.others)[:SHOWN]],
+            "left_out": self.left_out,
+        }
+
+    def twins(self) -> Iterator[tuple[str, str]]:
+        """Yield each other field that differs from a chosen one in letter case, and that one."""
+        asked = {each.casefold(): each for each in self.asked}
+        for name in self.others:
+            if name.casefold() in asked and name not in self.chosen:
+                yield name, asked[name.casefold()]
+
+
+@dataclass(slots=True)
+class Passing:
+    """What of an input, or of all inputs of a run, is not sanitized."""
+
+    fields: dict[tuple[str, bool], Fields] = field(default_factory=dict)
+    """By kind, and whether they are left out."""
+    noted: Counter[str] = field(default_factory=Counter)
+    """Other text: :data:`PASSED` or :data:`LEFT_OUT`, a colon and its kind, and how often."""
+
+    def add(self, fields: Iterable[Fields] = (), noted: Mapping[str, int] | None = None) -> None:
+        """Add what one reader found."""
+        for each in fields:
+            at = each.kind, each.left_out
+            self.fields.setdefault(at, Fields(each.kind, left_out=each.left_out)).merge(each)
+        self.noted.update(noted or {})
+
+    def merge(self, other: Passing) -> None:
+        """Add what passes in another input."""
+        self.add(other.fields.values(), other.noted)
+
+    def plain(self) -> dict[str, Any]:
+        """Return all of it as JSON values, for another process."""
+        return {"fields": [asdict(each) for each in self.fields.values()], "noted": self.noted}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Passing:
+        """Return what :meth:`plain` says."""
+        made = cls()
+        made.add((Fields(**each) for each in plain["fields"]), plain["noted"])
+        return made
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each kind of field, and one for all other text."""
+        for each in self.fields.values():
+            if each.others:
+                yield each.summary()
+            for name, asked in each.twins():
+                yield (
+                    f"{each.kind} '{shortened(name)}' differs from --field '{shortened(asked)}' in "
+                    f"letter case and is {'left out' if each.left_out else 'not sanitized'}"
+                )
+        yield from noted_lines(self.noted)
+
+    def row(self) -> dict[str, Any]:
+        """Return all of it as JSON values, for audit rows."""
+        rows = [each.row() for each in self.fields.values() if each.others]
+        return {"fields": rows, "noted": dict(sorted(self.noted.items()))}
+
+
+def fields_line(row: Mapping[str, Any]) -> str:
+    """Return the sentence that names the fields of a :meth:`Fields.row`."""
+    one = row["others"] == 1
+    many = f"{number(row['others'])} of {counted(row['of'], row['kind'])}"
+    if row["others"] == row["of"]:
+        many = counted(row["others"], row["kind"])
+    if row["left_out"]:
+        verb = "is left out" if one else "are left out"
+    else:
+        verb = "passes unchanged" if one else "pass unchanged"
+    more = row["others"] - len(row["names"])
+    return f"{many} {verb}: {', '.join(row['names'])}{f' and {number(more)} more' * (more > 0)}"
+
+
+def noted_lines(noted: Mapping[str, int]) -> Iterator[str]:
+    """Yield a line for all kinds of text that pass, and one for all that are left out."""
+    for what in (PASSED, LEFT_OUT):
+        kinds = [
+            counted(count, name.removeprefix(f"{what}:"))
+            for name, count in sorted(noted.items())
+            if name.startswith(what)
+        ]
+        if kinds:
+            yield f"{what}: {', '.join(kinds)}"
+
+
+def named(names: Iterable[str]) -> list[str]:
+    """Return different labels for columns: a number where a name is empty or occurs twice."""
+    names = [*names]
+    often = Counter(names)
+    return [
+        f"column {at}" if not name.strip() else name if often[name] == 1 else f"{name} ({at})"
+        for at, name in enumerate(names, start=1)
+    ]
+
+
+def shown_names(names: Iterable[str]) -> str:
+    """Return at most :data:`SHOWN` names for a message, and how many more there are."""
+    names = [*names]
+    more = f" and {number(len(names) - SHOWN)} more" if len(names) > SHOWN else ""
+    return ", ".join(map(shortened, names[:SHOWN])) + more
+
+
+def shortened(name: str) -> str:
+    """Return a name cut for a message; lone surrogates become U+FFFD."""
+    name = name.encode(errors="replace").decode()
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"

@@ -1,0 +1,168 @@
+"""``.dpsan-request``: with which options the outputs below a directory were made.
+
+Each run with ``-O`` appends one line of JSON: epsilon, and a keyed digest of all options that
+decide the outputs.  ``--resume`` goes on only where all lines have its own digest.  The key lies in
+the user's cache, so nobody else can find a word list or a seed by trying digests.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import hmac
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from dpsan.embeddings.cache.private_files import make_private
+from dpsan.errors import CacheError, OutputError, UsageError
+from dpsan.errors import reason as os_reason
+from dpsan.formats.atomic_files import write_all
+from dpsan.privacy.randomness import KEY_BYTES, new_key
+
+NAME: Final = ".dpsan-request"
+_KEY: Final = "request.key"
+_MOST: Final = 1 << 20
+"""Bytes of a file that is read: some 8,000 runs."""
+_ELSEWHERE: Final = "-O another directory begins anew"
+
+
+class RequestFile:
+    """The requests of the runs that wrote below a directory.
+
+    Args:
+        directory: of the outputs.
+        cache: directory that holds the key, which is made if need be.
+        epsilon: of this run.
+        values: all that decides the bytes of an output, by option.
+
+    Raises:
+        CacheError: the key cannot be read or made.
+    """
+
+    def __init__(
+        self, directory: Path, cache: Path, epsilon: float, values: Mapping[str, object]
+    ) -> None:
+        self._path, self._epsilon = directory / NAME, epsilon
+        key = _key(cache)
+        told = orjson.dumps({name: repr(value) for name, value in sorted(values.items())})
+        self._digest = hmac.new(key, told, hashlib.sha256).hexdigest()
+        self._key_id = hashlib.sha256(key).hexdigest()[:16]
+
+    def check(self, outputs: Iterable[Path]) -> None:
+        """Refuse to go on with the outputs of another request.
+
+        Args:
+            outputs: files that this run would write.
+
+        Raises:
+            UsageError: some are there, and were or may have been made with other options.
+        """
+        if not any(map(os.path.lexists, outputs)):
+            return
+        directory = self._path.parent
+        rows = self._rows()
+        if not rows:
+            what = f"--resume: {directory} holds outputs but no {NAME} that says how they were made"
+            raise UsageError(what, _ELSEWHERE)
+        for row in rows:
+            if row.get("epsilon") != self._epsilon:
+                what = (
+                    f"--resume: {directory} holds outputs of epsilon {row.get('epsilon'):g}, this "
+                    f"run has epsilon {self._epsilon:g}"
+                )
+                raise UsageError(what, f"go on with the first epsilon, or {_ELSEWHERE}")
+            if row.get("key") != self._key_id:
+                what = f"--resume: {self._path} was written with the key of another cache"
+                raise UsageError(what, f"DPSAN_CACHE_DIR names that cache, or {_ELSEWHERE}")
+            if not hmac.compare_digest(str(row.get("request")), self._digest):
+                what = (
+                    f"--resume: {directory} holds outputs of epsilon {row.get('epsilon'):g}, as of "
+                    f"this run (epsilon {self._epsilon:g}), that were made with other options"
+                )
+                raise UsageError(what, f"go on with the first run's options, or {_ELSEWHERE}")
+
+    def append(self) -> None:
+        """Add the line of this run, on disk.  Raises OutputError."""
+        row = {"epsilon": self._epsilon, "key": self._key_id, "request": self._digest}
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._path, flags | os.O_NONBLOCK, 0o600)
+        except OSError as error:
+            raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OutputError(f"{self._path}: not a regular file", "move it away")
+            os.fchmod(descriptor, 0o600)
+            write_all(descriptor, orjson.dumps(row) + b"\n", self._path)
+            os.fsync(descriptor)
+        except OSError as error:
+            raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+        finally:
+            os.close(descriptor)
+
+    def _rows(self) -> list[dict[str, object]]:
+        """The lines of all runs.  Raises UsageError: the file cannot be read, or is damaged."""
+        try:
+            data = _read(self._path, _MOST)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            what = f"--resume: {self._path}: cannot read: {os_reason(error)}"
+            raise UsageError(what, _ELSEWHERE) from None
+        rows = []
+        for line, raw in enumerate(data.splitlines(), start=1):
+            row = None
+            with suppress(orjson.JSONDecodeError):
+                row = orjson.loads(raw)
+            if type(row) is not dict or type(row.get("epsilon")) is not float:
+                raise UsageError(f"--resume: {self._path}:{line}: damaged", _ELSEWHERE)
+            rows.append(row)
+        return rows
+
+
+def _read(path: Path, most: int) -> bytes:
+    """The first bytes of a regular file.  Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return file.read(most)
+
+
+def _key(cache: Path) -> bytes:
+    """The key of a cache, made by whoever needs it first.  Raises CacheError."""
+    path = cache / _KEY
+    try:
+        with suppress(FileNotFoundError):
+            return _checked(path)
+        make_private(cache)
+        temporary = cache / f".tmp-{new_key().hex()[:16]}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, 0o600)
+        try:
+            os.write(descriptor, new_key())
+            os.fsync(descriptor)
+            with suppress(FileExistsError):  # another process was faster
+                os.link(temporary, path)
+        finally:
+            os.close(descriptor)
+            temporary.unlink(missing_ok=True)
+        return _checked(path)
+    except OSError as error:
+        raise CacheError(f"{path}: cannot use: {os_reason(error)}") from None
+
+
+def _checked(path: Path) -> bytes:
+    """The key in a file.  Raises OSError, CacheError: it is no such file."""
+    key = _read(path, KEY_BYTES + 1)
+    status = os.lstat(path)
+    if status.st_uid != os.geteuid() or status.st_mode & 0o077 or len(key) != KEY_BYTES:
+        raise CacheError(f"{path}: not a key that only you can read", "remove it")
+    return key
