@@ -136,7 +136,7 @@ class Columns:
             for path, steps in _leaf_paths(label, schema.field(at).type):
                 name = self._leaves.get((at, steps))
                 (columns.others if name is None else columns.chosen)[name or path] = None
-        metadata = Fields("metadata entry", left_out=left_out)
+        metadata = Fields("metadata item", left_out=left_out)
         keys = [*(file.metadata.metadata or {}), *(schema.metadata or {})]
         for each in schema:
             keys += (b"%b: %b" % (each.name.encode(), key) for key in each.metadata or {})

@@ -105,7 +105,7 @@ def vocabulary_warning(files: Mapping[str, Mapping[Action, int]]) -> str:
     if not worst:
         return ""
     share, name = max(worst)
-    many = f"; so is more than a third of {counted(len(worst) - 1, 'other file')}"
+    many = f", and more than a third in {counted(len(worst) - 1, 'other file')}"
     return (
         f"{name}: {percent(share)} of the words are out of vocabulary{many * (len(worst) > 1)} "
         "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"

@@ -112,7 +112,7 @@ def test_signals_and_resume(folder, env, sent, jobs):
     message = b"1 of 2 files are complete (the same command with --resume goes on)\n"
     assert (child.returncode, out, told) == (-sent, b"", b"dpsan: interrupted: " + message)
     assert not leftovers(folder)
-    assert [path.name for path in (folder / "out").iterdir()] == ["a.txt"]
+    assert {path.name for path in (folder / "out").iterdir()} == {".dpsan-request", "a.txt"}
     before = (folder / "out" / "a.txt").stat()
     (folder / "b.txt").unlink()
     (folder / "b.txt").write_bytes(LINE)
@@ -157,7 +157,8 @@ def test_batch_with_a_failure_and_a_table(folder, dpsan):
         ["1", "3", "3", "0", "0", "3,000", "c.txt"],
     ]
     assert told[-1] == "dpsan: 1 of 3 files failed"
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["a.txt", "c.txt"]
+    names = sorted(path.name for path in (folder / "out").iterdir())
+    assert names == [".dpsan-request", "a.txt", "c.txt"]
 
 
 def test_in_place_backup_and_compression(folder, dpsan):
@@ -353,7 +354,8 @@ def test_tickets_as_parquet_with_nulls(tickets, folder, dpsan):
     )
     pq.write_table(table, folder / "t.parquet", row_group_size=300)
     done = dpsan("rewrite", *BASE, "-k", COLUMN, "-O", "out", "t.parquet", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.returncode == 0
+    assert done.stderr.startswith(b"dpsan: 17 of 18 columns pass unchanged: Ticket ID, ")
     after = pq.read_table(folder / "out" / "t.parquet")
     before = pq.read_table(folder / "t.parquet")
     assert after.schema.equals(before.schema, check_metadata=True)

@@ -32,6 +32,8 @@ HEADER = {
     "copies": int,
     "consistent": (str, type(None)),
     "spans": bool,
+    "fields": list,
+    "drop_other": bool,
     "originals": bool,
     "seeded": bool,
     "private": bool,
@@ -83,6 +85,7 @@ def test_schema(dpsan, tmp_path):
         check_types(row, WORD)
         assert row["type"] == "word"
     assert file["type"] == "file"
+    assert file["passing"] == totals["passing"] == {"fields": [], "noted": {}}
     assert totals["type"] == "totals"
     assert totals["complete"] is True
     assert totals["input_sha256"] == hashlib.sha256(TEXT).hexdigest()

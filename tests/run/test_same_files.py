@@ -82,6 +82,7 @@ READS = {
     ("bench", "text"): ["--text"],
     ("bench", "compare"): ["--compare"],
     ("index", "files"): [],
+    ("index", "embeddings"): ["-E"],
     ("train", "texts"): ["-o", "own.npz"],
     ("train", "synonyms"): ["in.txt", "-o", "own.npz", "--synonyms"],
     ("train", "antonyms"): ["in.txt", "-o", "own.npz", "--antonyms"],

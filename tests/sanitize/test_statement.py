@@ -12,7 +12,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import Statement, weakness
+from dpsan.sanitize.statement import Statement, expected_share, vocabulary_warning, weakness
 
 
 def pure(epsilon, **more):
@@ -33,7 +33,7 @@ def test_one_line_by_default():
     (line,) = Statement(totals(pure(2), (12, 3), unknown=2), "krr", 0.14).lines()
     assert line == (
         "15 words drawn (2 unknown) by krr, PROVED on integers: LDP epsilon 2 per word, "
-        "30 for the whole text; 14 % are expected to stay the same (not protected: these counts, "
+        "30 for the whole text; 12 % are expected to stay the same (not protected: these counts, "
         "and what -v lists)"
     )
 
@@ -137,3 +137,32 @@ def test_a_better_composition_is_named_only_where_it_is_better():
     run = totals(pure(2.0, delta=1e-6, gaussian_mu=40.0), (4,))
     said = "\n".join(Statement(run, "gaussian", 0.1).lines(verbose=True))
     assert "Gaussian: LDP" not in said
+
+
+def test_an_out_of_vocabulary_word_is_never_expected_to_stay():
+    counts = dict.fromkeys(Action, 0)
+    assert expected_share(0.5, counts | {Action.DRAWN: 10}) == 0.5
+    assert expected_share(0.5, counts | {Action.DRAWN: 10, Action.UNKNOWN: 30}) == 0.125
+    assert expected_share(0.5, counts | {Action.UNKNOWN: 3}) == 0
+    # Masked and passed words did not come out of the mechanism; remembered ones did.
+    others = {Action.MASKED: 9, Action.PASSED: 9, Action.KEPT: 9, Action.OUTSIDE: 9}
+    assert expected_share(0.5, counts | {Action.DRAWN: 1} | others) == 0.5
+    assert expected_share(0.5, counts | {Action.REMEMBERED: 1, Action.UNKNOWN: 1}) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("known", "unknown", "warned"), [(8, 4, False), (7, 4, True), (0, 2, False), (0, 3, True)]
+)
+def test_a_warning_beyond_a_third_of_a_file(known, unknown, warned):
+    counts = dict.fromkeys(Action, 0)
+    for action in (Action.UNKNOWN, Action.MASKED, Action.PASSED):
+        told = vocabulary_warning({"a": counts | {Action.DRAWN: known, action: unknown}})
+        assert bool(told) == warned
+
+
+def test_one_warning_for_many_files():
+    counts = dict.fromkeys(Action, 0)
+    files = {f"f{at}": counts | {Action.DRAWN: 10, Action.UNKNOWN: 10 * at} for at in range(4)}
+    assert vocabulary_warning(files).startswith(
+        "f3: 75 % of the words are out of vocabulary, and more than a third in 2 other files ("
+    )

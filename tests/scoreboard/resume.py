@@ -176,8 +176,9 @@ def _tried(
         row.count("the same request is refused", second.returncode != 0)
         row.count("an output is missing", files != {*change.inputs})
     row.count("a finished output was written again", done.read_bytes() != before)
-    private = (folder / "out" / ".dpsan-request").stat().st_mode & 0o777
-    row.count("others may read the file of requests", private != 0o600)
+    requests = folder / "out" / ".dpsan-request"
+    modes = {path.stat().st_mode & 0o777 for path in (requests,) if path.exists()}
+    row.count("others may read the file of requests", bool(modes - {0o600}))
 
 
 def _without_file(row: Row, folder: Path, env: dict[str, str]) -> None:

@@ -1,0 +1,155 @@
+"""``--resume`` goes on with the outputs of the same request only."""
+
+import json
+import os
+
+import pytest
+
+from dpsan.errors import CacheError, OutputError, UsageError
+from dpsan.run.same_request import NAME, RequestFile
+
+BASE = ("rewrite", "-q", "-m", "krr", "-E", "two.txt")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    for at in range(4):
+        (tmp_path / f"{at}.txt").write_text("here there\n")
+    return tmp_path
+
+
+def test_issue_39_outputs_of_two_epsilons_are_not_mixed(folder, dpsan):
+    files = [f"{at}.txt" for at in range(4)]
+    assert dpsan(*BASE, "-e", "8", "-O", "out", *files[:2], cwd=folder).returncode == 0
+    done = dpsan(*BASE, "-e", "6", "-O", "out", "--resume", *files, cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr == (
+        b"dpsan: --resume: out holds outputs of epsilon 8, this run has epsilon 6 (go on with the "
+        b"first epsilon, or -O another directory begins anew)\n"
+    )
+    assert {path.name for path in (folder / "out").iterdir()} == {NAME, *files[:2]}
+    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", *files, cwd=folder)
+    assert done.returncode == 0
+    assert {path.name for path in (folder / "out").iterdir()} == {NAME, *files}
+
+
+def test_a_word_list_that_changed_is_noticed(folder, dpsan):
+    (folder / "keep").write_text("here\n")
+    keep = (*BASE, "-e", "8", "--keep", "keep", "-O", "out")
+    assert dpsan(*keep, "0.txt", cwd=folder).returncode == 0
+    (folder / "keep").write_text("there\n")
+    done = dpsan(*keep, "--resume", "0.txt", "1.txt", cwd=folder)
+    assert done.returncode == 2
+    assert b"other options" in done.stderr
+    # Nothing that guesses of the list could be tested against: the digest has a key.
+    other = dpsan(*keep, "1.txt", cwd=folder, env={"DPSAN_CACHE_DIR": str(folder / "cache")})
+    assert other.returncode == 0
+    rows = [json.loads(line) for line in (folder / "out" / NAME).read_bytes().splitlines()]
+    assert len({row["request"] for row in rows}) == len({row["key"] for row in rows}) == 2
+    assert b"here" not in (folder / "out" / NAME).read_bytes()
+
+
+def test_a_directory_without_the_file_is_refused_with_the_way_out(folder, dpsan):
+    (folder / "out").mkdir()
+    (folder / "out" / "0.txt").write_text("x\n")
+    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", "0.txt", "1.txt", cwd=folder)
+    assert done.returncode == 2
+    assert b"no .dpsan-request" in done.stderr
+    assert b"-O another directory begins anew" in done.stderr
+    # Where no output is there, nothing can be mixed.
+    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", "2.txt", cwd=folder)
+    assert done.returncode == 0
+
+
+def test_a_run_that_writes_nothing_is_no_request(folder, dpsan):
+    assert dpsan(*BASE, "-e", "8", "-O", "out", "0.txt", cwd=folder).returncode == 0
+    assert dpsan(*BASE, "-e", "6", "-O", "out", "0.txt", cwd=folder).returncode == 1  # exists
+    assert dpsan(*BASE, "-e", "6", "-n", "-O", "out", "1.txt", cwd=folder).returncode == 0
+    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", "0.txt", "1.txt", cwd=folder)
+    assert done.returncode == 0
+
+
+def test_an_input_of_that_name_is_refused(folder, dpsan):
+    (folder / NAME).write_text("here\n")
+    done = dpsan(*BASE, "-e", "8", "-O", "out", NAME, cwd=folder)
+    assert done.returncode == 2
+    assert not (folder / "out").exists()
+
+
+@pytest.fixture
+def made(tmp_path):
+    def make(epsilon=8.0, cache="cache", **values):
+        return RequestFile(tmp_path / "out", tmp_path / cache, epsilon, values)
+
+    return make
+
+
+def test_the_file_and_its_key_are_private(made, tmp_path):
+    umask = os.umask(0)
+    try:
+        made(a=1).append()
+    finally:
+        os.umask(umask)
+    for path in (tmp_path / "out" / NAME, tmp_path / "cache" / "request.key"):
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert len((tmp_path / "cache" / "request.key").read_bytes()) == 32
+
+
+def test_every_line_counts(made, tmp_path):
+    output = tmp_path / "out" / "a"
+    for each in (made(a=1), made(a=1), made(a=2)):
+        each.append()
+    made(a=2).check([output])  # nothing is there
+    output.write_text("x")
+    for values in ({"a": 1}, {"a": 2}):
+        with pytest.raises(UsageError, match=r"epsilon 8, as of this run \(epsilon 8\)"):
+            made(**values).check([output])
+    with pytest.raises(UsageError, match="epsilon 8, this run has epsilon 9"):
+        made(9.0, a=1).check([output])
+    with pytest.raises(UsageError, match="key of another cache"):
+        made(cache="other", a=1).check([output])
+
+
+@pytest.mark.parametrize(
+    "data", [b"{}\n", b"none\n", b"[1]\n", b'{"epsilon":8}\n', b'{"epsilon":8.0,"key":1}', b"\xff"]
+)
+def test_a_damaged_file_is_refused_in_one_line(made, tmp_path, data):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / NAME).write_bytes(data)
+    with pytest.raises(UsageError) as caught:
+        made().check([tmp_path / "out"])
+    assert "\n" not in str(caught.value)
+
+
+def test_no_link_is_followed_and_no_pipe_waited_for(made, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "aim").write_text("mine\n")
+    (tmp_path / "out" / NAME).symlink_to(tmp_path / "aim")
+    with pytest.raises(OutputError):
+        made().append()
+    assert (tmp_path / "aim").read_text() == "mine\n"
+    (tmp_path / "out" / NAME).unlink()
+    os.mkfifo(tmp_path / "out" / NAME)
+    with pytest.raises(UsageError):
+        made().check([tmp_path / "out"])
+    with pytest.raises(OutputError):
+        made().append()
+
+
+@pytest.mark.parametrize("harm", ["short", "open", "link", "directory"])
+def test_a_key_that_is_not_ours_alone_is_refused(made, tmp_path, harm):
+    made()
+    key = tmp_path / "cache" / "request.key"
+    if harm == "short":
+        key.write_bytes(b"x")
+    elif harm == "open":
+        key.chmod(0o644)
+    else:
+        key.rename(tmp_path / "moved")
+        if harm == "link":
+            key.symlink_to(tmp_path / "moved")
+        else:
+            key.mkdir()
+    with pytest.raises(CacheError):
+        made()
