@@ -191,12 +191,12 @@ def evaluate(
     from dpsan.embeddings.public_words import public_words
     from dpsan.embeddings.word_lists import WordLists
     from dpsan.formats.base import ReadOptions
-    from dpsan.formats.registry import format_name
+    from dpsan.formats.registry import format_class
     from dpsan.mechanisms import MECHANISMS, check_public
     from dpsan.space.library import open_space
     from dpsan.text.tokens import TOKENIZERS
 
-    if cells and format_name(format_, str(original)) != "csv":
+    if cells and not format_class(format_, str(original)).takes_delimiter:
         raise UsageError("--delimiter is for csv")
     setting = None if audit is None else read_setting(audit)
     if setting is not None:

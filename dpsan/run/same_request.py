@@ -22,7 +22,7 @@ import orjson
 from dpsan.embeddings.cache.private_files import make_private
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.errors import reason as os_reason
-from dpsan.formats.atomic_files import write_all
+from dpsan.formats.atomic_files import AtomicFile, write_all
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 
 NAME: Final = ".dpsan-request"
@@ -90,20 +90,28 @@ class RequestFile:
     def append(self) -> None:
         """Add the line of this run, on disk.  Raises OutputError."""
         row = {"epsilon": self._epsilon, "key": self._key_id, "request": self._digest}
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        line = orjson.dumps(row) + b"\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._path, flags | os.O_NONBLOCK, 0o600)
+            if not _create(self._path, line):
+                self._add(line)
         except OSError as error:
             raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+
+    def _add(self, line: bytes) -> None:
+        """Add a line to the file, whole or not at all.  Raises OSError, OutputError."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(self._path, flags)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise OutputError(f"{self._path}: not a regular file", "move it away")
-            os.fchmod(descriptor, 0o600)
-            write_all(descriptor, orjson.dumps(row) + b"\n", self._path)
-            os.fsync(descriptor)
-        except OSError as error:
-            raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+            try:
+                write_all(descriptor, line, self._path)
+                os.fsync(descriptor)
+            except BaseException:
+                os.ftruncate(descriptor, status.st_size)
+                raise
         finally:
             os.close(descriptor)
 
@@ -127,6 +135,35 @@ class RequestFile:
         return rows
 
 
+class _Private(AtomicFile):
+    """A file that only its owner may read."""
+
+    def seal(self) -> None:
+        super().seal()
+        os.fchmod(self.descriptor, 0o600)
+
+
+def _create(path: Path, data: bytes) -> bool:
+    """Make a private file, complete or not at all; False if there is one.
+
+    Raises:
+        OSError, OutputError: it cannot be made.
+    """
+    if os.path.lexists(path):
+        return False
+    sink = _Private(path)
+    try:
+        sink.write(data)
+        sink.commit()
+    except OutputError:
+        if os.path.lexists(path):  # another process was faster
+            return False
+        raise
+    finally:
+        sink.discard()
+    return True
+
+
 def _read(path: Path, most: int) -> bytes:
     """The first bytes of a regular file.  Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -143,18 +180,10 @@ def _key(cache: Path) -> bytes:
         with suppress(FileNotFoundError):
             return _checked(path)
         make_private(cache)
-        temporary = cache / f".tmp-{new_key().hex()[:16]}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(temporary, flags, 0o600)
-        try:
-            os.write(descriptor, new_key())
-            os.fsync(descriptor)
-            with suppress(FileExistsError):  # another process was faster
-                os.link(temporary, path)
-        finally:
-            os.close(descriptor)
-            temporary.unlink(missing_ok=True)
+        _create(path, new_key())  # or another process was faster
         return _checked(path)
+    except OutputError as error:
+        raise CacheError(str(error)) from None
     except OSError as error:
         raise CacheError(f"{path}: cannot use: {os_reason(error)}") from None
 
