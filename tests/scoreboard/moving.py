@@ -204,7 +204,7 @@ MUTANTS: Final = [
             "formats/source.py", "if self._frame is not None:", "if False:",
         ),
         "an input that vanished is no error": (
-            "run/paths.py", "        raise InputError(path, file_reason(error)) from None",
+            "run/paths.py", "        raise InputError(path, file_reason(error), hint) from None",
             "        return os.open(os.devnull, os.O_RDONLY)",
         ),
         "a file is written where the folder was": (

@@ -240,7 +240,7 @@ MUTANTS: Final = [
             "        self._hash.update(data)\n",
         )),
         ("stream", "all records are read first", (
-            "run/stream.py", "        for record in records:\n            if record is not None:\n"
+            "run/batch_size.py", "        for record in records:\n            if record is not None:\n"
             "                batch.append", "        for record in list(records):\n"
             "            if record is not None:\n                batch.append",
         )),
@@ -248,7 +248,7 @@ MUTANTS: Final = [
             "sanitize/rewriting.py", "if self.begin():", "if False:",
         )),
         ("latency", "output waits for more input", (
-            "run/stream.py", "urgent = record is None or plan.line_buffered", "urgent = False",
+            "run/batch_size.py", "urgent = record is None or line_buffered", "urgent = False",
         )),
         ("latency", "input that pauses is not noticed", (
             "formats/source.py", "return not select.select([self._descriptor], [], [], 0)[0]",
