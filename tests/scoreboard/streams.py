@@ -240,9 +240,8 @@ MUTANTS: Final = [
             "        self._hash.update(data)\n",
         )),
         ("stream", "all records are read first", (
-            "run/batch_size.py", "        for record in records:\n            if record is not None:\n"
-            "                batch.append", "        for record in list(records):\n"
-            "            if record is not None:\n                batch.append",
+            "run/batch_size.py", "for record in records:\n            if record is not None:\n",
+            "for record in list(records):\n            if record is not None:\n",
         )),
         ("latency", "the first draw is not made in time", (
             "sanitize/rewriting.py", "if self.begin():", "if False:",
