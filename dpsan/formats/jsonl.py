@@ -227,10 +227,14 @@ def hold_back(
 
 
 def _there(places: Places) -> str:
-    """Return the hint that names the fields that were seen."""
-    told = "add ? to the name if it may be absent"
-    names = shown_names(places.fields.others)
-    return f"fields: {names}; {told}" if names else told
+    """Return the hint for a field that no record has.
+
+    Names are shown if they are schema: a record has another chosen field.
+    """
+    told, fields = "add ? to the name if it may be absent", places.fields
+    return (
+        f"fields: {shown_names(fields.chosen | fields.others)}; {told}" if fields.chosen else told
+    )
 
 
 @dataclass(slots=True, repr=False)

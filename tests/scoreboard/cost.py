@@ -132,9 +132,9 @@ def _small_files(row: Row, files: int, folder: Path) -> None:
     for number in range(files):
         (folder / "in" / f"{number}.txt").write_text("here there\n")
     most, calls = json.loads(_dpsan(_SYNCS, folder, "-O", "tree", *_names(files)))
-    request, calls = calls[:3], calls[3:]
-    kinds = [call.split()[0] for call in request]
-    row.count("small files: no file of requests before them", kinds != ["sync", "name", "folder"])
+    before, calls = calls[:6], calls[6:]  # the key of the cache, and the file of requests
+    kinds = [call.split()[0] for call in before]
+    row.count("small files: no request before them", kinds != ["sync", "name", "folder"] * 2)
     synced = [call.split()[1] for call in calls if call.startswith("sync")]
     groups = _groups(calls)
     row.count(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ BODIES: Final = {
     "csv": b't,n\n"here\nthere",1\n' + b"here,2\n" * 20,
 }
 COMMON: Final = "rewrite -q -e 0.05 -m laplace -E two.txt --seed s".split()
+
+
+_REQUESTS: Final = "out/.dpsan-request"
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,10 @@ def judge(row: Row, it: Known, work: Path, done: fork.Done) -> bool:
                 "audit says what is not so", _audit_wrong(it, data, done.status, complete=complete)
             )
             row.count("audit open to others", (work / name).stat().st_mode & 0o077 != 0)
+        elif name == _REQUESTS:  # a line for each run; without the cache, none
+            whole = re.fullmatch(rb'(?:\{"epsilon":[^\n]*"\}\n)+', data)
+            row.count("the file of requests is damaged", whole is None)
+            row.count("requests open to others", (work / name).stat().st_mode & 0o077 != 0)
         else:
             row.count(
                 "partial or wrong file under the final name",
@@ -160,7 +168,7 @@ def judge(row: Row, it: Known, work: Path, done: fork.Done) -> bool:
 
 
 def _without_audit(files: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: data for name, data in files.items() if name != "audit"}
+    return {name: data for name, data in files.items() if name not in ("audit", _REQUESTS)}
 
 
 def _audit_wrong(it: Known, data: bytes, status: int, *, complete: bool) -> bool:
@@ -186,6 +194,7 @@ def again(row: Row, it: Known, work: Path) -> None:
     row.count("next run failed", done.status != 0 or not done.clear)
     if it.job.mode == "O":
         now = tree(work)
-        row.count("next run incomplete", any(now.get(n) != it.after[n] for n in it.new))
+        outputs = [n for n in it.new if n != _REQUESTS]
+        row.count("next run incomplete", any(now.get(n) != it.after[n] for n in outputs))
         twice = [n for n, inode in before.items() if os.stat(work / n).st_ino != inode]
         row.count("finished output made again", bool(twice))
