@@ -119,13 +119,11 @@ def test_no_digit_and_no_letter_shows_in_the_form(word, chosen, share):
     out = number.written(int(share * number.size))
     assert out == other.written(int(share * number.size))
     assert shape(out) == shape(word)
-    again = formed_number(out)  # the output is a number of the form, the tokenizer says so too
+    again = formed_number(out)  # a number of the form, and the tokenizer cuts it in no other places
     assert (again.fields, again.size) == (number.fields, number.size)
     assert abs(again.value - int(share * number.size)) < number.widest
     assert again.written(again.value) == out
-    assert TOKENIZERS["unicode"].split(out)[1::2] == TOKENIZERS["unicode"].split(word)[1::2] or (
-        TOKENIZERS["unicode"].split(out) == ["", out, ""]
-    )
+    assert TOKENIZERS["unicode"].split(out)[::2] == TOKENIZERS["unicode"].split(word)[::2]
 
 
 @given(digits=st.text("0123456789", min_size=1, max_size=15), mark=st.sampled_from(["", ",", "."]))
