@@ -248,8 +248,8 @@ def test_words_spelled_with_symbols_do_not_pass():
         run(data)
     found, outcome = run(data, strip=True)
     assert body_of(found).count("<w:sym ") == body_of(found).count(bullet) == 1
-    assert outcome.noted["left out:symbol"] == 13
-    assert outcome.noted["passed unchanged, and may hold text:symbol"] == 1
+    assert outcome.passing.noted["left out:symbol"] == 13
+    assert outcome.passing.noted["passed unchanged, and may hold text:symbol"] == 1
 
 
 @pytest.mark.parametrize("value", ["zorblatt@x.org", "call zorblatt!", "z" * 65, "(zorblatt)"])

@@ -18,7 +18,7 @@ import pytest
 
 STORED = Path(__file__).parent / "stored"
 REWRITE = ["rewrite", "-e", "0.5", "-m", "krr", "--allow-unproved", "-E", "words.txt"]
-REFUSED: dict[str, str] = {}
+REFUSED = {"audit.jsonl": "an audit of another schema than 6"}
 """File: what the refusal says of it."""
 
 
@@ -38,7 +38,7 @@ def refused(done, folder, name):
         assert done.returncode == 0, done.stderr.decode()
         return False
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith(f"dpsan: {folder / name}: ")
+    assert line.startswith(f"dpsan: {folder / name}:")
     assert REFUSED[name] in line
     assert done.returncode == 1
     assert not done.stdout
@@ -46,11 +46,19 @@ def refused(done, folder, name):
     return True
 
 
-def test_a_stored_memo_gives_the_outputs_of_its_messages_again(dpsan, folder):
-    done = dpsan(*REWRITE, "--memo", str(folder / "memo"), "input.txt", cwd=folder)
-    if not refused(done, folder, "memo/memo.sqlite"):
-        assert done.stdout == (STORED / "output.txt").read_bytes()
-        assert b"0 messages drawn now, 3 remembered" in done.stderr
+def test_a_stored_memo_adds_up_what_its_messages_have_cost(dpsan, folder):
+    """It was written under other rules of where words begin, so its messages are drawn again."""
+    said = []
+    for _ in range(2):
+        done = dpsan(*REWRITE, "--memo", str(folder / "memo"), "input.txt", cwd=folder)
+        if refused(done, folder, "memo/memo.sqlite"):
+            return
+        said.append((done.stdout, done.stderr.decode()))
+    assert "3 messages drawn now, 0 remembered" in said[0][1]
+    assert "0 messages drawn now, 3 remembered" in said[1][1]
+    for output, told in said:
+        assert output == said[0][0]
+        assert "over its life 3 messages drawn 6 times, LDP epsilon 9 for one of them" in told
 
 
 @pytest.mark.parametrize("budget", ["4.4", "8.5"])
