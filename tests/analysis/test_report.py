@@ -3,7 +3,6 @@ import json
 import os
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,11 +159,10 @@ class Checker(HTMLParser):
         self.text += data
 
 
-def test_an_audit_log_whose_name_is_no_utf8_is_reported(dpsan, tmp_path):
-    stored = Path(__file__).parents[1] / "run" / "stored" / "audit.jsonl"
+def test_an_audit_log_whose_name_is_no_utf8_is_reported(audits, dpsan, tmp_path):
     name = os.fsdecode(b"\xff.jsonl")
-    (tmp_path / name).write_bytes(stored.read_bytes())
-    for more, shown in (([], b"21 drawn"), (["--json"], b"xff.jsonl"), (["--html", "a"], b"")):
+    (tmp_path / name).write_bytes((audits / "1.jsonl").read_bytes())
+    for more, shown in (([], b"1,503 drawn"), (["--json"], b"xff.jsonl"), (["--html", "a"], b"")):
         done = dpsan("report", name, *more, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, b"")
         assert shown in done.stdout
