@@ -47,7 +47,7 @@ _USUAL: Final = 1 << 17
 _MOST: Final = 1 << 20
 _TRIED: Final = 1 << 21
 """Those of all inputs together."""
-_WORDS: Final = 8
+_WORDS: Final = 4
 _ENOUGH: Final = 8
 """How often an output should come, so that one that never comes is seen."""
 _SLACK: Final = 4
@@ -109,27 +109,29 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     suspects = _suspects(sanitizer.sampler, screened)
     words = np.concatenate([suspects, np.unique(rows[rows < n])[:_WORDS]])
     totals = dict(_totals(weights, words))
-    tried, seen = 0, 0
+    inputs, tried, uniform = 0, 0, set[int]()
     for row in dict.fromkeys([n, *words.tolist()]):
         total = _total(sanitizer.sampler, row)
         if total is None:
             return None
         law = distributions(stated, np.array([row]))[0]
         try:
-            _check_uniform(total, derive_key(key, row))
+            if total not in uniform:
+                _check_uniform(total, derive_key(key, row))
             tried += _compare(sanitizer.sampler, row, law, total, totals.get(row, total))
         except _WrongError as error:
             sentence = f"the integers that {name_of(sanitizer, row)} is drawn from {error}"
             return Check("integers", False, sentence, {"integers": tried})
-        seen += 1
+        uniform.add(total)
+        inputs += 1
         if tried > _TRIED + _ALL:
             break
     sentence = (
-        f"{tried:,} of the integers that {seen} inputs are drawn from, the first and the last ones "
-        "among them, give the outputs that are certified"
+        f"{tried:,} of the integers that {inputs} inputs are drawn from, the first and the last "
+        "ones among them, give the outputs that are certified"
         + (f"; {len(screened):,} of {n:,} words were screened" if len(screened) else "")
     )
-    return Check("integers", True, sentence, {"integers": tried, "inputs": seen})
+    return Check("integers", True, sentence, {"integers": tried, "inputs": inputs})
 
 
 def _totals(weights: CommonWeights | RankWeights, words: Ids) -> Iterator[tuple[int, int]]:
@@ -191,7 +193,7 @@ def _check_uniform(total: int, key: bytes) -> None:
     for below in filter(None, (more, total // 2)):
         count, share = int((drawn < np.uint64(below)).sum()), below / total
         tails = log_tail_of_share(np.array([count]), _DRAWS, np.array([share]))
-        if float(tails[0]) <= math.log(ERROR / (4 * _WORDS)):
+        if float(tails[0]) <= math.log(ERROR / (2 * (1 + _WORDS + _SUSPECTS))):
             raise _WrongError("are not equally likely")
 
 
