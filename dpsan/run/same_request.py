@@ -23,6 +23,7 @@ from dpsan.embeddings.cache.private_files import make_private
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.formats.atomic_files import AtomicFile, write_all
+from dpsan.formats.placing import sync_directory
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 
 NAME: Final = ".dpsan-request"
@@ -154,11 +155,15 @@ def _create(path: Path, data: bytes) -> bool:
     sink = _Private(path)
     try:
         sink.write(data)
-        sink.commit()
-    except OutputError:
-        if os.path.lexists(path):  # another process was faster
-            return False
-        raise
+        sink.seal()
+        sink.sync()
+        try:
+            sink.place()
+        except OutputError:
+            if os.path.lexists(path):  # another process was faster
+                return False
+            raise
+        sync_directory(path.parent)
     finally:
         sink.discard()
     return True
