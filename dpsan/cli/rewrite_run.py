@@ -78,8 +78,6 @@ def _built(request: Request) -> tuple[Run, Path]:
     if request.verbose:
         n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
         say(f"{number(n)} words of {number(d)} dimensions ready")
-    if not request.quiet and (line := _scale(sanitizer)):
-        say(line)
     if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
     output = Inplace(request.backup) if request.in_place else request.output_dir or request.output
@@ -238,6 +236,8 @@ def _report(result: Result, sanitizer: Sanitizer, request: Request) -> None:
         ledger=result.ledger,
     )
     for line in statement.lines(verbose=request.verbose):
+        say(line)
+    if result.totals.draws and (line := _scale(sanitizer)):
         say(line)
     if result.skipped:
         say(f"{counted(result.skipped, 'finished file')} skipped")
