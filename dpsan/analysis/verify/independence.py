@@ -1,21 +1,16 @@
-"""Whether words, lines, files, copies, runs and worker processes share random numbers.
-
-Knows outputs of the whole program.  Must not know how random numbers are made.
+"""Check that words, lines, files, copies, runs and worker processes share no random numbers.
 
 Equal lines are rewritten: many lines of a file, many copies of a line, files whose numbers are
-chosen at random, and many blocks of a long line.  Two lines that share their random numbers have
-the same words; two that do not agree in as many as two draws of an input do by chance, whose
-probability q is known (the sum of squared probabilities) or bounded from draws under different
-keys.  Every two lines are compared, whatever lies between them, and so are every two places of a
-line and every two blocks of one stream.  A program that shares nothing is refuted with probability
-at most ERROR in a run: Chernoff's bound for the agreements of two lines, times the number of pairs.
-One that shares is found with certainty: the number of words is such that full agreement is below
-that bound.
+chosen at random, and many blocks of a long line.  Every two lines, every two places of a line and
+every two blocks are compared.  Lines that share their random numbers have the same words.  Others
+agree by chance, as often as two draws of an input do: with a probability q that is known (the sum
+of squared probabilities) or bounded from draws under different keys.  Chernoff's bound times the
+number of pairs refutes a program that shares nothing with probability at most ERROR; lines are long
+enough that full agreement is below it.
 
-The lines are of unknown words, and then of one word of the vocabulary over and over: a program may
-keep unknown words apart and no others.  Of some words the one is taken whose draws agree least; a
-line of it takes up to thousands of words where epsilon is large.  Numbers that are drawn by value
-are compared in lines of their own.
+The lines are of unknown words, of one word of the vocabulary (of 16 the one whose draws agree
+least), and of numbers where they are drawn by value: a program may keep one kind apart and not the
+others.
 """
 
 from __future__ import annotations
