@@ -29,7 +29,7 @@ def test_a_statement_that_says_too_little_is_violated(name, epsilon):
     """Issue 32: nothing compared what a run prints with what is certified."""
     told = run(MUTANTS[name], epsilon, 40, 10_000)
     assert told["verdict"] == "violated", told
-    assert told["by"] == ["statement"]
+    assert "statement" in told["by"]
 
 
 @pytest.mark.parametrize(
