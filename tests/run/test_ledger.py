@@ -280,7 +280,7 @@ def test_two_processes_pay_for_each_record_once_where_there_is_enough_for_one(tm
     (tmp_path / "words.txt").write_text(
         "".join(f"{word} {at % 7} {at % 5}\n" for at, word in enumerate(EMBEDDINGS.index_to_key, 1))
     )
-    (tmp_path / "in.txt").write_text("".join(f"word1 {number}\n" for number in range(40)))
+    (tmp_path / "in.txt").write_text("".join(f"word1 word{at}\n" for at in range(2, 42)))
     tmp_path.chmod(0o700)
     more = ["-E", "words.txt", "--ledger", "l", "--budget", "4", "--line-buffered", "in.txt"]
     command = [sys.executable, "-m", "dpsan", "rewrite", "-q", "-e2", "-mkrr", *more]

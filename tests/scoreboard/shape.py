@@ -7,7 +7,7 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import ROOT, Mutant, Row, Size
+from scoreboard.base import ROOT, AnyMutant, Row, Size, Wrapped
 
 _OPTIONS: Final[tuple[dict[str, Any], ...]] = (
     {},
@@ -28,7 +28,7 @@ def one_shape(size: Size, folder: Path) -> Row:
     row = Row("pairs of strings of one shape / cut in two ways", "100,000 / 0")
     settings = list(product(TOKENIZERS, _OPTIONS, (False, True)))
     pairs = size.of(3_000, 1_000, 4_000)
-    for tokenizer, options, spans in settings if size is not Size.MUTANT else settings[:1]:
+    for tokenizer, options, spans in settings if size is not Size.MUTANT else settings[:3:2]:
         sanitizer = Sanitizer(epsilon=8.0, tokenizer=tokenizer, cache=folder / "cache", **options)
         kinds = (*KINDS, *_kinds_of_the_page())
         found = shapes(sanitizer, key=new_key(), pairs=pairs, kinds=kinds, spans=spans)
@@ -57,4 +57,25 @@ def _kinds_of_the_page() -> list[str]:
     return [each for each in out if "A" in each or "0" in each]
 
 
-MUTANTS: Final[list[Mutant]] = []
+MUTANTS: Final[list[AnyMutant]] = [
+    Wrapped("shape", name, where, by)
+    for name, where, by in (
+        (
+            "frequent compounds are one token",
+            "dpsan.text.shape:shape",
+            "lambda original: lambda text, literals:"
+            " original(re.sub('(well|self|co)-(?=[a-z])', r'\\1x', text), literals)",
+        ),
+        (
+            "card numbers that begin with 0 are telephone numbers",
+            "dpsan.text.shape:shape",
+            "lambda original: lambda text, literals:"
+            " original(re.sub('(?<![0-9])0(?=[0-9]{3} [0-9]{4})', 'x', text), literals)",
+        ),
+        (
+            "numbers that begin with 1 are words",
+            "dpsan.text.number_forms:formed_number",
+            "lambda original: lambda word: None if word[:1] == '1' else original(word)",
+        ),
+    )
+]

@@ -170,6 +170,11 @@ def _rebuilt(name: str, where: str, change: Change) -> _Made:
 
 
 _USUALLY: Final = [
+    _wrapped(
+        "the statement tells half of epsilon",
+        "dpsan.sanitize.statement:_cost",
+        "lambda original: lambda cost: original(Composed(cost.epsilon / 2, cost.delta, ''))",
+    ),
     _rebuilt(
         "unknown words never draw the last unit of the base",
         f"{_BASE}.sample",
@@ -295,13 +300,8 @@ _UNSEEN: Final = [
         "dpsan.run.private_database:PrivateDatabase.digest",
         _DIGEST.format("(b'dpsan text', b'dpsan record')"),
     ),
-    _wrapped(
-        "the statement tells half of epsilon",
-        "dpsan.sanitize.statement:_cost",
-        "lambda original: lambda cost: original(Composed(cost.epsilon / 2, cost.delta, ''))",
-    ),
 ]
-"""What ``verify`` cannot see: it writes no memo and prints no statement."""
+"""What ``verify`` cannot see: it writes no memo and no ledger."""
 
 MUTANTS: Final[list[AnyMutant]] = [
     *(made("verdicts") for made in _USUALLY),
