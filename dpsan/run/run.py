@@ -68,11 +68,11 @@ class Run(Work):
     inputs: list[Path]
     output: Path | Inplace | None = None
     tree: bool = False
-    roots: Sequence[Path] = ()
-    """Directories that were searched for the inputs, see :func:`plan_outputs`."""
     resume: bool = False
     complain: Callable[[str], None] = lambda _: None
     """Told of each failed input at once."""
+    roots: Sequence[Path] = ()
+    """Directories that were searched for the inputs, see :func:`plan_outputs`."""
 
     def execute(self) -> Result:
         """Do it; failed inputs do not stop the others.

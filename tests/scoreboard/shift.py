@@ -18,7 +18,7 @@ WORDS: Final = [word for pair in zip(PLAIN, AWKWARD, strict=True) for word in pa
 NEXT: Final = dict(zip(WORDS, [*WORDS[1:], WORDS[0]], strict=True))
 
 _SPACES: Final = [" ", " ", "  ", "\t", "\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\xa0", "\r "]
-_MARKS: Final = [*',.!?;:()[]{}"\\/…—«»€+=', "''", '""', "\ufffd"]
+_MARKS: Final = [*',.!?;:()[]{}"\\/…—«»€+=', "''", '""']
 _OTHERS: Final = [
     "zzqx", "42", "1.10", "e\u0301te\u0301", "\u1112\u1161\u11ab", "한", "👩‍👩‍👧", "שלום", "\ue000",
     "a\u0301\u0302\u0303\u0304", "日本", "ﬁ",

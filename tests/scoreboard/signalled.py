@@ -147,7 +147,7 @@ def _judged(
     several = ", several signals" if len(sent) > 1 else ""
     # What is left under a temporary name is counted on its own; here is what is said to be whole.
     files = tree(own / "out") if (own / "out").exists() else {}
-    files = {name: data for name, data in files.items() if not name.endswith(".tmp")}
+    files = {name: data for name, data in files.items() if name.endswith(".txt")}
     if any(data != _LINE * _LINES for data in files.values()):
         bad.append("partial file under the final name")
     if any(path.name.endswith(".tmp") for path in own.rglob("*") if "cache" not in path.parts):
