@@ -30,7 +30,8 @@ PASSED: Final = -3
 """Unknown, and written unchanged."""
 OUTSIDE: Final = -4
 """Outside the spans that are drawn, and written unchanged."""
-_CACHE_TOKENS: Final = 200_000
+_CACHE_TOKENS: Final = 100_000
+_CACHED_LENGTH: Final = 64
 _CACHE_CHUNKS: Final = 50_000
 """Each takes some 500 bytes."""
 _TEXTS: Final = 1024
@@ -143,9 +144,11 @@ class _Codes(dict[str, int]):
         self._unknown = unknown
 
     def __missing__(self, token: str) -> int:
-        if len(self) >= _CACHE_TOKENS:
-            self.clear()
-        self[token] = found = self._resolve(token)
+        found = self._resolve(token)
+        if len(token) <= _CACHED_LENGTH:  # so that the cache is bounded in bytes
+            if len(self) >= _CACHE_TOKENS:
+                self.clear()
+            self[token] = found
         return found
 
     def _resolve(self, token: str) -> int:

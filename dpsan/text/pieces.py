@@ -194,7 +194,7 @@ class Codes:
         """Remember pieces, all different and not here; a piece that finds no place is left out."""
         size = len(self._rows)
         while 2 * (self._held + len(keys)) > size:
-            size *= 4
+            size *= 2
         if size > len(self._rows):
             old = self._rows[self._rows[:, 0] != 0]
             self._rows, self._held = np.zeros((size, _LANES + 1), dtype=np.uint64), 0

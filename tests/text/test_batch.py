@@ -1,5 +1,6 @@
 """A batch of texts in one row of words is what its texts are one by one."""
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -64,3 +65,15 @@ def test_texts_without_words_are_one_gap():
     for text in ("  ;  " * 40, "", "\0"):
         batch = lookup.batch([text] * 20_000)
         assert batch.lines([]) == [text.strip("\0")] * 20_000
+
+
+def test_memory_does_not_grow_with_long_strings():
+    """Issue 39: caches were bounded by count, so that long strings took hundreds of megabytes."""
+    lookup = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS))
+    lookup.batch(["the first text"])
+    tracemalloc.start()
+    for number in range(200):
+        lookup.batch([f"{number}{'x' * 20_000} the"])
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1_000_000
