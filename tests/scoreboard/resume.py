@@ -12,7 +12,7 @@ from typing import Final
 
 from docx_files import document, paragraph
 
-from scoreboard.base import DPSAN, ROOT, Mutant, Row, Size, embedding_file, environment
+from scoreboard.base import DPSAN, Row, Size, Wrapped, embedding_file, environment
 
 _FILES: Final[dict[str, bytes]] = {
     "a.txt": b"w1 w2 one\n",
@@ -192,36 +192,33 @@ def _without_file(row: Row, folder: Path, env: dict[str, str]) -> None:
     row.tried += 1
 
 
-def _wrapped(name: str, where: str, by: str) -> Mutant:
-    """A function is replaced by what ``by``, an expression, makes of it."""
-    module, _, function = where.partition(":")
-    file = module.removeprefix("dpsan.").replace(".", "/") + ".py"
-    text = (ROOT / "dpsan" / file).read_text()
-    return Mutant("resume", name, file, text, f"{text}\n\n{function} = ({by})({function})\n")
-
-
 MUTANTS: Final = [
-    _wrapped(
+    Wrapped(
+        "resume",
         "--resume asks nothing",
         "dpsan.run.same_request:RequestFile.check",
         "lambda original: lambda self, outputs: None",
     ),
-    _wrapped(
+    Wrapped(
+        "resume",
         "no run says what it was asked",
         "dpsan.run.same_request:RequestFile.append",
         "lambda original: lambda self: None",
     ),
-    _wrapped(
+    Wrapped(
+        "resume",
         "epsilon alone decides",
         "dpsan.cli.rewrite_request:Request.decisive",
         "lambda original: lambda self, sanitizer: {}",
     ),
-    _wrapped(
+    Wrapped(
+        "resume",
         "every option decides",
         "dpsan.cli.rewrite_request:Request.decisive",
         "lambda original: lambda self, made: {**original(self, made), 'resume': self.resume}",
     ),
-    _wrapped(
+    Wrapped(
+        "resume",
         "requests for all to read",
         "dpsan.run.same_request:RequestFile.append",
         "lambda original: lambda self: (original(self), self._path.chmod(0o644))",

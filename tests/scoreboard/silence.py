@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import DPSAN, ROOT, TWO, Mutant, Row, Size, environment
+from scoreboard.base import DPSAN, ROOT, TWO, Row, Size, Wrapped, environment
 
 sys.path.append(str(ROOT / "tests"))
 from docx_files import OUTSIDE, document, paragraph
@@ -324,17 +324,9 @@ def _sum(kinds: str) -> int:
     return sum(int(each.split()[0].replace(",", "")) for each in kinds.split(", "))
 
 
-def _wrapped(name: str, where: str, by: str) -> Mutant:
-    """A function is replaced by what ``by``, an expression, makes of it."""
-    module, _, function = where.partition(":")
-    file = module.removeprefix("dpsan.").replace(".", "/") + ".py"
-    text = (ROOT / "dpsan" / file).read_text()
-    return Mutant("silence", name, file, text, f"{text}\n\n{function} = ({by})({function})\n")
-
-
 _NOTHING: Final = "lambda original: lambda *given, **more: None"
 MUTANTS: Final = [
-    _wrapped(name, where, by)
+    Wrapped("silence", name, where, by)
     for name, where, by in (
         ("no field is named", "dpsan.formats.passing:Fields.merge", _NOTHING),
         ("no value of JSON is noted", "dpsan.formats.json_scan:Places.passes", _NOTHING),
@@ -345,13 +337,13 @@ MUTANTS: Final = [
         ),
         (
             "--drop-other writes all of a JSON record",
-            "dpsan.formats.jsonl:pruned",
+            "dpsan.formats.json_scan:pruned",
             "lambda original: lambda raw, node, at=0: raw.rstrip()",
         ),
         (
             "columns are named by their neighbours",
-            "dpsan.formats.csv:named",
-            "lambda original: lambda names: original(names[1:] + names[:1])",
+            "dpsan.formats.passing:named",
+            "lambda original: lambda names: (lambda all: original(all[1:] + all[:1]))([*names])",
         ),
         (
             "the audit has no fields",
