@@ -96,7 +96,8 @@ def _hint(error: Exception) -> str:
     if context is None or context.parent is not None or context.command.name != "dpsan":
         return ""
     words = sys.argv[1:]
-    if not words or not (words[0].startswith("-") or Path(words[0]).exists()):
+    # Words that are no files may be text, which no message repeats.
+    if not any(Path(each).exists() for each in words):
         return " (dpsan --help lists the commands)"
     given = any(each.startswith(("-e", "--epsilon")) for each in words)
     epsilon = [] if given else ["-e", "8"]
