@@ -17,11 +17,16 @@ def folder(tmp_path):
     ("arguments", "status", "told"),
     [
         (["a b.txt"], 2, "no such command 'a b.txt' (did you mean: dpsan rewrite -e 8 'a b.txt'?)"),
-        (["-e", "4", "x"], 2, "no such option: -e (did you mean: dpsan rewrite -e 4 x?)"),
         (
-            ["--seed=1", "x"],
+            ["-e", "4", "two.txt"],
             2,
-            "no such option: --seed (did you mean: dpsan rewrite -e 8 --seed=1 x?)",
+            "no such option: -e (did you mean: dpsan rewrite -e 4 two.txt?)",
+        ),
+        (["-e", "4", "my secret"], 2, "no such option: -e (dpsan --help lists the commands)"),
+        (
+            ["--seed=1", "two.txt"],
+            2,
+            "no such option: --seed (did you mean: dpsan rewrite -e 8 --seed=1 two.txt?)",
         ),
         (["frobnicate"], 2, "no such command 'frobnicate' (dpsan --help lists the commands)"),
         (
