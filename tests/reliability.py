@@ -36,7 +36,8 @@ sys.path[:0] = [str(ROOT / "tests" / "formats"), str(ROOT / "tests" / "embedding
 
 from scoreboard import MUTANTS, ROWS  # noqa: E402
 from scoreboard.base import Row, Size  # noqa: E402
-from scoreboard.mutants import MutantError, measured, verdicts  # noqa: E402
+from scoreboard.mutants import measured, verdicts  # noqa: E402
+from scoreboard.patterns import MutantError  # noqa: E402
 
 
 def rows_of(names: list[str], size: Size) -> Iterator[Row]:

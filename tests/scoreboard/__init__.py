@@ -29,7 +29,8 @@ from scoreboard import (
     suites,
     survivors,
 )
-from scoreboard.base import AnyMutant, Row, Size
+from scoreboard.base import Row, Size
+from scoreboard.patterns import AnyMutant
 
 ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
     "faults": faults.faults,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -55,121 +53,6 @@ class Row:
     def red(self) -> list[str]:
         """The kinds of bad outcomes that happened; ``%`` begins a measure that is none."""
         return [kind for kind, value in self.bad.items() if value > 0 and not kind.startswith("%")]
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """The program broken on purpose: in one file one text is replaced by another.
-
-    ``old`` stands exactly once in ``file``, else the mutant is stale: the program has changed and
-    nobody knows any more whether the row would see this fault.
-    """
-
-    row: str
-    name: str
-    file: str
-    """Below ``dpsan/``."""
-    old: str
-    new: str
-
-    def mutated(self, text: str) -> str:
-        """Return the changed file.  Raises MutantError."""
-        if (found := text.count(self.old)) != 1:
-            raise MutantError(f"STALE: dpsan/{self.file} holds its text {found} times")
-        return text.replace(self.old, self.new)
-
-
-@dataclass(frozen=True)
-class Wrapped:
-    """A program in which one function is replaced by another that is made from it.
-
-    ``by`` is a Python expression: a function from the original to what takes its place, such as
-    ``"lambda original: lambda *given: 2 * original(*given)"``.  It may use the names of the module.
-    The mutant is stale if the module has no such function.
-    """
-
-    row: str
-    name: str
-    where: str
-    """Module and qualified name: ``dpsan.privacy.randomness:Streams.integers``."""
-    by: str
-
-    @property
-    def file(self) -> str:
-        """Below ``dpsan/``."""
-        return _file(self.where)
-
-    def mutated(self, text: str) -> str:
-        """Return the changed file.  Raises MutantError."""
-        _found(ast.parse(text), self.where)
-        function = self.where.partition(":")[2]
-        return f"{text}\n\n{function} = ({self.by})({function})\n"
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """A program in which one node of a function's or class's syntax tree is replaced.
-
-    ``change`` is called with every node, and returns another one in place of exactly one of them
-    and None for all others, else the mutant is stale.
-    """
-
-    row: str
-    name: str
-    where: str
-    """As of :class:`Wrapped`."""
-    change: Callable[[ast.AST], ast.AST | None]
-
-    @property
-    def file(self) -> str:
-        """Below ``dpsan/``."""
-        return _file(self.where)
-
-    def mutated(self, text: str) -> str:
-        """Return the changed file.  Raises MutantError."""
-        tree = ast.parse(text)
-        changed = 0
-
-        class Change(ast.NodeTransformer):
-            def visit(_, node: ast.AST) -> ast.AST:  # noqa: N805 - the mutant is self
-                nonlocal changed
-                other = self.change(node)
-                if other is None:
-                    return super().visit(node)
-                changed += 1
-                return ast.copy_location(other, node)
-
-        Change().visit(_found(tree, self.where))
-        if changed != 1:
-            raise MutantError(f"STALE: {self.where} has {changed} such nodes")
-        return ast.unparse(ast.fix_missing_locations(tree))
-
-
-AnyMutant = Mutant | Wrapped | Rebuilt
-
-
-class MutantError(Exception):
-    """A mutant that says nothing: stale, or no program any more."""
-
-
-def _file(where: str) -> str:
-    module = where.partition(":")[0]
-    return module.removeprefix("dpsan.").replace(".", "/") + ".py"
-
-
-def _found(tree: ast.Module, where: str) -> ast.AST:
-    """The function or class of that qualified name.  Raises MutantError."""
-    node: ast.AST = tree
-    for name in where.partition(":")[2].split("."):
-        inner = [
-            each
-            for each in getattr(node, "body", [])
-            if isinstance(each, ast.FunctionDef | ast.ClassDef) and each.name == name
-        ]
-        if not inner:
-            raise MutantError(f"STALE: no {where}")
-        node = inner[-1]
-    return node
 
 
 def environment(folder: Path) -> dict[str, str]:

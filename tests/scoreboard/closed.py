@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
+from scoreboard.base import DPSAN, TWO, Row, Size, environment
+from scoreboard.patterns import mutants
 
 _RUN: Final = "rewrite -e 1000 -m laplace -E two.txt --case vocabulary"
 _BODY: Final = b"here there, here\n" * 50
@@ -104,23 +105,21 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-MUTANTS: Final = [
-    Mutant("closed", name, *change)
-    for name, change in {
-        "output that cannot be written is no error": (
-            "formats/atomic_files.py",
-            "raise\n        except OSError as error:\n            raise OutputError(",
-            "raise\n        except OSError as error:\n            return\n"
-            "            raise OutputError(",
-        ),
-        "an error has the status 0": (
-            "cli/rewrite_run.py", "return 1 if result.failed else 0", "return 0",
-        ),
-        "nothing is said of an error": (
-            "cli/output.py", 'sys.stderr.write(f"dpsan: {printable(message)}\\n")', "pass",
-        ),
-        "a file that fails is an internal error": (
-            "run/run.py", "self.complain(line)", "raise RuntimeError",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "closed",
+    r"""
+output that cannot be written is no error @ write_all
+- raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
++ return
++ raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
+an error has the status 0 @ carry_out
+- 1 if result.failed else 0
++ 0
+nothing is said of an error @ say
+- sys.stderr.write(f"dpsan: {printable(message)}\n")
++ pass
+a file that fails is an internal error @ Run._fail
+- self.complain(line)
++ raise RuntimeError
+""",
+)

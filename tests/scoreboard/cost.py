@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from scoreboard.base import TWO, Mutant, Row, Size, environment
+from scoreboard.base import TWO, Row, Size, environment
+from scoreboard.patterns import mutants
 
 _LIMIT: Final = 6
 """Times its own size that a record may take, beside what a record of one line takes."""
@@ -190,35 +191,38 @@ def _dpsan(driver: str, folder: Path, *arguments: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-MUTANTS: Final = [
-    Mutant("cost", name, *change)
-    for name, change in {
-        "long texts are decoded whole": (
-            "formats/text.py", "return text if text.valid else None", "return None",
-        ),
-        "a text is split whole": (
-            "text/long_text.py", "_STRETCH: Final = 1 << 18",
-            "_STRETCH: Final = 1 << 28",
-        ),
-        "no text is long": ("text/long_text.py", "LONG: Final = 1 << 20", "LONG: Final = 1 << 40"),
-        "cells of CSV are strings": (
-            "formats/csv.py", "if long := _long(cell, encoding):", "if long := None:",
-        ),
-        "strings of JSON are strings": (
-            "formats/jsonl.py", "if long := long_string(raw, start, end):", "if long := None:",
-        ),
-        "names before the disk has the files": (
-            "run/group.py", "        _sync_all(waiting)\n", "",
-        ),
-        "each name is made durable by itself": (
-            "run/group.py", "                self._done(each.file, each.finished.outcome)\n",
-            "                self._done(each.file, each.finished.outcome)\n"
-            "                sync_directory(each.finished.sink.target.parent)\n",
-        ),
-        "each small file waits for the disk": (
-            "run/group.py", "if len(self._waiting) >= self._most or", "if True or",
-        ),
-        "one sync after the other": ("run/group.py", "_AT_ONCE: Final = 16", "_AT_ONCE: Final = 1"),
-        "every file is large": ("run/group.py", "_SMALL: Final = 1 << 16", "_SMALL: Final = 0"),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "cost",
+    r"""
+long texts are decoded whole @ long_text
+- text if text.valid else None
++ None
+a text is split whole @ _STRETCH
+- 1 << 18
++ 1 << 28
+no text is long @ LONG
+- 1 << 20
++ 1 << 40
+cells of CSV are strings @ CsvFormat._texts
+- _long(cell, encoding)
++ None
+strings of JSON are strings @ record_of
+- long_string(raw, start, end)
++ None
+names before the disk has the files @ Group.flush
+- _sync_all(waiting)
+each name is made durable by itself @ Group.flush
+- self._done(each.file, each.finished.outcome)
++ self._done(each.file, each.finished.outcome)
++ sync_directory(each.finished.sink.target.parent)
+each small file waits for the disk @ Group.add
+- len(self._waiting) >= self._most
++ True
+one sync after the other @ _AT_ONCE
+- 16
++ 1
+every file is large @ _SMALL
+- 1 << 16
++ 0
+""",
+)

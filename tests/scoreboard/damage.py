@@ -14,7 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from scoreboard.base import Mutant, Row, Size
+from scoreboard.base import Row, Size
+from scoreboard.patterns import mutants
 
 
 def corrupted_cache(size: Size, folder: Path) -> Row:
@@ -181,41 +182,44 @@ _KINDS: Final[dict[str, Callable[..., bool]]] = {
 }
 
 
-MUTANTS: Final = [
-    Mutant("cache", name, *change)
-    for name, change in {
-        "no SHA-256 of the arrays": (
-            "embeddings/cache/entry.py", "!= file.sha256:", "!= file.sha256 and False:",
-        ),
-        "no SHA-256 of the index": (
-            "embeddings/cache/entry.py", "!= file.sha256:", "!= file.sha256 and not head:",
-        ),
-        "no SHA-256 of one array": (
-            "embeddings/cache/entry.py", "!= file.sha256:", '!= file.sha256 and file.name != "c":',
-        ),
-        "no SHA-256 of the words": (
-            "embeddings/cache/entry.py", "!= file.sha256:", '!= file.sha256 and file.name != "words":',
-        ),
-        "no SHA-256 of the manifest": (
-            "embeddings/cache/entry.py", "if frame != _frame(body):", "if False:",
-        ),
-        "the manifest of another entry": (
-            "embeddings/cache/entry.py", "if directory_name(manifest.kind, manifest.key) != name:", "if False:",
-        ),
-        "any format version": (
-            "embeddings/cache/entry.py", '_typed(content["format"], int) != FORMAT_VERSION', "False",
-        ),
-        "longer files than said": (
-            "embeddings/cache/entry.py", "if size != expected:", "if size < expected:",
-        ),
-        "files of others": ("embeddings/cache/private_files.py", "if status.st_uid != os.geteuid():", "if False:"),
-        "files that others may write": (
-            "embeddings/cache/private_files.py", "if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):", "if False:",
-        ),
-        "links are followed": (
-            "embeddings/cache/private_files.py", "_READ: Final = os.O_RDONLY | os.O_NOFOLLOW |",
-            "_READ: Final = os.O_RDONLY |",
-        ),
-        "damage is not told": ("embeddings/cache/store.py", "            self._note(problem)", "            pass"),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "cache",
+    r"""
+no SHA-256 of the arrays @ _read_file
+- files.read_hashed(file_fd, memory) != file.sha256
++ files.read_hashed(file_fd, memory) != file.sha256 and False
+no SHA-256 of the index @ _read_file
+- files.read_hashed(file_fd, memory) != file.sha256
++ files.read_hashed(file_fd, memory) != file.sha256 and (not head)
+no SHA-256 of one array @ _read_file
+- files.read_hashed(file_fd, memory) != file.sha256
++ files.read_hashed(file_fd, memory) != file.sha256 and file.name != "c"
+no SHA-256 of the words @ _read_file
+- files.read_hashed(file_fd, memory) != file.sha256
++ files.read_hashed(file_fd, memory) != file.sha256 and file.name != "words"
+no SHA-256 of the manifest @ read_manifest
+- frame != _frame(body)
++ False
+the manifest of another entry @ read_manifest
+- directory_name(manifest.kind, manifest.key) != name
++ False
+any format version @ _parse_manifest
+- _typed(content["format"], int) != FORMAT_VERSION
++ False
+longer files than said @ _read_file
+- size != expected
++ size < expected
+files of others @ _distrust
+- status.st_uid != os.geteuid()
++ False
+files that others may write @ _distrust
+- status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
++ False
+links are followed @ _READ
+- os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
++ os.O_RDONLY | os.O_CLOEXEC
+damage is not told @ Store.load
+- self._note(problem)
++ pass
+""",
+)

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from scoreboard.base import DPSAN, Mutant, Row, Size, embedding_file, environment
+from scoreboard.base import DPSAN, Row, Size, embedding_file, environment
+from scoreboard.patterns import mutants
 
 _TOLD: Final = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
 _WORDS: Final = 400
@@ -126,30 +127,30 @@ def _workers(parent: int) -> list[int]:
     return out
 
 
-MUTANTS: Final = [
-    Mutant("deaths", name, *change)
-    for name, change in {
-        "batches are written in another order": (
-            "run/stream.py", "batch, first, answers = self._waiting.popleft()",
-            "batch, first, answers = self._waiting.pop()",
-        ),
-        "the work of a dead worker waits for ever": (
-            "run/workers.py", "done = _DiedError()\n                worker.close()", "return",
-        ),
-        "a batch of a dead worker is left out": (
-            "run/workers.py", "done = _DiedError()\n",
-            "done = Sanitized([''] * len(work.texts), [0] * len(work.texts), {}, None)\n",
-        ),
-        "a dead worker ends without a word": (
-            "run/run.py", "self.complain(line)", "pass",
-        ),
-        "the reader has left and the status is 0": (
-            "cli/guard.py", "        _clean_up()\n        return 128 + signal.SIGPIPE",
-            "        _clean_up()\n        return 0",
-        ),
-        "a reader that leaves is an error with a message": (
-            "formats/atomic_files.py",
-            "        except BrokenPipeError:\n            raise\n", "",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "deaths",
+    r"""
+batches are written in another order @ _Flow.finish
+- self._waiting.popleft()
++ self._waiting.pop()
+the work of a dead worker waits for ever @ Pool._converse
+- done = _DiedError()
+- worker.close()
++ return
+a batch of a dead worker is left out @ Pool._converse
+- _DiedError()
++ Sanitized([""] * len(work.texts), [0] * len(work.texts), {}, None)
+a dead worker ends without a word @ Run._fail
+- self.complain(line)
++ pass
+the reader has left and the status is 0 @ _guarded
+- 128 + signal.SIGPIPE
++ 0
+a reader that leaves is an error with a message @ write_all
+- try: ...
+- except BrokenPipeError: raise
+- except OSError as error: ...
++ try: ...
++ except OSError as error: ...
+""",
+)

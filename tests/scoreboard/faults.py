@@ -1,7 +1,5 @@
 """Calls of the operating system fail, in the real command line."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import errno
@@ -12,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from scoreboard import fork
-from scoreboard.base import Mutant, Row, Size
+from scoreboard.base import Row, Size
 from scoreboard.jobs import Job, Known, again, disturbed, judge, known
+from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, fails, sprung, undurable
 
 _CODES: Final = [
@@ -170,61 +169,63 @@ def _two_workers(row: Row, folder: Path, size: Size) -> None:
         shutil.rmtree(work.parent)
 
 
-MUTANTS: Final = [
-    Mutant("faults", name, *change)
-    for name, change in {
-        "outputs are not synced": ("formats/atomic_files.py", "os.fsync(self.descriptor)", "pass"),
-        "the directory is not synced": ("formats/placing.py", "os.fsync(directory)", "pass"),
-        "the output is renamed before it is synced": (
-            "formats/atomic_files.py", "os.fsync(self.descriptor)", "self._temporary.rename(self.target);"
-            " os.fsync(self.descriptor); os.link(self.target, self._temporary)",
-        ),
-        "temporaries stay": ("formats/atomic_files.py", "self._temporary.unlink(missing_ok=True)", "pass"),
-        "an error of writing is swallowed": (
-            "formats/atomic_files.py",
-            "raise\n        except OSError as error:\n            raise OutputError(",
-            "raise\n        except OSError as error:\n            return\n"
-            "            raise OutputError(",
-        ),
-        "a short write is taken for a whole one": (
-            "formats/atomic_files.py", "view = view[os.write(descriptor, view) :]",
-            "os.write(descriptor, view); view = view[len(view):]",
-        ),
-        "an error of reading is taken for the end": (
-            "formats/source.py",
-            'raise InputError(self.name, f"cannot read: {os_reason(error)}") from None\n'
-            "        self._hash",
-            'data = b""\n        self._hash',
-        ),
-        "status 0 though inputs failed": (
-            "cli/rewrite_run.py", "return 1 if result.failed else 0", "return 0",
-        ),
-        "one input that fails ends the batch": (
-            "run/run.py", "if isinstance(error, BudgetError):\n                    return\n            else",
-            "if error:\n                    return\n            else",
-        ),
-        "an error of writing the audit is swallowed": (
-            "run/audit/writer.py", "        write_all(self._descriptor, rows, self._path)\n",
-            "        try:\n            write_all(self._descriptor, rows, self._path)\n"
-            "        except OutputError:\n            return\n",
-        ),
-        "the audit always says complete": (
-            "run/run.py", "complete = not result.failed", "complete = True",
-        ),
-        "the audit is not synced": ("run/audit/writer.py", "os.fsync(self._descriptor)", "pass"),
-        "the audit is open to others": (
-            "formats/atomic_files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
-        ),
-        "no backup": (
-            "run/stream.py",
-            "path.with_name(path.name + target.backup) if target.backup else None", "None",
-        ),
-        "finished outputs are made again": (
-            "run/run.py", "if self.resume and isinstance(target, Path) and is_finished(path, target):", "if False:",
-        ),
-        "two inputs, one of them twice": (
-            "run/run.py", "finished = rewrite_file(path,",
-            "finished = rewrite_file(self.inputs[0],",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "faults",
+    r"""
+outputs are not synced @ AtomicFile.sync
+- os.fsync(self.descriptor)
++ pass
+the directory is not synced @ sync_directory
+- os.fsync(directory)
++ pass
+the output is renamed before it is synced @ AtomicFile.sync
+- os.fsync(self.descriptor)
++ self._temporary.rename(self.target)
++ os.fsync(self.descriptor)
++ os.link(self.target, self._temporary)
+temporaries stay @ AtomicFile._forget
+- self._temporary.unlink(missing_ok=True)
++ pass
+an error of writing is swallowed @ write_all
+- raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
++ return
++ raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
+a short write is taken for a whole one @ write_all
+- view = view[os.write(descriptor, view) :]
++ os.write(descriptor, view)
++ view = view[len(view) :]
+an error of reading is taken for the end @ FileSource.read
+- raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
++ data = b""
+status 0 though inputs failed @ carry_out
+- 1 if result.failed else 0
++ 0
+one input that fails ends the batch @ Run._files
+- isinstance(error, BudgetError)
++ error
+an error of writing the audit is swallowed @ AuditWriter._write_all
+- write_all(self._descriptor, rows, self._path)
++ try:
++     write_all(self._descriptor, rows, self._path)
++ except OutputError:
++     return
+the audit always says complete @ Run.execute
+- not result.failed
++ True
+the audit is not synced @ AuditWriter.totals
+- os.fsync(self._descriptor)
++ pass
+the audit is open to others @ create_private
+- os.fchmod(descriptor, 0o600)
++ os.fchmod(descriptor, 0o644)
+no backup @ rewrite_file
+- path.with_name(path.name + target.backup) if target.backup else None
++ None
+finished outputs are made again @ Run._files
+- self.resume and isinstance(target, Path) and is_finished(path, target)
++ False
+two inputs, one of them twice @ Run._files
+- rewrite_file(path, target, self, file)
++ rewrite_file(self.inputs[0], target, self, file)
+""",
+)

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from scoreboard.base import ROOT, Mutant, Row, Size, environment
+from scoreboard.base import ROOT, Row, Size, environment
+from scoreboard.patterns import mutants
 
 _MUST_FAIL: Final = (
     "rows.txt rows.bin columns.txt columns.bin negative.txt nothing.txt short.txt long.txt ragged.txt"
@@ -86,33 +87,38 @@ def _told(names: list[str], folder: Path) -> dict[str, dict[str, object]]:
     return out
 
 
-MUTANTS: Final = [
-    Mutant("hostile", name, *change)
-    for name, change in {
-        "pickles are read": (
-            "embeddings/loading.py",
-            "if kind is Kind.PICKLE:\n            raise",
-            "if kind is Kind.PICKLE:\n            with open(path, 'rb') as f:"
-            " __import__('pickle').load(f)\n            raise",
-        ),
-        "pickles are not known by their content": (
-            "embeddings/sniff.py", " or _PICKLE.match(head):", ":",
-        ),
-        "rows of nan and inf are kept": ("embeddings/rows.py", "elif not finite[row]:", "elif False:"),
-        "rows of zeros are kept": ("embeddings/rows.py", "elif not nonzero[row]:", "elif False:"),
-        "a word twice": ("embeddings/rows.py", "elif word in self._seen:", "elif False:"),
-        "the end of a file before the header's count": (
-            "embeddings/text_rows.py", "if declared is not None and seen < declared:", "if False:",
-        ),
-        "rows that are too long": (
-            "embeddings/text_rows.py", "if found != d:", "if found < d:",
-        ),
-        "devices and FIFOs are read": (
-            "embeddings/files.py", "if not stat.S_ISREG(", "if False and not stat.S_ISREG(",
-        ),
-        "memory for what the header says": (
-            "embeddings/word2vec_binary.py", "    rows = Rows(path, d, limit)\n",
-            "    rows = Rows(path, d, limit)\n    np.ones((n, d), dtype=np.float32).tobytes()\n",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "hostile",
+    r"""
+pickles are read @ load_watched
+- raise gensim_pickle.refuse(path)
++ with open(path, "rb") as f:
++     __import__("pickle").load(f)
++ raise gensim_pickle.refuse(path)
+pickles are not known by their content @ sniff
+- unpacked.suffix in _PICKLE_NAMES or _PICKLE.match(head)
++ unpacked.suffix in _PICKLE_NAMES
+rows of nan and inf are kept @ Rows.add
+- not finite[row]
++ False
+rows of zeros are kept @ Rows.add
+- not nonzero[row]
++ False
+a word twice @ Rows.add
+- word in self._seen
++ False
+the end of a file before the header's count @ _read_rows
+- declared is not None and seen < declared
++ False
+rows that are too long @ _parse_one
+- if found != d: ...
++ if found < d: ...
+devices and FIFOs are read @ _require_regular
+- not stat.S_ISREG(status.st_mode)
++ False and (not stat.S_ISREG(status.st_mode))
+memory for what the header says @ word2vec_binary.read
+- rows = Rows(path, d, limit)
++ rows = Rows(path, d, limit)
++ np.ones((n, d), dtype=np.float32).tobytes()
+""",
+)

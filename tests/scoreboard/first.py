@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from scoreboard import fork
-from scoreboard.base import Mutant, Row, Size, embedding_file, environment
+from scoreboard.base import Row, Size, embedding_file, environment
+from scoreboard.patterns import mutants
 
 
 def first_runs(size: Size, folder: Path) -> Row:
@@ -53,25 +54,23 @@ def first_runs(size: Size, folder: Path) -> Row:
     return row
 
 
-MUTANTS: Final = [
-    Mutant("first", name, *change)
-    for name, change in {
-        "no lock": ("embeddings/cache/store.py", "lock.acquire(timeout=_WAIT_BEFORE_NOTE)", "pass"),
-        "who waited for the lock builds again": (
-            "embeddings/cache/store.py", "entry = self.load(kind, key)\n", "entry = None\n",
-        ),
-        "nothing is stored": (
-            "embeddings/cache/store.py",
-            "self.save(kind, key, entry)\n                except", "pass\n"
-            "                except",
-        ),
-        "an entry is written under its final name": (
-            "embeddings/cache/store.py", "files.move_into_place(shelf, temporary, name)",
-            "files.move_into_place(shelf, temporary, name + 'x')",
-        ),
-        "temporary folders stay": (
-            "embeddings/cache/private_files.py", "    finally:\n        remove(dir_fd, name)\n",
-            "    finally:\n        os.mkdir(name + 'x', dir_fd=dir_fd)\n",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "first",
+    r"""
+no lock @ Store._turn
+- lock.acquire(timeout=_WAIT_BEFORE_NOTE)
++ pass
+who waited for the lock builds again @ Store.get
+- self.load(kind, key)
++ None
+nothing is stored @ Store.get
+- self.save(kind, key, entry)
++ pass
+an entry is written under its final name @ Store.save
+- files.move_into_place(shelf, temporary, name)
++ files.move_into_place(shelf, temporary, name + "x")
+temporary folders stay @ temporary_directory
+- remove(dir_fd, name)
++ os.mkdir(name + "x", dir_fd=dir_fd)
+""",
+)

@@ -6,7 +6,8 @@ import math
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import Mutant, Row, Size, required
+from scoreboard.base import Row, Size, required
+from scoreboard.patterns import mutants
 
 _FEW: Final = ["laplace", "exponential", "krr", "knn-response", "gaussian"]
 _LARGEST: Final = {"diffractor": 1.0}
@@ -118,57 +119,42 @@ def _verdict(
     return found
 
 
-MUTANTS: Final = [
-    Mutant("verify", name, *change)
-    for name, change in {
-        "the noise is halved": (
-            "mechanisms/sampling/laplace_noise.py",
-            "partial(multivariate_laplace, epsilon=self.rate(space))",
-            "partial(multivariate_laplace, epsilon=2 * self.rate(space))",
-        ),
-        "the true word never comes out": (
-            "mechanisms/sampling/samplers.py", "return self.project(self.space, points, streams)",
-            "out = self.project(self.space, points, streams)\n"
-            "        return np.where(out == ids, (out + 1) % self.space.n, out)",
-        ),
-        "all records have the same numbers": (
-            "privacy/randomness.py",
-            "state.update(place(record, block))", "state.update(place(0, block))",
-        ),
-        "twice the epsilon in the weights": (
-            "mechanisms/sampling/subset_response.py",
-            "self.outside = integer_weights(epsilon, k, outputs)",
-            "self.outside = integer_weights(2 * epsilon, k, outputs)",
-        ),
-        "scores are not halved": (
-            "mechanisms/sampling/distance_scores.py",
-            "return DistanceSampler(space, self.scores(space))",
-            "return DistanceSampler(space, replace(self.scores(space), factor=1.5 * self.epsilon))",
-        ),
-        "half of the Gaussian noise": (
-            "mechanisms/sampling/gaussian_noise.py", "partial(gaussian, sigma=sigma)",
-            "partial(gaussian, sigma=sigma / 2)",
-        ),
-        "unknown words are copied": (
-            "sanitize/rewriting.py",
-            "UnknownPolicy.SAMPLE: self._built.space.n", "UnknownPolicy.SAMPLE: PASSED",
-        ),
-        "verify never says violated": (
-            "analysis/verify/verdict.py", "if finding.violated:", "if False:",
-        ),
-        "the bounds of the draws say nothing": (
-            "analysis/verify/lower_bounds.py",
-            "return math.log((low - delta) / high) if low > delta else -math.inf",
-            "return -math.inf",
-        ),
-        "verify allows too little": (
-            "analysis/verify/verdict.py", "return guarantee.epsilon(distance)",
-            "return guarantee.epsilon(distance) / 9",
-        ),
-        "proved is never enough": (
-            "analysis/verify/verdict.py",
-            "    if guarantee.status is Status.PROVED:\n        return Verdict.KEPT",
-            "    if False:\n        return Verdict.KEPT",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "verify",
+    r"""
+the noise is halved @ LaplaceNoise.prepare
+- self.rate(space)
++ 2 * self.rate(space)
+the true word never comes out @ PointSampler.sample
+- return self.project(self.space, points, streams)
++ out = self.project(self.space, points, streams)
++ return np.where(out == ids, (out + 1) % self.space.n, out)
+all records have the same numbers @ Streams.bits
+- place(record, block)
++ place(0, block)
+twice the epsilon in the weights @ SubsetResponseSampler.__init__
+- integer_weights(epsilon, k, outputs)
++ integer_weights(2 * epsilon, k, outputs)
+scores are not halved @ DistanceWeights.prepare
+- self.scores(space)
++ replace(self.scores(space), factor=1.5 * self.epsilon)
+half of the Gaussian noise @ GaussianNoise.noise
+- partial(gaussian, sigma=sigma)
++ partial(gaussian, sigma=sigma / 2)
+unknown words are copied @ Rewriter._new_lookup
+- self._built.space.n
++ PASSED
+verify never says violated @ _verdict
+- finding.violated
++ False
+the bounds of the draws say nothing @ epsilon_lower
+- math.log((low - delta) / high) if low > delta else -math.inf
++ -math.inf
+verify allows too little @ _allowed.allowed
+- guarantee.epsilon(distance)
++ guarantee.epsilon(distance) / 9
+proved is never enough @ verdict._verdict
+- if guarantee.status is Status.PROVED: ...
++ if False: ...
+""",
+)

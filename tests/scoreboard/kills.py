@@ -15,8 +15,9 @@ from typing import Final
 import numpy as np
 
 from scoreboard import fork
-from scoreboard.base import Mutant, Row, Size, embedding_file, environment
+from scoreboard.base import Row, Size, embedding_file, environment
 from scoreboard.jobs import Job, again, disturbed, judge, known
+from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, calls, signalled
 
 _REWRITE: Final = "rewrite -q -e 5 -m laplace -E e.txt --seed s in.txt".split()
@@ -130,32 +131,27 @@ def _entries(own: Path, row: Row | None = None) -> dict[str, bytes]:
     return out
 
 
-MUTANTS: Final = [
-    Mutant("kill", name, *change)
-    for name, change in {
-        "an entry gets its name before it is written": (
-            "embeddings/cache/store.py",
-            "write_entry(fd, kind, key, entry)\n                files.move_into_place(shelf,"
-            " temporary, name)",
-            "files.move_into_place(shelf, temporary, name)\n                write_entry(fd, kind,"
-            " key, entry)",
-        ),
-        "a lock that outlives its process": (
-            "embeddings/cache/store.py", "from filelock import FileLock, Timeout",
-            "from filelock import SoftFileLock as FileLock, Timeout",
-        ),
-        "outputs are written under their final names": (
-            "formats/atomic_files.py",
-            "self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))",
-            "self._temporary = target; self.place = self._forget = lambda: None",
-        ),
-        "outputs get their names before they are whole": (
-            "formats/atomic_files.py",
-            "self.finish()\n            if self._like",
-            "os.link(self._temporary, self.target); self.finish()\n            if self._like",
-        ),
-        "files of the cache are open to others": (
-            "embeddings/cache/private_files.py", "os.fchmod(fd, 0o600)", "os.fchmod(fd, 0o644)",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "kill",
+    r"""
+an entry gets its name before it is written @ Store.save
+- write_entry(fd, kind, key, entry)
+- files.move_into_place(shelf, temporary, name)
++ files.move_into_place(shelf, temporary, name)
++ write_entry(fd, kind, key, entry)
+a lock that outlives its process @ Store._turn
+- from filelock import FileLock, Timeout
++ from filelock import SoftFileLock as FileLock, Timeout
+outputs are written under their final names @ AtomicFile.__init__
+- self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))
++ self._temporary = target
++ self.place = self._forget = lambda: None
+outputs get their names before they are whole @ AtomicFile.seal
+- self.finish()
++ os.link(self._temporary, self.target)
++ self.finish()
+files of the cache are open to others @ write_hashed
+- os.fchmod(fd, 0o600)
++ os.fchmod(fd, 0o644)
+""",
+)

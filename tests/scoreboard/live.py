@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from scoreboard import fork
-from scoreboard.base import TWO, Mutant, Row, Size, environment, tree
+from scoreboard.base import TWO, Row, Size, environment, tree
+from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, calls
 
 _COMMON: Final = "rewrite -q -e 0.05 -m laplace -E two.txt --seed s".split()
@@ -172,15 +173,14 @@ def _one_mode(row: Row, size: Size, item: _Input, mode: str, folder: Path) -> No
             row.count("temporary left", any(name.endswith(".tmp") for name in tree(work)))
 
 
-MUTANTS: Final = [
-    Mutant("live", name, *change)
-    for name, change in {
-        "nobody looks whether an input has changed": (
-            "formats/source.py", "if self._state() != self._opened:", "if False:",
-        ),
-        "an input may be written over by one of the same size": (
-            "formats/source.py", "return (status.st_size, status.st_mtime_ns) if",
-            "return (status.st_size, 0) if",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "live",
+    r"""
+nobody looks whether an input has changed @ FileSource.check_unchanged
+- self._state() != self._opened
++ False
+an input may be written over by one of the same size @ FileSource._state
+- status.st_mtime_ns
++ 0
+""",
+)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from scoreboard import fork
-from scoreboard.base import Mutant, Row, Size, embedding_file, environment, tree
+from scoreboard.base import Row, Size, embedding_file, environment, tree
 from scoreboard.jobs import Job, Known, disturbed, known
+from scoreboard.patterns import mutants
 from scoreboard.trap import Trap
 
 _MINE: Final = b"what somebody else wrote\n"
@@ -191,29 +192,27 @@ def _vocabulary(row: Row, size: Size, folder: Path) -> None:
                 row.count("a wrong vocabulary stays in the cache", later.out != right)
 
 
-MUTANTS: Final = [
-    Mutant("moving", name, *change)
-    for name, change in {
-        "a backup that appears is replaced": (
-            "run/paths.py", "if self._force:", "if True:",
-        ),
-        "what a vocabulary is called and what it is": (
-            "space/library.py", "if embeddings.digest != digest:", "if False:",
-        ),
-        "compressed data that end too early are taken for whole": (
-            "formats/source.py", "if self._frame is not None:", "if False:",
-        ),
-        "an input that vanished is no error": (
-            "run/paths.py", "        raise InputError(path, file_reason(error), hint) from None",
-            "        return os.open(os.devnull, os.O_RDONLY)",
-        ),
-        "a file is written where the folder was": (
-            "run/stream.py", "target.parent.mkdir(parents=True, exist_ok=True)",
-            "target.parent.parent.mkdir(parents=True, exist_ok=True)",
-        ),
-        "an output that appears is replaced": (
-            "formats/placing.py", "os.link(temporary, target, follow_symlinks=False)",
-            "temporary.rename(target)\n        return",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "moving",
+    r"""
+a backup that appears is replaced @ Original._back_up
+- if self._force: ...
++ if True: ...
+what a vocabulary is called and what it is @ _build
+- embeddings.digest != digest
++ False
+compressed data that end too early are taken for whole @ _Decompressed.read
+- self._frame is not None
++ False
+an input that vanished is no error @ open_input
+- raise InputError(path, file_reason(error), hint) from None
++ return os.open(os.devnull, os.O_RDONLY)
+a file is written where the folder was @ rewrite_file
+- target.parent
++ target.parent.parent
+an output that appears is replaced @ place
+- os.link(temporary, target, follow_symlinks=False)
++ temporary.rename(target)
++ return
+""",
+)

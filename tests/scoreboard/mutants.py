@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from scoreboard.base import PROGRAM_VARIABLE, ROOT, AnyMutant, MutantError, Row, Size
+from scoreboard.base import PROGRAM_VARIABLE, ROOT, Row, Size
+from scoreboard.patterns import AnyMutant, MutantError
 
 _SECONDS: Final = {Size.MUTANT: 300, Size.QUICK: 3600, Size.FULL: 12 * 3600}
 _AT_ONCE: Final = 3
@@ -48,13 +49,11 @@ def copied(mutant: AnyMutant | None, folder: Path) -> Path:
     shutil.copytree(ROOT / "dpsan", program / "dpsan")  # with what is compiled: it saves minutes
     (program / "vocab").symlink_to(ROOT / "vocab")  # not of the program, but beside it
     if mutant is not None:
-        path = program / "dpsan" / mutant.file
-        if not path.exists():
-            raise MutantError(f"STALE: no file dpsan/{mutant.file}")
-        path.write_text(mutant.mutated(path.read_text()))
+        path, text = mutant.mutated(program / "dpsan")
+        path.write_text(text)
         for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
             compiled.unlink()
-        module = "dpsan." + mutant.file.removesuffix(".py").replace("/", ".")
+        module = ".".join(path.relative_to(program).with_suffix("").parts)
         code = f"import {module.removesuffix('.__init__')} as it; print(it.__file__)"
         done = subprocess.run(
             [sys.executable, "-c", code],

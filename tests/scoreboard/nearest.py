@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoreboard.base import Mutant, Row, Size, required
+from scoreboard.base import Row, Size, required
+from scoreboard.patterns import mutants
 
 _MECHANISMS: Final = ("laplace", "gaussian", "rank-softmax", "vickrey")
 _SPARE: Final = 8
@@ -143,21 +144,17 @@ def _nearest(index: Any, points: Any) -> Any:
     return _search(index, points, 1)[0][:, 0]
 
 
-MUTANTS: Final = [
-    Mutant("nearest", name, *change)
-    for name, change in {
-        "a kernel is believed that fails its test": (
-            "space/int8_product.py",
-            "return next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)",
-            "return 127",
-        ),
-        "the nearest by int8 is the nearest": (
-            "space/int8_search.py", "kept = np.flatnonzero(scores + errors >= least[points])",
-            "kept = np.flatnonzero(scores - errors >= least[points])",
-        ),
-        "the nearest by float32 is the nearest": (
-            "space/exact_search.py", "unsure = np.flatnonzero(~(gap > 2.5 * self._bound(points)))",
-            "unsure = np.flatnonzero(gap < 0)",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "nearest",
+    r"""
+a kernel is believed that fails its test @ levels
+- next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)
++ 127
+the nearest by int8 is the nearest @ SmallIntegers._checked
+- scores + errors
++ scores - errors
+the nearest by float32 is the nearest @ FlatIndex.nearest
+- ~(gap > 2.5 * self._bound(points))
++ gap < 0
+""",
+)

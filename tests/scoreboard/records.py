@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from scoreboard.base import Mutant, Row, Size
+from scoreboard.base import Row, Size
+from scoreboard.patterns import mutants
 from scoreboard.shift import shifting, text
 
 _PER_INPUT: Final = 300
@@ -250,82 +251,68 @@ def _groups(file: Any) -> list[Any]:
     ]
 
 
-MUTANTS: Final = [
-    Mutant("records", name, *change)
-    for name, change in {
-        "the last line without newline is dropped": (
-            "formats/text.py", 'yield line, [_taken(held)], b""', "pass",
-        ),
-        "what a read ends in the middle of is lost": (
-            "formats/text.py", "held.write(last)", "held.write(last[:0])",
-        ),
-        "CRLF becomes LF": (
-            "formats/text.py",
-            'return text.encode(self.encoding, errors="replace") + self.ending',
-            'return text.rstrip("\\r").encode(self.encoding, errors="replace") + self.ending',
-        ),
-        "a form feed ends a line": (
-            "formats/text.py",
-            "= data.split(separator)",
-            '= data.replace(b"\\x0c", separator).split(separator)',
-        ),
-        "the byte order mark is lost": ("formats/text.py", "if mark:", "if False:"),
-        "the last UTF-16 line is dropped": (
-            "formats/text.py",
-            'yield Record(line + 1, [text], _Render(b"", out_encoding), owes=ending)',
-            "pass",
-        ),
-        "invalid bytes are dropped": (
-            "formats/text.py",
-            'text = raw.decode(options.encoding, errors="replace")',
-            'text = raw.decode(options.encoding, errors="ignore")',
-        ),
-        "a newline in a quoted cell is lost": (
-            "formats/csv.py", "self._open.append(raw[at:] + ending)", "self._open.append(raw[at:])",
-        ),
-        "quotes are not doubled": (
-            "formats/csv.py", "body.replace(b'\"', b'\"\"')", "body",
-        ),
-        "a cell that needs quotes now gets none": (
-            "formats/csv.py", "if quoted or not body or any(",
-            "if quoted or not body and any(",
-        ),
-        "a cell is quoted because it was": (
-            "formats/csv.py", "column in self.quoted)", "cells[column][:1] == b'\"')",
-        ),
-        "empty lines of CSV are dropped": (
-            "formats/csv.py",
-            "yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)",
-            "pass",
-        ),
-        "other cells are written as their values": (
-            "formats/csv.py", "cells = self.row.cells.copy()",
-            "cells = [_value(each) for each in self.row.cells]",
-        ),
-        "an equal JSON string keeps its escapes": (
-            "formats/jsonl.py", "elif new == old and not new.strip() and ", "elif new == old and ",
-        ),
-        "JSON is written in ASCII": (
-            "formats/json_strings.py", "out = encode_basestring(text).encode()",
-            "out = encode_basestring_ascii(text).encode()",
-        ),
-        "a null string becomes empty": (
-            "formats/parquet.py", "next(texts) if valid else None for",
-            'next(texts) if valid else "" for',
-        ),
-        "the new row groups have another size": (
-            "formats/parquet_output.py", "row_group_size=max(table.num_rows, 1)",
-            "row_group_size=50",
-        ),
-        "inputs that are joined are glued": (
-            "run/stream.py", "if piece and sink.owed:", "if False:",
-        ),
-        "two records change places": (
-            "run/stream.py", "out.append(piece)", "out.insert(max(0, len(out) - 1), piece)",
-        ),
-        "the words of a record change places": (
-            "text/batch.py", "pieces[::2], pieces[1::2] = self.gaps, outputs",
-            "pieces[::2], pieces[1::2] = self.gaps, [*outputs[1::-1], *outputs[2:]]",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "records",
+    r"""
+the last line without newline is dropped @ _blocks
+- yield (line, [_taken(held)], b"")
++ pass
+what a read ends in the middle of is lost @ _blocks
+- held.write(last)
++ held.write(last[:0])
+CRLF becomes LF @ _Render.__call__
+- text.encode(self.encoding, errors="replace")
++ text.rstrip("\r").encode(self.encoding, errors="replace")
+a form feed ends a line @ _blocks
+- data.split(separator)
++ data.replace(b"\x0c", separator).split(separator)
+the byte order mark is lost @ TextFormat._wide
+- if mark: ...
++ if False: ...
+the last UTF-16 line is dropped @ TextFormat._wide
+- yield Record(line + 1, [text], _Render(b"", out_encoding), owes=ending)
++ pass
+invalid bytes are dropped @ decode
+- raw.decode(options.encoding, errors="replace")
++ raw.decode(options.encoding, errors="ignore")
+a newline in a quoted cell is lost @ _Rows._line
+- raw[at:] + ending
++ raw[at:]
+quotes are not doubled @ _Render._cell
+- body.replace(b'"', b'""')
++ body
+a cell that needs quotes now gets none @ _Render._cell
+- quoted or not body or any((each in body for each in special))
++ quoted or (not body and any((each in body for each in special)))
+a cell is quoted because it was @ _Render.__call__
+- column in self.quoted
++ cells[column][:1] == b'"'
+empty lines of CSV are dropped @ CsvFormat._records
+- yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)
++ pass
+other cells are written as their values @ _Render.__call__
+- self.row.cells.copy()
++ [_value(each) for each in self.row.cells]
+an equal JSON string keeps its escapes @ _Render.__call__
+- new == old and (not new.strip()) and _clean(self.raw[start:end])
++ new == old and _clean(self.raw[start:end])
+JSON is written in ASCII @ _JsonStyle.write
+- encode_basestring(text)
++ encode_basestring_ascii(text)
+a null string becomes empty @ _rebuilt
+- next(texts) if valid else None
++ next(texts) if valid else ""
+the new row groups have another size @ Output.write
+- max(table.num_rows, 1)
++ 50
+inputs that are joined are glued @ _Flow._write
+- piece and sink.owed
++ False
+two records change places @ _Flow._write
+- out.append(piece)
++ out.insert(max(0, len(out) - 1), piece)
+the words of a record change places @ Batch.lines
+- (self.gaps, outputs)
++ (self.gaps, [*outputs[1::-1], *outputs[2:]])
+""",
+)

@@ -1,6 +1,6 @@
 """One file in two roles: what is read is never removed, replaced or written to."""
 
-# ruff: noqa: E501, SIM905
+# ruff: noqa: SIM905
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from scoreboard import fork
-from scoreboard.base import TWO, Mutant, Row, Size, environment
+from scoreboard.base import TWO, Row, Size, environment
+from scoreboard.patterns import mutants
 
 _RUN: Final = "rewrite -q -e 1 -m laplace -E two.txt --keep keep.txt"
 _EVALUATE: Final = "evaluate -q --no-scores -e 1 -m laplace -E two.txt"
@@ -166,24 +167,23 @@ def _tried(
     row.count(f"unclear or hung: {what}", done.hung or not done.clear)
 
 
-MUTANTS: Final = [
-    Mutant("relations", name, *change)
-    for name, change in {
-        "input and output are not compared": (
-            "run/same_files.py", "if identity is None:", "if True:",
-        ),
-        "hard links are rewritten in place": (
-            "run/paths.py", "if self._status.st_nlink > 1 + own:", "if False:",
-        ),
-        "what exists is replaced": (
-            "run/stream.py", "AtomicFile(target, force=force,", "AtomicFile(target, force=True,",
-        ),
-        "an audit replaces what exists": (
-            "formats/atomic_files.py", "if force:\n            path.unlink", "if True:\n            path.unlink",
-        ),
-        "only the paths are compared": (
-            "run/same_files.py", "    return status.st_dev, status.st_ino\n",
-            "    return (os.path.abspath(path),)\n",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "relations",
+    r"""
+input and output are not compared @ FileUses._take
+- identity is None
++ True
+hard links are rewritten in place @ Original.__init__
+- self._status.st_nlink > 1 + own
++ False
+what exists is replaced @ rewrite_file
+- AtomicFile(target, force=force, packer=...)
++ AtomicFile(target, force=True, packer=...)
+an audit replaces what exists @ create_private
+- if force: ...
++ if True: ...
+only the paths are compared @ _identity
+- (status.st_dev, status.st_ino)
++ (os.path.abspath(path),)
+""",
+)

@@ -12,7 +12,8 @@ from typing import Final
 
 from docx_files import document, paragraph
 
-from scoreboard.base import DPSAN, Row, Size, Wrapped, embedding_file, environment
+from scoreboard.base import DPSAN, Row, Size, embedding_file, environment
+from scoreboard.patterns import mutants
 
 _FILES: Final[dict[str, bytes]] = {
     "a.txt": b"w1 w2 one\n",
@@ -192,35 +193,18 @@ def _without_file(row: Row, folder: Path, env: dict[str, str]) -> None:
     row.tried += 1
 
 
-MUTANTS: Final = [
-    Wrapped(
-        "resume",
-        "--resume asks nothing",
-        "dpsan.run.same_request:RequestFile.check",
-        "lambda original: lambda self, outputs: None",
-    ),
-    Wrapped(
-        "resume",
-        "no run says what it was asked",
-        "dpsan.run.same_request:RequestFile.append",
-        "lambda original: lambda self: None",
-    ),
-    Wrapped(
-        "resume",
-        "epsilon alone decides",
-        "dpsan.cli.rewrite_request:Request.decisive",
-        "lambda original: lambda self, sanitizer: {}",
-    ),
-    Wrapped(
-        "resume",
-        "every option decides",
-        "dpsan.cli.rewrite_request:Request.decisive",
-        "lambda original: lambda self, made: {**original(self, made), 'resume': self.resume}",
-    ),
-    Wrapped(
-        "resume",
-        "requests for all to read",
-        "dpsan.run.same_request:RequestFile.append",
-        "lambda original: lambda self: (original(self), self._path.chmod(0o644))",
-    ),
-]
+MUTANTS: Final = mutants(
+    "resume",
+    """
+--resume asks nothing @ RequestFile.check
+= lambda original: lambda self, outputs: None
+no run says what it was asked @ RequestFile.append
+= lambda original: lambda self: None
+epsilon alone decides @ Request.decisive
+= lambda original: lambda self, sanitizer: {}
+every option decides @ Request.decisive
+= lambda original: lambda self, made: {**original(self, made), 'resume': self.resume}
+requests for all to read @ RequestFile.append
+= lambda original: lambda self: (original(self), self._path.chmod(0o644))
+""",
+)

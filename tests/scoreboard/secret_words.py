@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from scoreboard import fork
-from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
+from scoreboard.base import DPSAN, TWO, Row, Size, environment
+from scoreboard.patterns import mutants
 
 _STAGES: Final = {
     "tokenizer": "dpsan.text.tokens:shape",
@@ -295,47 +296,45 @@ def _children(process: int) -> list[int]:
     return [int(each) for each in listed]
 
 
-MUTANTS: Final = [
-    Mutant("secrets", name, *change)
-    for name, change in {
-        "a message quotes a cell": (
-            "formats/csv.py", "text behind a closing quote", "text behind a closing quote {raw!r}",
-        ),
-        "a message quotes a row": (
-            "formats/csv.py", 'columns, expected {width}"', 'columns, expected {width}: {row.cells}"',
-        ),
-        "a message quotes a word in capitals": (
-            "formats/text.py", "at byte {error.start + 1}", "at {error.object.upper()!r}",
-        ),
-        "a message quotes a line of JSON": (
-            "formats/jsonl.py", 'f"invalid JSON at byte', 'f"invalid JSON {raw[:30]!r} at byte',
-        ),
-        "an internal error shows its message": (
-            "errors.py", "internal error: {type(error).__name__}", "internal error: {error!r}",
-        ),
-        "an error of the system shows its message": (
-            "errors.py", "told = reason(error)", "told = str(error)",
-        ),
-        "an error in a file shows its message": (
-            "run/stream.py", 'f"{path}: {os.strerror(error.errno or 0)}"', 'f"{path}: {error}"',
-        ),
-        "a traceback is shown": (
-            "errors.py", "        error = UnexpectedError(error)\n    line",
-            "        traceback.print_exception(error)\n        error = UnexpectedError(error)\n    line",
-        ),
-        "a message quotes a key of JSON": (
-            "formats/jsonl.py", "f\"{what} is {kind}", "f\"{raw} {what} is {kind}",
-        ),
-        "the audit is open to others": (
-            "formats/atomic_files.py", "os.fchmod(descriptor, 0o600)", "os.fchmod(descriptor, 0o644)",
-        ),
-        "a message quotes a row of embeddings": (
-            "embeddings/text_rows.py", 'message = f"{found} numbers, expected {d}"',
-            'message = f"{found} numbers, expected {d}: {line!r}"',
-        ),
-        "the audit holds the input words": (
-            "run/audit/rows.py", "places, outputs, add(tails)[which]]",
-            "places, add(as_json([*table.originals])), add(tails)[which]]",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "secrets",
+    r"""
+a message quotes a cell @ _Rows._line
+- f"column {len(self._cells)}: text behind a closing quote"
++ f"column {len(self._cells)}: text behind a closing quote {raw!r}"
+a message quotes a row @ CsvFormat._texts
+- f"{len(row.cells)} columns, expected {width}"
++ f"{len(row.cells)} columns, expected {width}: {row.cells}"
+a message quotes a word in capitals @ decode
+- f"invalid {options.encoding} at byte {error.start + 1}"
++ f"invalid {options.encoding} at {error.object.upper()!r}"
+a message quotes a line of JSON @ JsonlFormat._records
+- f"invalid JSON at byte {error.at + 1}"
++ f"invalid JSON {raw[:30]!r} at byte {error.at + 1}"
+an internal error shows its message @ UnexpectedError.__init__
+- f"internal error: {type(error).__name__}{last}"
++ f"internal error: {error!r}{last}"
+an error of the system shows its message @ UnexpectedError.__init__
+- reason(error)
++ str(error)
+an error in a file shows its message @ rewrite_file
+- os.strerror(error.errno or 0)
++ error
+a traceback is shown @ failure
+- error = UnexpectedError(error)
++ traceback.print_exception(error)
++ error = UnexpectedError(error)
+a message quotes a key of JSON @ record_of
+- f"{what} is {kind}, not {error.wanted}"
++ f"{raw} {what} is {kind}, not {error.wanted}"
+the audit is open to others @ create_private
+- os.fchmod(descriptor, 0o600)
++ os.fchmod(descriptor, 0o644)
+a message quotes a row of embeddings @ _parse_one
+- f"{found} numbers, expected {d}"
++ f"{found} numbers, expected {d}: {line!r}"
+the audit holds the input words @ Rows.of
+- [..., places, outputs, add(tails)[which]]
++ [..., places, add(as_json([*table.originals])), add(tails)[which]]
+""",
+)

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import Mutant, Row, Size, embedding_file, required, tree
+from scoreboard.base import Row, Size, embedding_file, required, tree
+from scoreboard.patterns import mutants
 
 _FORMATS: Final = ("txt", "jsonl", "csv", "parquet", "txt.gz")
 
@@ -218,40 +219,36 @@ def _engine(_: ExitStack) -> _Here:
     return _Here()
 
 
-MUTANTS: Final = [
-    Mutant("seed", name, *change)
-    for name, change in {
-        "the key depends on the batch": (
-            "run/stream.py", "self.texts += sum(", "self.texts = sum(",
-        ),
-        "the key depends on the process": (
-            "privacy/randomness.py", 'hashlib.shake_256(b"dpsan stream 1\\0" + self.key)',
-            'hashlib.shake_256(b"dpsan stream 1\\0" + self.key + b"%d" % __import__("os").getppid())',
-        ),
-        "every file has the same key": (
-            "run/stream.py", 'else ("file", file - 1)', 'else ("file", 0)',
-        ),
-        "a resumed run counts files anew": (
-            "run/run.py", "rewrite_file(path, target, self, file)",
-            "rewrite_file(path, target, self, file - result.skipped)",
-        ),
-        "the numbers of a stream depend on how many there are": (
-            "privacy/randomness.py", "parts.append(state.digest(8 * width * words))",
-            "state.update(b'%d' % len(self.blocks)); parts.append(state.digest(8 * width * words))",
-        ),
-        "draws depend on the draws before": (
-            "mechanisms/sampling/samplers.py",
-            "points[begin : begin + len(some)] += self.noise(some, self.space.d)",
-            "self.n = getattr(self, 'n', 0) + 1;"
-            " points[begin : begin + len(some)] += self.noise(some, self.space.d) * (1 + self.n % 3)",
-        ),
-        "a long record is one block": (
-            "privacy/randomness.py", "blocks += [(record, block, BLOCK) for block in range(full)]",
-            "blocks += [(record, 0, BLOCK) for block in range(full)] if len(records) < 9 else"
-            " [(record, block, BLOCK) for block in range(full)]",
-        ),
-        "pieces of a cluster count texts anew": (
-            "run/ray/work.py", "first=piece.first_text,", "first=0,",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "seed",
+    r"""
+the key depends on the batch @ _Flow.submit
+- self.texts += sum((len(record.texts) for record in batch))
++ self.texts = sum((len(record.texts) for record in batch))
+the key depends on the process @ Streams.bits
+- b"dpsan stream 1\x00" + self.key
++ b"dpsan stream 1\x00" + self.key + b"%d" % __import__("os").getppid()
+every file has the same key @ rewrite_stream
+- ("file", file - 1)
++ ("file", 0)
+a resumed run counts files anew @ Run._files
+- rewrite_file(path, target, self, file)
++ rewrite_file(path, target, self, file - result.skipped)
+the numbers of a stream depend on how many there are @ Streams.bits
+- parts.append(state.digest(8 * width * words))
++ state.update(b"%d" % len(self.blocks))
++ parts.append(state.digest(8 * width * words))
+draws depend on the draws before @ PointSampler.sample.add
+- points[begin : begin + len(some)] += self.noise(some, self.space.d)
++ self.n = getattr(self, "n", 0) + 1
++ points[begin : begin + len(some)] += self.noise(some, self.space.d) * (1 + self.n % 3)
+a long record is one block @ streams_for
+- [(record, block, BLOCK) for block in range(full)]
++ [(record, 0, BLOCK) for block in range(full)] if len(records) < 9 else [
++     (record, block, BLOCK) for block in range(full)
++ ]
+pieces of a cluster count texts anew @ rewrite
+- piece.first_text
++ 0
+""",
+)

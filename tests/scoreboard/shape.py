@@ -7,7 +7,8 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import ROOT, AnyMutant, Row, Size, Wrapped
+from scoreboard.base import ROOT, Row, Size
+from scoreboard.patterns import mutants
 
 _OPTIONS: Final[tuple[dict[str, Any], ...]] = (
     {},
@@ -57,25 +58,18 @@ def _kinds_of_the_page() -> list[str]:
     return [each for each in out if "A" in each or "0" in each]
 
 
-MUTANTS: Final[list[AnyMutant]] = [
-    Wrapped("shape", name, where, by)
-    for name, where, by in (
-        (
-            "frequent compounds are one token",
-            "dpsan.text.shape:shape",
-            "lambda original: lambda text, literals:"
-            " original(re.sub('(well|self|co)-(?=[a-z])', r'\\1x', text), literals)",
-        ),
-        (
-            "card numbers that begin with 0 are telephone numbers",
-            "dpsan.text.shape:shape",
-            "lambda original: lambda text, literals:"
-            " original(re.sub('(?<![0-9])0(?=[0-9]{3} [0-9]{4})', 'x', text), literals)",
-        ),
-        (
-            "numbers that begin with 1 are words",
-            "dpsan.text.number_forms:formed_number",
-            "lambda original: lambda word: None if word[:1] == '1' else original(word)",
-        ),
-    )
-]
+MUTANTS: Final = mutants(
+    "shape",
+    r"""
+frequent compounds are one token @ text.shape.shape
+= lambda original: lambda text, literals: original(
+=     re.sub('(well|self|co)-(?=[a-z])', r'\1x', text), literals
+= )
+card numbers that begin with 0 are telephone numbers @ text.shape.shape
+= lambda original: lambda text, literals: original(
+=     re.sub('(?<![0-9])0(?=[0-9]{3} [0-9]{4})', 'x', text), literals
+= )
+numbers that begin with 1 are words @ formed_number
+= lambda original: lambda word: None if word[:1] == '1' else original(word)
+""",
+)

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from scoreboard import fork
-from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment, tree
+from scoreboard.base import DPSAN, TWO, Row, Size, environment, tree
 from scoreboard.jobs import Job, Known, disturbed, judge, known
+from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, signalled, sprung
 
 _PAIRS: Final = [
@@ -191,33 +192,27 @@ def _alive(group: int) -> bool:
     return True
 
 
-MUTANTS: Final = [
-    Mutant("signals", name, *change)
-    for name, change in {
-        "a signal is not cleaned up after": (
-            "cli/guard.py", "except Interrupted as interrupted:\n        _clean_up()\n",
-            "except Interrupted as interrupted:\n",
-        ),
-        "the status is a number, not the signal": (
-            "cli/signals.py", "os.kill(os.getpid(), number)", "pass",
-        ),
-        "SIGHUP is forgotten": (
-            "cli/signals.py", "(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)",
-            "(signal.SIGINT, signal.SIGTERM)",
-        ),
-        "SIGTERM is ignored": (
-            "cli/signals.py", "    if not _State.heard:\n        _State.heard",
-            "    if not _State.heard and number != signal.SIGTERM:\n        _State.heard",
-        ),
-        "an interrupted output is finished": (
-            "run/stream.py", "except BaseException:\n            sink.discard()\n",
-            "except BaseException:\n            sink.commit()\n",
-        ),
-        "a temporary is remembered too late": (
-            "formats/atomic_files.py", "        _UNFINISHED.add(self._temporary)\n", "",
-        ),
-        "the audit says complete after a signal": (
-            "run/run.py", "complete = False\n", "complete = True\n",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "signals",
+    r"""
+a signal is not cleaned up after @ main
+- _clean_up()
+the status is a number, not the signal @ die_of
+- os.kill(os.getpid(), number)
++ pass
+SIGHUP is forgotten @ signals._SIGNALS
+- (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
++ (signal.SIGINT, signal.SIGTERM)
+SIGTERM is ignored @ _interrupt
+- not _State.heard
++ not _State.heard and number != signal.SIGTERM
+an interrupted output is finished @ rewrite_file
+- sink.discard()
++ sink.commit()
+a temporary is remembered too late @ AtomicFile.__init__
+- _UNFINISHED.add(self._temporary)
+the audit says complete after a signal @ Run.execute
+- complete = False
++ complete = True
+""",
+)

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import DPSAN, ROOT, TWO, Row, Size, Wrapped, environment
+from scoreboard.base import DPSAN, ROOT, TWO, Row, Size, environment
+from scoreboard.patterns import mutants
 
 sys.path.append(str(ROOT / "tests"))
 from docx_files import OUTSIDE, document, paragraph
@@ -324,36 +325,22 @@ def _sum(kinds: str) -> int:
     return sum(int(each.split()[0].replace(",", "")) for each in kinds.split(", "))
 
 
-_NOTHING: Final = "lambda original: lambda *given, **more: None"
-MUTANTS: Final = [
-    Wrapped("silence", name, where, by)
-    for name, where, by in (
-        ("no field is named", "dpsan.formats.passing:Fields.merge", _NOTHING),
-        ("no value of JSON is noted", "dpsan.formats.json_scan:Places.passes", _NOTHING),
-        (
-            "metadata of Parquet pass in silence",
-            "dpsan.formats.parquet:Columns.fields",
-            "lambda original: lambda *given: original(*given)[:1]",
-        ),
-        (
-            "--drop-other writes all of a JSON record",
-            "dpsan.formats.json_scan:pruned",
-            "lambda original: lambda raw, node, at=0: raw.rstrip()",
-        ),
-        (
-            "columns are named by their neighbours",
-            "dpsan.formats.passing:named",
-            "lambda original: lambda names: (lambda all: original(all[1:] + all[:1]))([*names])",
-        ),
-        (
-            "the audit has no fields",
-            "dpsan.formats.passing:Passing.row",
-            "lambda original: lambda self: {**original(self), 'fields': []}",
-        ),
-        (
-            "what a page lets pass is not counted",
-            "dpsan.formats.html:noted",
-            "lambda original: lambda passing: {}",
-        ),
-    )
-]
+MUTANTS: Final = mutants(
+    "silence",
+    """
+no field is named @ Fields.merge
+= lambda original: lambda *given, **more: None
+no value of JSON is noted @ Places.passes
+= lambda original: lambda *given, **more: None
+metadata of Parquet pass in silence @ Columns.fields
+= lambda original: lambda *given: original(*given)[:1]
+--drop-other writes all of a JSON record @ pruned
+= lambda original: lambda raw, node, at=0: raw.rstrip()
+columns are named by their neighbours @ named
+= lambda original: lambda names: (lambda all: original(all[1:] + all[:1]))([*names])
+the audit has no fields @ Passing.row
+= lambda original: lambda self: {**original(self), 'fields': []}
+what a page lets pass is not counted @ noted
+= lambda original: lambda passing: {}
+""",
+)

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from scoreboard.base import DPSAN, TWO, Mutant, Row, Size, environment
+from scoreboard.base import DPSAN, TWO, Row, Size, environment
+from scoreboard.patterns import mutants
 
 _LATE: Final = 0.1
 _SILENT: Final = 3.0
@@ -224,38 +225,40 @@ def latency(size: Size, folder: Path) -> Row:
 
 
 MUTANTS: Final = [
-    Mutant(row, name, *change)
-    for row, name, change in [
-        ("stream", "what words stand for is remembered for ever", (
-            "text/lookup.py", "if len(self) >= _CACHE_TOKENS:", "if False:",
-        )),
-        ("stream", "the input is kept", (
-            "formats/source.py", "        self._hash.update(data)\n        self.bytes_read",
-            "        self.__dict__.setdefault('kept', []).append(data)\n"
-            "        self._hash.update(data)\n        self.bytes_read",
-        )),
-        ("stream", "the output is kept", (
-            "formats/atomic_files.py", "        self._hash.update(data)\n",
-            "        self.__dict__.setdefault('kept', []).append(data)\n"
-            "        self._hash.update(data)\n",
-        )),
-        ("stream", "all records are read first", (
-            "run/batch_size.py", "for record in records:\n            if record is not None:\n",
-            "for record in list(records):\n            if record is not None:\n",
-        )),
-        ("latency", "the first draw is not made in time", (
-            "sanitize/rewriting.py", "if self.begin():", "if False:",
-        )),
-        ("latency", "output waits for more input", (
-            "run/batch_size.py", "urgent = record is None or line_buffered", "urgent = False",
-        )),
-        ("latency", "input that pauses is not noticed", (
-            "formats/source.py", "return not select.select([self._descriptor], [], [], 0)[0]",
-            "return False",
-        )),
-        ("latency", "input is awaited for a moment", (
-            "formats/source.py", "select.select([self._descriptor], [], [], 0)",
-            "select.select([self._descriptor], [], [], 0.15)",
-        )),
-    ]
-]  # fmt: skip
+    *mutants(
+        "stream",
+        r"""
+what words stand for is remembered for ever @ _Codes.__missing__
+- len(self) >= _CACHE_TOKENS
++ False
+the input is kept @ FileSource.read
+- self._hash.update(data)
++ self.__dict__.setdefault("kept", []).append(data)
++ self._hash.update(data)
+the output is kept @ Sink._send
+- self._hash.update(data)
++ self.__dict__.setdefault("kept", []).append(data)
++ self._hash.update(data)
+all records are read first @ batches
+- for record in records: ...
++ for record in list(records): ...
+""",
+    ),
+    *mutants(
+        "latency",
+        r"""
+the first draw is not made in time @ Rewriter.warm_up
+- self.begin()
++ False
+output waits for more input @ batches
+- record is None or line_buffered
++ False
+input that pauses is not noticed @ FileSource.idle
+- not select.select([self._descriptor], [], [], 0)[0]
++ False
+input is awaited for a moment @ FileSource.idle
+- select.select([self._descriptor], [], [], 0)
++ select.select([self._descriptor], [], [], 0.15)
+""",
+    ),
+]

@@ -9,7 +9,8 @@ import unicodedata
 from pathlib import Path
 from typing import Any, Final
 
-from scoreboard.base import Mutant, Row, Size
+from scoreboard.base import Row, Size
+from scoreboard.patterns import mutants
 from scoreboard.shift import shifting
 
 # In the manner of JSONTestSuite: what a parser must accept, and must refuse.
@@ -191,43 +192,44 @@ def _code_points(row: Row, size: Size) -> None:
             row.count("code points: a symbol vanished", inside not in (chr(each), "<unk>"))
 
 
-MUTANTS: Final = [
-    Mutant("suites", name, *change)
-    for name, change in {
-        "JSON numbers may begin with 0": (
-            "formats/json_scan.py", "(?:0|[1-9][0-9]*+)", "(?:[0-9]++)",
-        ),
-        "control characters in JSON strings": (
-            "formats/json_scan.py", r'''_STRING: Final = rb'"[^"\\\x00-\x1f]*+''',
-            r'''_STRING: Final = rb'"[^"\\]*+''',
-        ),
-        "text behind a JSON record": (
-            "formats/jsonl.py", "if not is_blank(raw, scan.end):", "if False:",
-        ),
-        "brackets of JSON that do not match": (
-            "formats/json_scan.py", "elif follows != _CLOSING[within.pop()[0]]:",
-            "elif within.pop() is None:",
-        ),
-        "escapes of JSON are not decoded": (
-            "formats/json_strings.py", 'if "\\\\" not in text:', "if True:",
-        ),
-        "rows of any length": ("formats/csv.py", "if len(row.cells) != width:", "if False:"),
-        "an open quote at the end": ("formats/csv.py", "        if self._open:\n            raise",
-            "        if False:\n            raise"),
-        "text behind a closing quote": (
-            "formats/csv.py", 'if raw[end:] not in (b"", b"\\r"):', "if False:",
-        ),
-        "only the first member of gzip": (
-            "formats/source.py", "data = data.lstrip(self._codec.padding)", 'data = b""',
-        ),
-        "compressed data that end too early": (
-            "formats/source.py", "if self._frame is not None:", "if False:",
-        ),
-        "marks are punctuation": (
-            "text/shape.py", r"[\p{M}\U0001F3FB-", r"[\U0001F3FB-",
-        ),
-        "private and unassigned characters pass": (
-            "text/shape.py", r"\p{Co}\p{Cn}\p{Cs}\u2460", r"\p{Cs}\u2460",
-        ),
-    }.items()
-]  # fmt: skip
+MUTANTS: Final = mutants(
+    "suites",
+    r"""
+JSON numbers may begin with 0 @ _SCALAR
+- b"|-?+(?:(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)"
++ b"|-?+(?:(?:[0-9]++)(?:\\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)"
+control characters in JSON strings @ _STRING
+- b'"[^"\\\\\\x00-\\x1f]*+(?:\\\\(?:["\\\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\\\\x00-\\x1f]*+)*+"'
++ b'"[^"\\\\]*+(?:\\\\(?:["\\\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\\\\x00-\\x1f]*+)*+"'
+text behind a JSON record @ record_of
+- not is_blank(raw, scan.end)
++ False
+brackets of JSON that do not match @ Scan._walk
+- follows != _CLOSING[within.pop()[0]]
++ within.pop() is None
+escapes of JSON are not decoded @ parsed
+- "\\" not in text
++ True
+rows of any length @ CsvFormat._texts
+- len(row.cells) != width
++ False
+an open quote at the end @ _Rows.__iter__
+- if self._open: ...
++ if False: ...
+text behind a closing quote @ _Rows._line
+- raw[end:] not in (b"", b"\r")
++ False
+only the first member of gzip @ _Decompressed.read
+- data.lstrip(self._codec.padding)
++ b""
+compressed data that end too early @ _Decompressed.read
+- self._frame is not None
++ False
+marks are punctuation @ _CLASSES
+- "[\\p{M}\\U0001F3FB-\\U0001F3FF]"
++ "[\\U0001F3FB-\\U0001F3FF]"
+private and unassigned characters pass @ LETTERS
+- "[\\p{L}\\p{N}\\p{Co}\\p{Cn}\\p{Cs}\\u2460-\\u24FF]"
++ "[\\p{L}\\p{N}\\p{Cs}\\u2460-\\u24FF]"
+""",
+)
