@@ -246,8 +246,8 @@ def _matches(pattern: Any, node: Any, bound: list[Any]) -> bool:
         )
     if isinstance(pattern, ast.AST):
         return type(pattern) is type(node) and all(
-            _matches(getattr(pattern, name, None), getattr(node, name, None), bound)
-            for name in pattern._fields
+            _matches(value, getattr(node, name, None), bound)
+            for name, value in ast.iter_fields(pattern)
             if name not in ("ctx", "kind", "type_comment")
         )
     return type(pattern) is type(node) and pattern == node
