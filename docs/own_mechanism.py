@@ -12,7 +12,7 @@ from dpsan.analysis.explain.words import read
 from dpsan.analysis.study import study
 from dpsan.analysis.verify.verdict import verify
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import RowSampler
+from dpsan.mechanisms.samplers.base import RowSampler
 from dpsan.outcomes.calibrate import Draft
 from dpsan.privacy.guarantee import Claim, Status
 

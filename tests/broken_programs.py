@@ -13,10 +13,10 @@ from unittest import mock
 
 import numpy as np
 
-from dpsan.mechanisms.sampling.blocked import DistanceScores
-from dpsan.mechanisms.sampling.number_response import GridResponse, grid_response, respond
-from dpsan.mechanisms.sampling.samplers import PointSampler, RowSampler, Sampler
-from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler
+from dpsan.mechanisms.samplers.base import PointSampler, RowSampler, Sampler
+from dpsan.mechanisms.samplers.blocked import DistanceScores
+from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response, respond
+from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler
 from dpsan.privacy import randomness
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -354,7 +354,7 @@ class Mutant(NamedTuple):
 
 
 DELTA: Final = {"delta": 1e-6}
-_RESPONSE: Final = "dpsan.mechanisms.sampling.number_response"
+_RESPONSE: Final = "dpsan.mechanisms.samplers.number_response"
 _NUMBERS: Final = {"numbers": "value"}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.sampling.samplers import PointSampler, RowSampler, Sampler
+from dpsan.mechanisms.samplers.base import PointSampler, RowSampler, Sampler
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 

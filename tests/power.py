@@ -32,7 +32,7 @@ from broken_programs import DELTA, MUTANTS, Mutant
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import new_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

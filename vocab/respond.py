@@ -22,9 +22,9 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE.parent)]  # dpsan of this source tree
 
 from dpsan.embeddings.bundled import load_bundled  # noqa: E402
+from dpsan.mechanisms.optimal.optimum import bound_name  # noqa: E402
+from dpsan.mechanisms.optimal.public_base import GRID, base_table  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
-from dpsan.mechanisms.sampling.optimum import bound_name  # noqa: E402
-from dpsan.mechanisms.sampling.public_base import GRID, base_table  # noqa: E402
 from dpsan.space.metric_space import MetricSpace  # noqa: E402
 
 

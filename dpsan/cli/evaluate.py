@@ -239,7 +239,7 @@ def evaluate(
     )
     check(question, scores=not no_scores)
     if html is not None:
-        from dpsan.formats.atomic_files import check_writable, write_whole
+        from dpsan.files.atomic_files import check_writable, write_whole
 
         check_writable(html, force=force)
     vocabulary, space = open_space(embeddings, vocab_size, open_cache(quiet))

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpsan.run.same_files import FileUses, Use
+from dpsan.files.same_files import FileUses, Use
 
 
 def known_files() -> FileUses:

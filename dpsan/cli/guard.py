@@ -70,7 +70,7 @@ def _lost(error: BaseException) -> None:
 
 
 def _clean_up() -> None:
-    files = sys.modules.get("dpsan.formats.atomic_files")  # else nothing was written
+    files = sys.modules.get("dpsan.files.atomic_files")  # else nothing was written
     if files is not None:
         files.discard_unfinished()
 

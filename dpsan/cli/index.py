@@ -150,7 +150,7 @@ def _export(
     from itertools import chain
 
     from dpsan.embeddings.cache.faiss_file import header
-    from dpsan.formats.atomic_files import AtomicFile
+    from dpsan.files.atomic_files import AtomicFile
     from dpsan.space.library import open_space
 
     embeddings, space = open_space(path, vocab_size, store)

@@ -43,7 +43,7 @@ def report(
             say(failure(path, error))
     if html is not None and reports:
         from dpsan.analysis.report.page import page
-        from dpsan.formats.atomic_files import write_whole
+        from dpsan.files.atomic_files import write_whole
 
         write_whole(html, page(reports).encode(), force=force)
     if as_json:

@@ -13,9 +13,9 @@ from dpsan.cli.file_checks import known_files
 from dpsan.cli.options import public_file
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
-from dpsan.formats.placing import stream_number
+from dpsan.files.placing import stream_number
+from dpsan.files.same_files import FileUses, Use
 from dpsan.run.paths import is_finished, is_second_name, plan_outputs
-from dpsan.run.same_files import FileUses, Use
 from dpsan.run.same_request import NAME
 
 STDIN = Path("-")

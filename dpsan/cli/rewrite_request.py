@@ -16,8 +16,8 @@ from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
+    from dpsan.files.same_files import FileUses
     from dpsan.formats.base import Format
-    from dpsan.run.same_files import FileUses
     from dpsan.run.stream import Plan
     from dpsan.sanitize.request import RunSpec
     from dpsan.sanitize.sanitizer import Sanitizer
@@ -49,7 +49,7 @@ class Request(Files):
         if self.dry_run and (others != (None, None, None) or self.engine != "local"):
             raise UsageError("--dry-run excludes --audit, --bad-records, --resume and --engine ray")
         self._check_engine()
-        from dpsan.run.same_files import Use
+        from dpsan.files.same_files import Use
 
         uses = self.uses()
         self.check_places()

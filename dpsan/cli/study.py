@@ -110,7 +110,7 @@ def study(
     drafts(mechanism or (), values, entry.parameters, {})  # checked before the slow part
     if plot is not None:
         from dpsan.analysis.figures.picture import kind_of
-        from dpsan.formats.atomic_files import check_writable, write_whole
+        from dpsan.files.atomic_files import check_writable, write_whole
 
         kind = kind_of(plot)
         check_writable(plot, force=force)

@@ -80,7 +80,7 @@ def train(
     from dpsan.embeddings.training.recipe import Recipe, packed
     from dpsan.embeddings.training.recipe import train as trained_on
     from dpsan.embeddings.training.skipgram import Training
-    from dpsan.formats.atomic_files import check_writable, write_whole
+    from dpsan.files.atomic_files import check_writable, write_whole
 
     training = Training(dimensions=dimensions, epochs=epochs, seed=seed, threads=jobs)
     recipe = Recipe(texts, words, least, synonyms or [], antonyms or [], training)

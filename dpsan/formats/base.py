@@ -8,9 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from dpsan.errors import InputError
+from dpsan.files.source import Source
 from dpsan.formats.passing import Fields
 from dpsan.text.long_text import Text
 
@@ -21,24 +22,6 @@ Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very
 start of an output; a ``header``, written once for inputs joined into one output; a ``frame`` that
 holds records together.  Copies are made of records alone."""
-
-
-class Source(Protocol):
-    """Bytes that arrive: a file, a pipe, a decompressed stream."""
-
-    name: str
-
-    def descriptor(self) -> int | None:
-        """The file itself where it can be read at any position, else None."""
-        ...
-
-    def read(self) -> bytes:
-        """The next bytes, at least one; ``b""`` at the end.  Blocks."""
-        ...
-
-    def idle(self) -> bool:
-        """Whether :meth:`read` would have to wait."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

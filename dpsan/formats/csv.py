@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
+from dpsan.files.source import Source
+from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.near_names import did_you_mean
 from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.text import (

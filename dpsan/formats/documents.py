@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.files.source import Source
+from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.text.patterns import compiled
 
 

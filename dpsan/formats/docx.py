@@ -16,7 +16,8 @@ from functools import partial
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.files.source import Source, read_whole
+from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.docx_names import Role
 from dpsan.formats.docx_package import Package
 from dpsan.formats.docx_story import (
@@ -28,7 +29,6 @@ from dpsan.formats.docx_story import (
     parse,
 )
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, text_encoding
 from dpsan.text.long_text import Text
 from dpsan.text.numerals import counted

@@ -17,7 +17,8 @@ from functools import partial
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError, MalformedError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
+from dpsan.files.source import Source, read_whole
+from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.html import noted, page_texts
 from dpsan.formats.html_text import HtmlText
 from dpsan.formats.mail_parts import Entity, Header, part_of, refuse_long, segments
@@ -31,7 +32,6 @@ from dpsan.formats.mail_text import (
     write_header,
 )
 from dpsan.formats.passing import LEFT_OUT
-from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, decode, text_encoding
 from dpsan.text.long_text import Text
 from dpsan.text.tokens import wordless

@@ -17,11 +17,11 @@ from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, MalformedError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
+from dpsan.files.source import Source, read_whole
+from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.html_scan import Scan
 from dpsan.formats.html_text import HtmlText
 from dpsan.formats.passing import PASSED
-from dpsan.formats.source import read_whole
 from dpsan.formats.text import TextFormat, byte_order_mark, decode, text_encoding
 from dpsan.text.long_text import Text
 

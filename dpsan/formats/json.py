@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from dpsan.errors import MalformedError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
+from dpsan.files.source import Source, read_whole
+from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
     Places,
@@ -26,7 +27,6 @@ from dpsan.formats.json_scan import (
     opening_of,
 )
 from dpsan.formats.jsonl import Taken, fields_of, hold_back, record_of
-from dpsan.formats.source import read_whole
 from dpsan.formats.text import byte_order_mark
 
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, MalformedError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
+from dpsan.files.source import Source
+from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.fields import Field, parse_field
 from dpsan.formats.json_scan import KindError, Node, Place, Places, Scan, is_blank, pruned
 from dpsan.formats.json_strings import JSON_STYLE, long_string, parsed

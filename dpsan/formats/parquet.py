@@ -20,7 +20,8 @@ from typing import Any, ClassVar, Final
 
 from dpsan.errors import ExtraMissingError, InputError
 from dpsan.errors import reason as os_reason
-from dpsan.formats.base import Format, ReadOptions, Record, Source
+from dpsan.files.source import Source
+from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.fields import parse_field
 from dpsan.formats.near_names import did_you_mean
 from dpsan.formats.parquet_output import Output, Positioned, check_range

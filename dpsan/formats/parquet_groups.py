@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.errors import OutputError
-from dpsan.formats.base import ReadOptions, Record, Source
+from dpsan.files.source import Source
+from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.parquet import Columns, RowGroup, opened, read_group
 
 

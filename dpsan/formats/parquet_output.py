@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from dpsan.errors import InputError
-from dpsan.formats.base import Source
+from dpsan.files.source import Source
 from dpsan.text.long_text import Text
 
 __all__ = ["Output", "check_range", "layout"]

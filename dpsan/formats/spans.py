@@ -26,7 +26,7 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from dpsan.errors import InputError
-from dpsan.formats.source import opened
+from dpsan.files.source import opened
 from dpsan.formats.text import raw_records
 from dpsan.text.long_text import LongText, Text
 

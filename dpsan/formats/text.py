@@ -16,7 +16,8 @@ from itertools import count, repeat
 from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.base import Format, ReadOptions, Record, Source, Unchanged
+from dpsan.files.source import Source
+from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.documents import binary, refuse_document, refuse_json
 from dpsan.text.long_text import LONG, PLAIN, LongText, Style, Text
 

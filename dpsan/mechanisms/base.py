@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
-from dpsan.mechanisms.sampling.samplers import PointSampler, Sampler
+from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_distributions import NoiseDistribution
@@ -27,7 +27,7 @@ from dpsan.space.diameters import largest_norm, smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
-    from dpsan.mechanisms.sampling.optimum import Optimum
+    from dpsan.mechanisms.optimal.optimum import Optimum
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from typing import ClassVar
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.bucket_response import (
+from dpsan.mechanisms.samplers.bucket_response import (
     MOST_BUCKETS,
     BucketResponseSampler,
     bucket_weights,

@@ -27,8 +27,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpsan.mechanisms.clipped_noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
-from dpsan.mechanisms.sampling.clipped_noise import ScaledLaplace
 from dpsan.privacy.guarantee import Arithmetic
 from dpsan.space.diameters import l1_diameter
 from dpsan.space.metric_space import MetricSpace

@@ -27,8 +27,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpsan.mechanisms.clipped_noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
-from dpsan.mechanisms.sampling.clipped_noise import ScaledLaplace
 from dpsan.space.metric_space import MetricSpace
 
 _UP = 1 + 1e-12

@@ -35,9 +35,9 @@ from typing import ClassVar
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.cluster_response import ClusterResponseSampler, Clusters
-from dpsan.mechanisms.sampling.groups import groups
-from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR
+from dpsan.mechanisms.samplers.base import SCORE_CAP, WEIGHT_ERROR
+from dpsan.mechanisms.samplers.cluster_response import ClusterResponseSampler, Clusters
+from dpsan.mechanisms.tables.groups import groups
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.column_losses import column_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee

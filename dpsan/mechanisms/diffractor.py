@@ -30,9 +30,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.noise.ranks import RankNoise, RankNoiseSampler
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.rank_noise import RankNoise, RankNoiseSampler
-from dpsan.mechanisms.sampling.word_orders import ORDERS, word_order
+from dpsan.mechanisms.tables.word_orders import ORDERS, word_order
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace

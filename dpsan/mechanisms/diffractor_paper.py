@@ -37,9 +37,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.noise.ranks import RankNoise, RankNoiseSampler
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.rank_noise import RankNoise, RankNoiseSampler
-from dpsan.mechanisms.sampling.word_orders import word_order
+from dpsan.mechanisms.tables.word_orders import word_order
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams

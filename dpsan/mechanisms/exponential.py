@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.sampling.distance_scores import DistanceWeights
+from dpsan.mechanisms.distance_weights import DistanceWeights
 
 
 @dataclass(frozen=True)

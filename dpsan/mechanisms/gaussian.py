@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.sampling.gaussian_noise import GaussianNoise
+from dpsan.mechanisms.gaussian_noise import GaussianNoise
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_mu
 from dpsan.space.metric_space import MetricSpace

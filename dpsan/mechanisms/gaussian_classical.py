@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.sampling.gaussian_noise import GaussianNoise
+from dpsan.mechanisms.gaussian_noise import GaussianNoise
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.metric_space import MetricSpace

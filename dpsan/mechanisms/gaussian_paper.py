@@ -28,8 +28,8 @@ import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpsan.mechanisms.gaussian_noise import GaussianNoise
 from dpsan.mechanisms.parameters import published_delta_parameter
-from dpsan.mechanisms.sampling.gaussian_noise import GaussianNoise
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.metric_space import MetricSpace

@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.samplers import SCORE_CAP, WEIGHT_ERROR, RowSampler, by_word
-from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
+from dpsan.mechanisms.samplers.base import SCORE_CAP, WEIGHT_ERROR, RowSampler, by_word
+from dpsan.mechanisms.samplers.sparse import NearRows, SparseRowSampler
 from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Floats, Ids

@@ -49,10 +49,10 @@ from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
-from dpsan.mechanisms.sampling.near_sets import Base
-from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
+from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_epsilon
+from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_epsilon
+from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.laplace_noise import LaplaceNoise
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.noise.vectors import elliptical_laplace
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
-from dpsan.mechanisms.sampling.samplers import PointSampler
+from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
-from dpsan.privacy.noise import elliptical_laplace
 from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.diameters import largest_norm

@@ -70,12 +70,8 @@ from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_loss
-from dpsan.mechanisms.sampling.directions import cosine_unit
-from dpsan.mechanisms.sampling.near_sets import Base
-from dpsan.mechanisms.sampling.optimum import Optimum, has_bound, mean_cosine, optimum
-from dpsan.mechanisms.sampling.public_base import (
+from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum
+from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
     BaseTask,
     favours,
@@ -84,6 +80,10 @@ from dpsan.mechanisms.sampling.public_base import (
     softened,
     solved_base,
 )
+from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_loss
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.tables.directions import cosine_unit
+from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 

@@ -31,8 +31,8 @@ from typing import ClassVar, Final
 import numpy as np
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.laplace_noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.space.arrays import Floats

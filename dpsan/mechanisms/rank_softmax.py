@@ -29,10 +29,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpsan.mechanisms.laplace_noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
-from dpsan.mechanisms.sampling.pivot_ranks import PivotRanks
-from dpsan.mechanisms.sampling.samplers import nearest
+from dpsan.mechanisms.samplers.base import nearest
+from dpsan.mechanisms.tables.pivot_ranks import PivotRanks
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

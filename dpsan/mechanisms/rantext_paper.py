@@ -35,11 +35,11 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import Sampler, by_word
+from dpsan.mechanisms.noise.vectors import independent_laplace
+from dpsan.mechanisms.samplers.base import Sampler, by_word
 from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.laplace_norm import LaplaceNorm
-from dpsan.privacy.noise import independent_laplace
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

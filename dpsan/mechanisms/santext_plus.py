@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.distance_weights import distance_guarantee
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.blocked import DistanceSampler, DistanceScores
-from dpsan.mechanisms.sampling.distance_scores import distance_guarantee
+from dpsan.mechanisms.samplers.blocked import DistanceSampler, DistanceScores
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams

@@ -29,8 +29,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpsan.mechanisms.distance_weights import DistanceWeights
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.distance_scores import DistanceWeights
 
 
 @dataclass(frozen=True)

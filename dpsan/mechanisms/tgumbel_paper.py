@@ -38,7 +38,7 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,

@@ -45,7 +45,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsan.mechanisms.sampling.keep_or_noise import (
+from dpsan.mechanisms.keep_or_noise import (
     GAUSSIAN,
     LAPLACE,
     Noise,

@@ -27,8 +27,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpsan.mechanisms.clipped_noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
-from dpsan.mechanisms.sampling.clipped_noise import TruncatedLaplace
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import largest_escape, sound_truncation
 from dpsan.space.metric_space import MetricSpace

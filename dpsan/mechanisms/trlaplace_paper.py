@@ -32,8 +32,8 @@ import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpsan.mechanisms.clipped_noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, published_delta_parameter
-from dpsan.mechanisms.sampling.clipped_noise import TruncatedLaplace
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import (
     largest_escape,

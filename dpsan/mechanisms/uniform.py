@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler
+from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 

@@ -28,9 +28,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpsan.mechanisms.laplace_noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.sampling.laplace_noise import LaplaceNoise
-from dpsan.mechanisms.sampling.samplers import Projection
+from dpsan.mechanisms.samplers.base import Projection
 from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids

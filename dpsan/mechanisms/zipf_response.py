@@ -17,7 +17,7 @@ Source
 Cost
     A rank in O(log n); the word of that rank from a kept order of all words, or of the nearest, or
     by one row of n exact distances, about 0.4 ms for the bundled vocabulary and all draws of a word
-    in a batch (:mod:`dpsan.mechanisms.sampling.neighbour_ranks`); 0.2 GB are kept.
+    in a batch (:mod:`dpsan.mechanisms.tables.neighbour_ranks`); 0.2 GB are kept.
 Not to be confused with
     ``rank-softmax``, whose ranks are counted from a noisy pivot and not from the true word.
 """
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.sampling.rank_response import RankResponseSampler
+from dpsan.mechanisms.samplers.rank_response import RankResponseSampler
 from dpsan.privacy.certificate import Certificate, rank_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace

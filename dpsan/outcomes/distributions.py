@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.space.arrays import Floats, Ids
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.space.arrays import Floats, Ids

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.prior import words_at
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from dpsan.errors import InputError
-from dpsan.formats.atomic_files import create_private, write_all
+from dpsan.files.atomic_files import create_private, write_all
 
 _TOLD: Final = 3
 """Problems that are told one by one; the file has the others."""

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from dpsan.files.private_database import Book, Kind
 from dpsan.privacy.composition import Composed
-from dpsan.run.private_database import Book, Kind
+from dpsan.privacy.randomness import new_key
 from dpsan.sanitize.remembered import LedgerTotals
 from dpsan.text.long_text import Text, encoded
 
@@ -51,7 +52,7 @@ class Ledger(Book):
     ) -> None:
         self.limit = limit
         self._charged = 0
-        super().__init__(Path(path), _KIND, scratch=scratch)
+        super().__init__(Path(path), _KIND, new_key=new_key, scratch=scratch)
 
     def _check(self) -> None:
         """Raise OutputError unless every sum is as it was written."""

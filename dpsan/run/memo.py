@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, overload
 
-from dpsan.embeddings.cache.private_files import make_private
 from dpsan.errors import Hint, OutputError, UsageError
 from dpsan.errors import reason as os_reason
+from dpsan.files.private_database import Book, Kind
+from dpsan.files.private_files import make_private
 from dpsan.privacy import randomness
-from dpsan.run.private_database import Book, Kind
 from dpsan.run.workers import Batch, Inline, Workers
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
@@ -103,7 +103,7 @@ class Memo(Book):
                 raise OutputError(f"{directory}: cannot create: {os_reason(error)}") from None
         self._note = note
         self._drawn = self._remembered = 0
-        super().__init__(self._directory / NAME, _KIND, scratch=scratch)
+        super().__init__(self._directory / NAME, _KIND, new_key=randomness.new_key, scratch=scratch)
         self._settings = self._base.digest(b"dpsan settings", (_settings(sanitizer),))
 
     # --- the entries -------------------------------------------------------------------------

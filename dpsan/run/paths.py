@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dpsan.errors import InputError, OutputError, UsageError, file_reason
 from dpsan.errors import reason as os_reason
-from dpsan.formats.placing import refuse_special
-from dpsan.formats.source import FileSource
+from dpsan.files.placing import refuse_special
+from dpsan.files.source import FileSource
 
 
 class Original:

@@ -19,11 +19,11 @@ from typing import Final
 
 import orjson
 
-from dpsan.embeddings.cache.private_files import make_private
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.errors import reason as os_reason
-from dpsan.formats.atomic_files import AtomicFile, write_all
-from dpsan.formats.placing import sync_directory
+from dpsan.files.atomic_files import AtomicFile, write_all
+from dpsan.files.placing import sync_directory
+from dpsan.files.private_files import make_private
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 
 NAME: Final = ".dpsan-request"

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import BudgetError, DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.formats.atomic_files import AtomicFile, Sink
+from dpsan.files.atomic_files import AtomicFile, Sink
+from dpsan.files.compression import packer_for
+from dpsan.files.source import FileSource, decompressed
 from dpsan.formats.base import ReadOptions, Record
-from dpsan.formats.compression import packer_for
 from dpsan.formats.passing import Fields, Passing
 from dpsan.formats.registry import format_for
-from dpsan.formats.source import FileSource, decompressed
 from dpsan.privacy import randomness
 from dpsan.run.batch_size import FilePace, Pace, batches, few_searches
 from dpsan.run.paths import Original, open_input, refuse_unusual

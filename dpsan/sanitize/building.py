@@ -14,7 +14,7 @@ from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.numbers import check_numbers
 from dpsan.sanitize.request import RunSpec

@@ -69,7 +69,7 @@ class Numbers:
             places: of each, among the words of the batch that are drawn.
             streams: of all of these.
         """
-        from dpsan.mechanisms.sampling.number_response import grid_response, respond
+        from dpsan.mechanisms.samplers.number_response import grid_response, respond
         from dpsan.text.number_forms import formed_number  # patterns that take time
 
         numbers = [number for word in words if (number := formed_number(word))]

@@ -8,7 +8,7 @@ import pytest
 from dpsan.analysis.study import study
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.sampling.keep_or_noise import LAPLACE, atoms, keep_probability
+from dpsan.mechanisms.keep_or_noise import LAPLACE, atoms, keep_probability
 from dpsan.outcomes.calibrate import Draft
 
 TRUE = {

@@ -14,8 +14,8 @@ from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.integers import _Chosen, integer_draws
 from dpsan.analysis.verify.strings import strings
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.sampling.samplers import Sampler
-from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.run import stream

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 import dpsan
-from dpsan.embeddings.cache import private_files as cache_files
 from dpsan.embeddings.cache.faiss_file import INDEX, KIND
 from dpsan.embeddings.cache.store import FORMAT_VERSION, Entry, Store
 from dpsan.errors import CacheError
+from dpsan.files import private_files as cache_files
 
 NOBODY = 65534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

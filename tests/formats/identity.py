@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.formats.atomic_files import Sink
+from dpsan.files.atomic_files import Sink
+from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
-from dpsan.formats.source import FileSource
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import INVISIBLE

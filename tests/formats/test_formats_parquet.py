@@ -120,8 +120,8 @@ def test_copies(tmp_path):
 
     from identity import Collected
 
+    from dpsan.files.source import FileSource
     from dpsan.formats.base import ReadOptions
-    from dpsan.formats.source import FileSource
     from dpsan.run.stream import Plan, Work, rewrite_stream
 
     path = write(tmp_path / "a.parquet", table(50), row_group_size=20)

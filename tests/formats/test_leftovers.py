@@ -9,10 +9,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from dpsan.formats import atomic_files as files
-from dpsan.formats import leftovers
-from dpsan.formats.atomic_files import AtomicFile
-from dpsan.formats.leftovers import hold_directory, sweep_directories
+from dpsan.files import atomic_files as files
+from dpsan.files import temporaries as leftovers
+from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.temporaries import hold_directory, sweep_directories
 
 DIGITS = "0123456789abcdef"
 

@@ -15,10 +15,10 @@ sys.path.insert(0, os.path.dirname(__file__))
 from identity import identity
 
 from dpsan.errors import OutputError
-from dpsan.formats import atomic_files as files
-from dpsan.formats import placing, source
-from dpsan.formats.atomic_files import AtomicFile
-from dpsan.formats.source import FileSource
+from dpsan.files import atomic_files as files
+from dpsan.files import placing, source
+from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.source import FileSource
 from dpsan.run import group
 from dpsan.run import paths as targets
 from dpsan.run import stream as batch
@@ -297,7 +297,7 @@ def test_an_owner_that_cannot_be_kept_is_refused(tmp_path, monkeypatch):
         status = real(descriptor)
         return other if os.readlink(f"/proc/self/fd/{descriptor}") == str(path) else status
 
-    from dpsan.formats import ownership
+    from dpsan.files import ownership
 
     class Other:
         def __getattr__(self, name):

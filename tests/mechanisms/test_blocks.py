@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from support import fits, make_embeddings, streams
 
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.sampling.blocked import DistanceSampler, DistanceScores
-from dpsan.mechanisms.sampling.limbs import first_above
-from dpsan.mechanisms.sampling.samplers import RowSampler
+from dpsan.mechanisms.samplers.base import RowSampler
+from dpsan.mechanisms.samplers.blocked import DistanceSampler, DistanceScores
+from dpsan.mechanisms.samplers.wide_integers import first_above
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
 from dpsan.space.metric_space import MetricSpace

@@ -12,7 +12,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.sampling.bucket_response import bucket_weights
+from dpsan.mechanisms.samplers.bucket_response import bucket_weights
 from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
 from dpsan.privacy.certificate import certify
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -130,6 +130,6 @@ def test_draws_of_a_vocabulary_too_large_to_hold(monkeypatch):
     embeddings, ids = make_embeddings(n=60, d=4), np.arange(61)
     held = CluSanT(2.0, k=7).prepare(MetricSpace(embeddings)).sample(ids, streams(61))
     monkeypatch.setattr("dpsan.space.lattice._HELD_BYTES", 0)
-    monkeypatch.setattr("dpsan.mechanisms.sampling.cluster_response._BLOCK", 5)
+    monkeypatch.setattr("dpsan.mechanisms.samplers.cluster_response._BLOCK", 5)
     made = CluSanT(2.0, k=7).prepare(MetricSpace(embeddings)).sample(ids, streams(61))
     assert (made == held).all()

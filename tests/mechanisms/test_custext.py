@@ -9,8 +9,8 @@ from support import make_embeddings
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.custext import CusText
-from dpsan.mechanisms.sampling import groups as module
-from dpsan.mechanisms.sampling.groups import groups
+from dpsan.mechanisms.tables import groups as module
+from dpsan.mechanisms.tables.groups import groups
 from dpsan.privacy.certificate import certify, matrix_certificate
 from dpsan.space.metric_space import MetricSpace
 

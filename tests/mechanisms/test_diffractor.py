@@ -12,8 +12,8 @@ from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms.diffractor import Diffractor
 from dpsan.mechanisms.diffractor_paper import DiffractorPaper
-from dpsan.mechanisms.sampling.rank_noise import RankNoise
-from dpsan.mechanisms.sampling.word_orders import word_order
+from dpsan.mechanisms.noise.ranks import RankNoise
+from dpsan.mechanisms.tables.word_orders import word_order
 from dpsan.privacy.certificate import certify, matrix_certificate
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -116,7 +116,7 @@ def test_orders():
 
 def test_greedy_looks_at_all_words_that_are_left(monkeypatch):
     """More words than the listed neighbours, and often cleared: the same order."""
-    from dpsan.mechanisms.sampling import word_orders
+    from dpsan.mechanisms.tables import word_orders
 
     def order():
         return word_order(MetricSpace(make_embeddings(n=300, d=3)), "greedy").tolist()

@@ -15,7 +15,7 @@ from support import make_embeddings
 
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
-from dpsan.mechanisms.sampling.subset_response import integer_weights
+from dpsan.mechanisms.samplers.subset_response import integer_weights
 from dpsan.mechanisms.tldp import TLDP
 from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
 from dpsan.privacy.grid import grid_table

@@ -8,9 +8,9 @@ import pytest
 from support import make_embeddings
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.mechanisms.distance_weights import COARSE
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.pte import ProjectedLaplace
-from dpsan.mechanisms.sampling.distance_scores import COARSE
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
 from dpsan.privacy.certificate import certify

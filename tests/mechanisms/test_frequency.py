@@ -7,11 +7,11 @@ import pytest
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
+from dpsan.mechanisms.optimal import public_base
+from dpsan.mechanisms.optimal.public_base import favours
+from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.sampling import public_base
-from dpsan.mechanisms.sampling.base_response import BaseResponseSampler
-from dpsan.mechanisms.sampling.directions import UNIT, directions, favoured, ranking
-from dpsan.mechanisms.sampling.public_base import favours
+from dpsan.mechanisms.tables.directions import UNIT, directions, favoured, ranking
 from dpsan.space.metric_space import MetricSpace
 
 N = 400

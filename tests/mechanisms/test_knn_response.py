@@ -10,7 +10,7 @@ from support import fits, streams
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.sampling.subset_response import SubsetResponseSampler, integer_weights
+from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_weights
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1, 5, 8, 12, 30, 60, 700])

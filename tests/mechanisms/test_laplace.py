@@ -7,7 +7,7 @@ from scipy import stats
 from support import fits, streams
 
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.privacy.noise import multivariate_laplace, unit_directions
+from dpsan.mechanisms.noise.vectors import multivariate_laplace, unit_directions
 
 LINE = [0.0, 0.4, -0.7, 1.9, -2.2]
 

@@ -18,14 +18,14 @@ from dpsan.embeddings import bundled, load
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.optimal import optimum, public_base
+from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_increments
+from dpsan.mechanisms.optimal.similarity_bound import similarity_bound
+from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.sampling import directions as sampling_directions
-from dpsan.mechanisms.sampling import optimum, public_base
-from dpsan.mechanisms.sampling.base_response import BaseResponseSampler, integer_increments
-from dpsan.mechanisms.sampling.base_solver import Problem, solve
-from dpsan.mechanisms.sampling.directions import UNIT, cosine_unit, directions, ranking
-from dpsan.mechanisms.sampling.near_sets import Base, NearSets
-from dpsan.mechanisms.sampling.similarity_bound import similarity_bound
+from dpsan.mechanisms.tables import directions as sampling_directions
+from dpsan.mechanisms.tables.directions import UNIT, cosine_unit, directions, ranking
+from dpsan.mechanisms.tables.near_sets import Base, NearSets
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.randomness import Streams
 from dpsan.space.library import open_space
@@ -315,7 +315,7 @@ SOLVE = """if True:
     import hashlib
     import numpy as np
     from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms.sampling.public_base import base_table
+    from dpsan.mechanisms.optimal.public_base import base_table
     from dpsan.space.metric_space import MetricSpace
     data = hashlib.shake_256(b"vectors").digest(500 * 24)
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)

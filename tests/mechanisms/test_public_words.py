@@ -12,10 +12,11 @@ from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.optimal import sampler as base_response
+from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.sampling import base_response, near_sets
-from dpsan.mechanisms.sampling.base_response import BaseResponseSampler
-from dpsan.mechanisms.sampling.near_sets import Base
+from dpsan.mechanisms.tables import near_sets
+from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.observer import Observer
 from dpsan.privacy.certificate import certify

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from support import make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.sampling import neighbour_ranks as rank_orders
-from dpsan.mechanisms.sampling import sorted_distances as sorted_rows
-from dpsan.mechanisms.sampling.neighbour_ranks import RankOrders
-from dpsan.mechanisms.sampling.sorted_distances import SortedRows
+from dpsan.mechanisms.tables import neighbour_ranks as rank_orders
+from dpsan.mechanisms.tables import sorted_distances as sorted_rows
+from dpsan.mechanisms.tables.neighbour_ranks import RankOrders
+from dpsan.mechanisms.tables.sorted_distances import SortedRows
 from dpsan.mechanisms.zipf_response import ZipfResponse
 from dpsan.space import threads
 from dpsan.space.metric_space import MetricSpace

@@ -6,7 +6,7 @@ from line_laws import counts, laplace_cdf, line_space, metric_loss, nearest_law,
 from support import fits, make_embeddings, streams
 
 from dpsan.mechanisms.rank_softmax import RankSoftmax, SoftmaxRanks, draw_ranks
-from dpsan.mechanisms.sampling.pivot_ranks import PivotRanks
+from dpsan.mechanisms.tables.pivot_ranks import PivotRanks
 from dpsan.space.metric_space import MetricSpace
 
 EPSILON, C = 1.3, 0.3

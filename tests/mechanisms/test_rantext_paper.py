@@ -10,9 +10,9 @@ from support import make_embeddings, streams
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.embeddings.base import Embeddings
+from dpsan.mechanisms.noise.vectors import independent_laplace
 from dpsan.mechanisms.rantext_paper import RanTextPaper, divisor
 from dpsan.privacy.laplace_norm import LaplaceNorm
-from dpsan.privacy.noise import independent_laplace
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 

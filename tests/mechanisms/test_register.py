@@ -17,7 +17,7 @@ from dpsan.mechanisms import MECHANISMS, registry
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.krr import KRR
-from dpsan.mechanisms.sampling.cluster_response import ClusterResponseSampler
+from dpsan.mechanisms.samplers.cluster_response import ClusterResponseSampler
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status

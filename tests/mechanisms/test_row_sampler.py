@@ -8,7 +8,7 @@ import pytest
 from support import fits, make_embeddings, streams
 
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.sampling.samplers import RowSampler
+from dpsan.mechanisms.samplers.base import RowSampler
 from dpsan.space.metric_space import MetricSpace
 
 

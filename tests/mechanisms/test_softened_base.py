@@ -7,8 +7,8 @@ import pytest
 
 from dpsan.embeddings import bundled, load
 from dpsan.errors import UsageError
+from dpsan.mechanisms.optimal.public_base import softened, solved_base
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.sampling.public_base import softened, solved_base
 from dpsan.space.metric_space import MetricSpace
 
 SPARED = 100

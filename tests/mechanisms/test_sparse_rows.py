@@ -10,9 +10,9 @@ from support import fits, make_embeddings, streams
 
 from dpsan.mechanisms import geodesic
 from dpsan.mechanisms.geodesic import Geodesic
-from dpsan.mechanisms.sampling import sparse as sparse_rows
-from dpsan.mechanisms.sampling.samplers import RowSampler
-from dpsan.mechanisms.sampling.sparse import NearRows, SparseRowSampler
+from dpsan.mechanisms.samplers import sparse as sparse_rows
+from dpsan.mechanisms.samplers.base import RowSampler
+from dpsan.mechanisms.samplers.sparse import NearRows, SparseRowSampler
 from dpsan.space.metric_space import MetricSpace
 
 N = 2000

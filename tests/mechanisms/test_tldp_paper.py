@@ -12,14 +12,14 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.sampling.keep_or_noise import (
+from dpsan.mechanisms.keep_or_noise import (
     GAUSSIAN,
     LAPLACE,
     atoms,
     keep_probability,
     true_delta,
 )
-from dpsan.mechanisms.sampling.word_weights import frequency, resolve
+from dpsan.mechanisms.tables.word_weights import frequency, resolve
 from dpsan.mechanisms.tldp_paper import TLDPPaperG, TLDPPaperL, TLDPPaperLWeighted
 from dpsan.privacy import randomness
 from dpsan.privacy.grid import laplace_delta

@@ -21,9 +21,9 @@ from dpsan.embeddings.word_classes import (
     wanted_outputs,
 )
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.optimal.public_base import softened, solved_base
+from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.sampling.base_response import BaseResponseSampler
-from dpsan.mechanisms.sampling.public_base import softened, solved_base
 from dpsan.space.library import space_of
 from dpsan.space.metric_space import MetricSpace
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import fits, streams
 
-from dpsan.mechanisms.sampling.rank_response import RankResponseSampler
+from dpsan.mechanisms.samplers.rank_response import RankResponseSampler
 from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
 
 

@@ -15,7 +15,7 @@ from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.sampling.samplers import RowSampler
+from dpsan.mechanisms.samplers.base import RowSampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.uniform import Uniform
 from dpsan.mechanisms.zipf_response import ZipfResponse

@@ -6,7 +6,7 @@ from line_laws import truncated_cdf
 from scipy import stats
 from support import ALPHA, streams
 
-from dpsan.privacy import noise
+from dpsan.mechanisms.noise import vectors as noise
 from dpsan.privacy.noise_formulas import radial_std, truncated_laplace_std
 
 M = 30_000

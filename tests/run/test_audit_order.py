@@ -10,9 +10,9 @@ import pytest
 from support import make_embeddings
 
 from dpsan.errors import OutputError
-from dpsan.formats import atomic_files as files
-from dpsan.formats.atomic_files import Sink
-from dpsan.formats.source import FileSource
+from dpsan.files import atomic_files as files
+from dpsan.files.atomic_files import Sink
+from dpsan.files.source import FileSource
 from dpsan.run.audit import AuditWriter, writer
 from dpsan.run.batch_size import FilePace
 from dpsan.run.stream import Plan, Work, rewrite_stream

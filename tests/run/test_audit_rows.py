@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support import make_embeddings
 
 from dpsan.errors import OutputError
-from dpsan.formats import atomic_files as files
+from dpsan.files import atomic_files as files
 from dpsan.run.audit import AuditWriter, fragments, writer
 from dpsan.run.audit import rows as audit_rows
 from dpsan.sanitize.result import ACTIONS, UNDRAWN, AuditTable

@@ -526,7 +526,7 @@ def test_where_no_directory_can_be_made(tmp_path):
 
 
 def test_a_run_that_holds_it_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpsan.run.private_database._PATIENCE", 0.0)
+    monkeypatch.setattr("dpsan.files.private_database._PATIENCE", 0.0)
     with Memo(tmp_path / "m", SANITIZER) as one, Memo(tmp_path / "m", SANITIZER) as two:
         with one._base.turn(), pytest.raises(OutputError, match="another run holds it"):
             two.rewrite(WORDS)

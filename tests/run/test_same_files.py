@@ -276,7 +276,7 @@ def test_the_bundled_vocabulary_is_read_too():
     from dpsan.cli.file_checks import known_files, read_embeddings
     from dpsan.embeddings.bundled import directory
     from dpsan.errors import UsageError
-    from dpsan.run.same_files import Use
+    from dpsan.files.same_files import Use
 
     uses = known_files()
     uses.add(Use.WRITTEN, "--audit", directory() / "manifest.json")

@@ -38,7 +38,7 @@ def opened(**more):
 
 def test_spans_that_shrink_while_they_are_read_let_no_record_pass(tmp_path, monkeypatch):
     """Records without spans pass as they are, so the rest of the file would be published."""
-    from dpsan.formats import source
+    from dpsan.files import source
 
     spans, text, out = tmp_path / "spans", tmp_path / "a.txt", tmp_path / "out"
     text.write_text("word1 word2\n" * 500)

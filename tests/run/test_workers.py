@@ -19,8 +19,8 @@ from dpsan.errors import (
     InputError,
     UnexpectedError,
 )
-from dpsan.formats.atomic_files import Sink
-from dpsan.formats.source import FileSource
+from dpsan.files.atomic_files import Sink
+from dpsan.files.source import FileSource
 from dpsan.run import workers
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.run.workers import Batch, Inline, Pool

@@ -14,7 +14,7 @@ from support import fits, make_embeddings
 
 from dpsan.analysis.verify.configuration import exposures
 from dpsan.errors import UsageError
-from dpsan.mechanisms.sampling.number_response import FEWEST, grid_response
+from dpsan.mechanisms.samplers.number_response import FEWEST, grid_response
 from dpsan.privacy.randomness import new_key
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import Action

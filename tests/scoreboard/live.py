@@ -104,9 +104,9 @@ def live_files(size: Size, folder: Path) -> Row:
         "≥ 200 / 0",
     )
     fork.preload()
-    import dpsan.formats.source
+    import dpsan.files.source
 
-    dpsan.formats.source._CHUNK = 300  # an input of few bytes is read in several pieces
+    dpsan.files.source._CHUNK = 300  # an input of few bytes is read in several pieces
     for item in _inputs(size, folder):
         for mode in _MODES:
             _one_mode(row, size, item, mode, folder / f"{item.name}{mode}")

@@ -36,7 +36,7 @@ _STAGES: Final = {
     "csv": "dpsan.formats.csv:_value",
     "csv render": "dpsan.formats.csv:_Render._cell",
     "batch": "dpsan.run.stream:_Flow._write",
-    "sink": "dpsan.formats.atomic_files:Sink.write",
+    "sink": "dpsan.files.atomic_files:Sink.write",
     "audit": "dpsan.run.audit:AuditWriter.words",
     "totals": "dpsan.sanitize.accountant:Accountant.add",
 }

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_classes import HARM
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from recipe.words import read_list
 
 __all__ = ["SENTENCES", "TERMS", "Share", "control_nouns", "shares"]

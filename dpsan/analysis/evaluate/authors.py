@@ -19,7 +19,7 @@ import numpy as np
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import UsageError
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.linkage import Texts
 from dpsan.privacy import randomness

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.align import aligned
 from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordClass
 from dpsan.errors import InputError
+from dpsan.files.source import opened
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
-from dpsan.formats.source import opened
 from dpsan.text.tokens import folded, write_gaps
 
 _SLACK = 4

@@ -15,7 +15,7 @@ import numpy as np
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.mechanisms.description import finite
-from dpsan.mechanisms.sampling.optimum import Optimum
+from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress, draw_counts
 from dpsan.outcomes.intervals import Estimate

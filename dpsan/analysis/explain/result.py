@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.optimum import Optimum
+from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import Guarantee
 

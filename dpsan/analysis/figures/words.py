@@ -13,7 +13,7 @@ from typing import Any, Final
 from dpsan.analysis.explain.result import Explanation
 from dpsan.analysis.figures.picture import kind_of, render, settings
 from dpsan.errors import UsageError, printable
-from dpsan.formats.atomic_files import check_writable, write_whole
+from dpsan.files.atomic_files import check_writable, write_whole
 
 MOST_WORDS: Final = 20
 """Rows of one picture; more can be read nowhere."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpsan.analysis.study.sample import mean_of_words
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.near_words import cosines, unit_vectors

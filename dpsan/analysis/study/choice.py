@@ -16,7 +16,7 @@ import numpy as np
 from dpsan.analysis.study.base import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.outputs import Outputs
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
 from dpsan.outcomes.distributions import has_distribution

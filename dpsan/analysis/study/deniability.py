@@ -30,7 +30,7 @@ from dpsan.analysis.study.sample import (
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.draws import Progress, draw
 from dpsan.outcomes.shares import from_pmfs, in_steps

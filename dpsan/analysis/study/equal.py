@@ -24,7 +24,7 @@ from dpsan.analysis.study.sample import at_least, random_words
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import Draft, per_nat
 from dpsan.outcomes.distributions import distributions, has_distribution

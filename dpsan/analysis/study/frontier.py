@@ -30,7 +30,7 @@ from dpsan.analysis.study.sample import (
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.draws import Progress

@@ -21,7 +21,7 @@ from dpsan.analysis.study.request import whole
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.csv import one_delimiter
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.draws import Progress
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids

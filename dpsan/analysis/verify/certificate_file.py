@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from dpsan.analysis.verify.verdict import Verdict, Verification
 from dpsan.errors import Hint, UsageError
-from dpsan.formats.atomic_files import AtomicFile
+from dpsan.files.atomic_files import AtomicFile
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.integer_weights import CommonWeights, IntegerWeights, RankWeights
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.distribution_matrix import hockey_stick
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 
 from dpsan.analysis.verify.inputs import may_hold
-from dpsan.formats.atomic_files import Sink
+from dpsan.files.atomic_files import Sink
+from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
-from dpsan.formats.source import FileSource
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant

@@ -29,7 +29,7 @@ from dpsan.analysis.verify.engine import between, rewritten, words_of
 from dpsan.analysis.verify.goodness_of_fit import probability
 from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
 from dpsan.analysis.verify.numbers import agreement, number_strings
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.draws import Progress
 from dpsan.outcomes.shares import part_of
 from dpsan.outcomes.tail_bounds import share_at_most

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.inputs import name_of
-from dpsan.mechanisms.sampling.samplers import Sampler
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.tail_bounds import log_tail_of_share
 from dpsan.privacy.integer_weights import CommonWeights, RankWeights

@@ -27,7 +27,7 @@ import regex
 
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
-from dpsan.mechanisms.sampling.number_response import GridResponse, grid_response
+from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response
 from dpsan.outcomes.tail_bounds import log_tail_of_cells
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -21,7 +21,7 @@ from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.analysis.verify.statement import statement_check
 from dpsan.analysis.verify.strings import strings
-from dpsan.mechanisms.sampling.samplers import PointSampler
+from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers

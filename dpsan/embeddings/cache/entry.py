@@ -19,9 +19,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.cache import private_files as files
 from dpsan.embeddings.cache.faiss_file import HEADER, INDEX, header
-from dpsan.embeddings.cache.private_files import DamagedError
+from dpsan.files import private_files as files
+from dpsan.files.private_files import DamagedError
 
 FORMAT_VERSION: Final = 2
 

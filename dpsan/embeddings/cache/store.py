@@ -23,7 +23,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings.cache import private_files as files
 from dpsan.embeddings.cache.entry import (
     FORMAT_VERSION,
     Entry,
@@ -34,9 +33,10 @@ from dpsan.embeddings.cache.entry import (
     read_manifest,
     write_entry,
 )
-from dpsan.embeddings.cache.private_files import DamagedError
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import CacheError
+from dpsan.files import private_files as files
+from dpsan.files.private_files import DamagedError
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"

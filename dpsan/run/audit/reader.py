@@ -13,8 +13,7 @@ from typing import Any, Final
 import orjson
 
 from dpsan.errors import InputError
-from dpsan.formats.base import Source
-from dpsan.formats.source import opened
+from dpsan.files.source import Source, opened
 from dpsan.formats.text import raw_records
 from dpsan.run.audit.schema import SCHEMA, DamagedError, checked, word_fields
 from dpsan.sanitize.result import DRAWN, Action

@@ -18,7 +18,7 @@ import orjson
 from dpsan import __version__
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.formats.atomic_files import create_private, write_all
+from dpsan.files.atomic_files import create_private, write_all
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms.base import Mechanism
 from dpsan.run.audit.fragments import encodable

@@ -11,7 +11,7 @@ from typing import Final
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.formats.atomic_files import AtomicFile
+from dpsan.files.atomic_files import AtomicFile
 from dpsan.formats.base import ReadOptions
 from dpsan.run.paths import opened_input
 from dpsan.run.ray.pieces import remove

@@ -15,9 +15,9 @@ from typing import Any, Final, Self
 
 from dpsan.errors import InputError
 from dpsan.errors import reason as os_reason
+from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.registry import COMPRESSED, format_for, format_name
-from dpsan.formats.source import FileSource
 from dpsan.formats.text import text_encoding
 from dpsan.run.paths import open_input, opened_input
 

@@ -17,9 +17,9 @@ from typing import Final, Protocol
 
 from dpsan.errors import DpsanError, InputError, OutputError, file_reason
 from dpsan.errors import reason as os_reason
-from dpsan.formats.leftovers import hold_directory, sweep_directories
+from dpsan.files.placing import refuse_special
+from dpsan.files.temporaries import hold_directory, sweep_directories
 from dpsan.formats.passing import Passing
-from dpsan.formats.placing import refuse_special
 from dpsan.formats.registry import format_for
 from dpsan.run.paths import is_finished, opened_input, plan_outputs
 from dpsan.run.ray.join import Joining, take

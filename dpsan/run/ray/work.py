@@ -18,12 +18,12 @@ from typing import Any, Final
 from dpsan import __version__
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, InputError, UnexpectedError, UsageError
-from dpsan.formats.atomic_files import Sink
+from dpsan.files.atomic_files import Sink
+from dpsan.files.compression import packer_for
+from dpsan.files.source import FileSource, decompressed
 from dpsan.formats.base import ReadOptions, Record
-from dpsan.formats.compression import packer_for
 from dpsan.formats.fields import optional
 from dpsan.formats.registry import format_for
-from dpsan.formats.source import FileSource, decompressed
 from dpsan.run.audit import AuditWriter
 from dpsan.run.paths import opened_input
 from dpsan.run.ray.pieces import Piece, remove, stretch

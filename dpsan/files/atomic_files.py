@@ -1,0 +1,244 @@
+"""Files that are complete or absent: written under another name, synced, renamed.
+
+Knows paths and descriptors.  Must not know what is written.  A privacy rule too: running a
+half-published file again publishes two noisings of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, Protocol
+
+from dpsan.errors import OutputError
+from dpsan.errors import reason as os_reason
+from dpsan.files.ownership import keep_access, keep_owner
+from dpsan.files.placing import place, refuse_special, sync_directory
+from dpsan.files.temporaries import create_locked, sweep, temporary_name
+
+_UNFINISHED: Final[set[Path]] = set()
+
+
+def discard_unfinished() -> None:
+    """Remove every temporary file of this process: after a signal or an error."""
+    for path in list(_UNFINISHED):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        _UNFINISHED.discard(path)
+
+
+def write_all(descriptor: int, data: bytes | memoryview, name: str | Path) -> None:
+    """Write all of ``data``.
+
+    Raises:
+        OutputError: the device is full or failed.
+        BrokenPipeError: the reader has gone.
+    """
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
+
+
+class Packer(Protocol):
+    """A compressor, as those of zlib and zstandard are."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """The packed bytes that are ready."""
+        ...
+
+    def flush(self) -> bytes:
+        """The rest of them."""
+        ...
+
+
+class Sink:
+    """Where output bytes go; counts and hashes what arrives there."""
+
+    name: str
+
+    def __init__(self, name: str, descriptor: int, packer: Packer | None = None) -> None:
+        self.name = name
+        self.descriptor = descriptor
+        self._packer = packer
+        self._hash = hashlib.sha256()
+        self.bytes_written = 0
+        self.begun = False
+        """Whether anything was written, packed or not."""
+        self.owed = b""
+        """The ending that the last record lacks: written before anything else is."""
+        self.header: bytes | None = None
+        """The header of inputs that are joined."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes written so far, hexadecimal."""
+        return self._hash.hexdigest()
+
+    def write(self, data: bytes) -> None:
+        """Write ``data``.  Raises as :func:`write_all`."""
+        if data:
+            self.begun = True
+            self._send(self._packer.compress(data) if self._packer else data)
+
+    def finish(self) -> None:
+        """Write what the compressor holds.  Raises as :meth:`write`."""
+        if self._packer:
+            self._send(self._packer.flush())
+
+    def _send(self, data: bytes) -> None:
+        write_all(self.descriptor, data, self.name)
+        self._hash.update(data)
+        self.bytes_written += len(data)
+
+
+class AtomicFile(Sink):
+    """A new file that appears under its name only when :meth:`commit` is called.
+
+    Args:
+        target: final name.
+        force: replace an existing file.
+        like: descriptor of a file whose owner and permissions are kept, instead of the umask's.
+        packer: compresses what is written.
+
+    Raises:
+        OutputError: it exists, or cannot be created.
+    """
+
+    def __init__(
+        self,
+        target: Path,
+        *,
+        force: bool = False,
+        like: int | None = None,
+        packer: Packer | None = None,
+    ) -> None:
+        refuse_special(target)
+        if not force and os.path.lexists(target):
+            raise OutputError(f"{target}: exists", "--force replaces it")
+        self.target = target
+        self._force = force
+        self._like = like
+        sweep(target)
+        self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))
+        # Remembered first: a signal may come as soon as the file is there.
+        _UNFINISHED.add(self._temporary)
+        try:
+            descriptor = create_locked(self._temporary)
+        except OSError as error:
+            _UNFINISHED.discard(self._temporary)
+            raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None
+        super().__init__(str(target), descriptor, packer)
+        if like is not None:
+            with self._or_nothing():
+                keep_owner(self.name, like, descriptor)
+
+    @property
+    def temporary(self) -> Path:
+        """The name that the file has until :meth:`place`."""
+        return self._temporary
+
+    def commit(self) -> None:
+        """Sync and give the name.  Raises OutputError; then nothing is left behind."""
+        self.seal()
+        self.sync()
+        self.place()
+        with self._or_nothing():
+            sync_directory(self.target.parent)
+
+    def seal(self) -> None:
+        """Write the rest, and set who may read it.  Raises as :meth:`commit`."""
+        with self._or_nothing():
+            self.finish()
+            if self._like is not None:
+                keep_access(self._like, self.descriptor)
+            else:
+                umask = os.umask(0)
+                os.umask(umask)
+                os.fchmod(self.descriptor, 0o666 & ~umask)
+
+    def sync(self) -> None:
+        """Wait until the disk has what was written.  Raises as :meth:`commit`."""
+        with self._or_nothing():
+            os.fsync(self.descriptor)
+
+    def place(self) -> None:
+        """Give the final name to what was synced.  Raises as :meth:`commit`."""
+        with self._or_nothing():
+            place(self._temporary, self.target, force=self._force)
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)
+            self._forget()
+
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """Errors of the system as OutputError, and nothing left behind after any."""
+        try:
+            yield
+        except OSError as error:
+            self.discard()
+            raise OutputError(f"{self.name}: cannot write: {os_reason(error)}") from None
+        except OutputError:
+            self.discard()
+            raise
+
+    def discard(self) -> None:
+        """Remove what was written; nothing once it has its name."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.close(descriptor)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Remove the temporary name, which is gone already where the file has its own."""
+        with suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
+            _UNFINISHED.discard(self._temporary)
+
+
+def check_writable(path: Path, *, force: bool) -> None:
+    """Create a file and remove it again, before the long work.  Raises as :func:`write_whole`."""
+    AtomicFile(path, force=force).discard()
+
+
+def write_whole(path: Path, data: bytes, *, force: bool) -> None:
+    """Write a file that is complete under its name, or not there.
+
+    Raises:
+        OutputError: it exists and ``force`` is not given, or it cannot be written.
+    """
+    sink = AtomicFile(path, force=force)
+    try:
+        sink.write(data)
+        sink.commit()
+    finally:
+        sink.discard()
+
+
+def create_private(path: Path, *, force: bool) -> int:
+    """Create a file for the owner alone (0600 under every umask) and return its descriptor.
+
+    Raises:
+        OutputError: it exists and ``force`` is not given, or it cannot be created.
+    """
+    refuse_special(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        if force:
+            path.unlink(missing_ok=True)
+        descriptor = os.open(path, flags, 0o600)
+        os.fchmod(descriptor, 0o600)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists", "--force replaces it") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot create: {os_reason(error)}") from None
+    return descriptor

@@ -1,0 +1,91 @@
+"""Noise with independent coordinates on clipped vectors: what every mechanism of that kind shares.
+
+Knows clipping, noise and the search for the nearest word.  Must not know how the noise is sized.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from functools import partial
+from typing import Any, ClassVar
+
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.noise.vectors import independent_laplace, truncated_laplace
+from dpsan.mechanisms.samplers.base import PointSampler, nearest, nearest_in
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.noise_distributions import LaplaceCoordinates, TruncatedLaplaceCoordinates
+from dpsan.privacy.noise_formulas import truncated_laplace_std
+from dpsan.space.diameters import clipped
+from dpsan.space.metric_space import MetricSpace
+
+
+class ClippedNoise(Mechanism):
+    """Noise on a clipped point, then the nearest clipped word."""
+
+    family: ClassVar[str] = "point"
+    status: ClassVar[Status] = Status.PROVED
+    epsilon_unit: ClassVar[str] = "nats"
+    unclipped: ClassVar[bool] = False
+    """Whether the nearest word is that of the unclipped ones."""
+
+    clip: float | str
+
+    @abstractmethod
+    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
+        """The noise among words clipped at a radius: (streams, d) -> (m, d)."""
+
+    def prepare(self, space: MetricSpace) -> PointSampler:
+        """A point sampler: clipped points in; clipped or unclipped words out."""
+        moved, radius = clipped(space, self.clip)
+        project = partial(nearest_in, space) if self.unclipped else nearest
+        return PointSampler(moved, self.noise(moved, radius), project)
+
+
+class ScaledLaplace(ClippedNoise):
+    """Laplace noise of one scale in every coordinate: pure LDP."""
+
+    why: ClassVar[str]
+    """Of the guarantee."""
+
+    @abstractmethod
+    def scale(self, moved: MetricSpace, radius: float) -> float:
+        """B = (bound on the L1 distance of two words clipped at a radius)/epsilon."""
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP."""
+        return self.promise(epsilon_ldp=self.epsilon, claimed=Claim(self.epsilon), why=self.why)
+
+    def noise_scale(self, space: MetricSpace) -> float:
+        """See :class:`Mechanism`."""
+        return math.sqrt(2) * self.scale(*clipped(space, self.clip))
+
+    def noise_distribution(self, space: MetricSpace) -> LaplaceCoordinates:
+        """See :class:`Mechanism`."""
+        return LaplaceCoordinates(self.scale(*clipped(space, self.clip)))
+
+    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
+        """See :class:`ClippedNoise`."""
+        return partial(independent_laplace, scale=self.scale(moved, radius))
+
+
+class TruncatedLaplace(ClippedNoise):
+    """Truncated Laplace noise in every coordinate."""
+
+    @abstractmethod
+    def truncation(self, d: int, radius: float) -> tuple[float, float]:
+        """Alpha and A for vectors of d dimensions clipped to a radius."""
+
+    def noise_scale(self, space: MetricSpace) -> float:
+        """See :class:`Mechanism`."""
+        return truncated_laplace_std(*self.truncation(space.d, clipped(space, self.clip)[1]))
+
+    def noise_distribution(self, space: MetricSpace) -> TruncatedLaplaceCoordinates:
+        """See :class:`Mechanism`."""
+        _, radius = clipped(space, self.clip)
+        return TruncatedLaplaceCoordinates(*self.truncation(space.d, radius))
+
+    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
+        """See :class:`ClippedNoise`."""
+        alpha, bound = self.truncation(moved.d, radius)
+        return partial(truncated_laplace, alpha=alpha, bound=bound)

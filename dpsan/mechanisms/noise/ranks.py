@@ -1,0 +1,143 @@
+"""Two-sided geometric noise on the place of a word in a public order, clamped at both ends.
+
+Knows places, integers and their cumulative sums.  Must not know how an order was made.
+
+The integers are the distribution: of noise k in either direction W_k (0 <= k <= n-2), and H_k of
+noise k and beyond, H_k = W_k + H_{k+1}.  An input at place i gives an inner place j with weight
+W_|j-i|, the first with H_i and the last with H_{n-1-i}; the total 2·H_0 - W_0 is the same for every
+input.  W_k <= e^epsilon·W_{k+1} and H_k <= e^epsilon·H_{k+1} hold for the integers themselves.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.privacy.certificate import Certificate, log_ratio
+from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
+
+_LEAST: Final = 1e-12
+_TOTAL: Final = 1 << 61
+"""About the total of the weights; a draw has 63 bits."""
+_BITS: Final = 64
+_EXACT: Final = Context(prec=60)
+
+
+class RankNoise:
+    """Integer weights of the noise on n places.
+
+    Args:
+        epsilon: nats per place.
+        n: how many places, >= 1.
+
+    Raises:
+        UsageError: an epsilon so small that integers cannot tell it from 0.
+    """
+
+    def __init__(self, epsilon: float, n: int) -> None:
+        if epsilon < _LEAST:
+            raise UsageError(f"epsilon must be >= {_LEAST:g} per place (got {epsilon:g})")
+        self.n = n
+        # e^-epsilon as a multiple of 2^-64, rounded up: the next weight is never too small.
+        one = 1 << _BITS
+        ratio = min(int(_EXACT.exp(-Decimal(epsilon)) * one) + 1, one - 1)
+        weight = max(_TOTAL * (one - ratio) // (one + ratio), 1)
+        weights: list[int] = []
+        while len(weights) < n - 1:
+            weights.append(weight)
+            following = -(-weight * ratio >> _BITS)
+            if following == weight:  # no smaller whole number will do: the rest are alike
+                weights += [weight] * (n - 1 - len(weights))
+            weight = following
+        # All noise beyond n-2 is one: H_{n-1} >= W_{n-2}·alpha/(1 - alpha), alpha = e^-epsilon.
+        rest = -(-weights[-1] * ratio // (one - ratio)) if weights else 1
+        each = np.array([*weights, rest], dtype=np.uint64)
+        self.weights = each[:-1]
+        """W_k, shape (n-1,)."""
+        self.cumulative = np.cumsum(each)
+        """Of the noise 0, 1, ... in one direction, shape (n,); the last is H_0."""
+        self.tails = np.cumsum(each[::-1])[::-1]
+        """H_k, shape (n,)."""
+        self.total = 2 * int(self.tails[0]) - int(each[0])
+
+    def pmf(self, places: Ids) -> Floats:
+        """Probabilities of the places 0 ... n-1 for inputs at places (m,), shape (m, n)."""
+        if self.n == 1:
+            return np.ones((len(places), 1))
+        noise = np.abs(np.arange(self.n) - places[:, None])
+        out = self.weights[np.minimum(noise, self.n - 2)].astype(np.float64)
+        out[:, 0], out[:, -1] = self.tails[places], self.tails[self.n - 1 - places]
+        return np.asarray(out / self.total, dtype=np.float64)
+
+    def moved(self, places: Ids, drawn: NDArray[np.uint64]) -> Ids:
+        """Noisy places, (m,), for uniform integers below ``total``."""
+        half = self.cumulative[-1]
+        down = drawn >= half
+        number = np.where(down, drawn - half + self.cumulative[0], drawn)
+        noise = np.searchsorted(self.cumulative, number, side="right")
+        return np.asarray(np.clip(places + np.where(down, -noise, noise), 0, self.n - 1))
+
+    @cached_property
+    def losses(self) -> tuple[float, float]:
+        """The largest loss of two places, and of two that are next to each other; exact."""
+        whole = log_ratio(int(self.tails[0]), int(self.tails[-1]))
+        step = 0.0
+        for each in (self.weights, self.tails):
+            if len(each) > 1:
+                whole = max(whole, log_ratio(int(each[0]), int(each[-1])))
+                at = int(np.argmax(each[:-1] / each[1:]))
+                step = max(step, log_ratio(int(each[at]), int(each[at + 1])))
+        return whole, step
+
+    def certificate(self, order: Ids) -> Certificate:
+        """The exact loss of words at these places, shape (n,), and of ⊥ in the middle."""
+        whole, step = self.losses
+        return Certificate(
+            method="exact certificate, integer weights by place",
+            epsilon_ldp=whole,
+            epsilon_metric=step,
+            metric="rank",
+            pair=(int(order[0]), int(order[-1])),
+        )
+
+
+class RankNoiseSampler(Sampler):
+    """Place, noise, word.
+
+    Args:
+        order: rows in order of their place, shape (n,).
+    """
+
+    batch_words = 1 << 20
+
+    def __init__(self, order: Ids, noise: RankNoise) -> None:
+        self.order, self.noise = order, noise
+        n = len(order)
+        self.places = np.empty(n + 1, dtype=np.int64)
+        self.places[order] = np.arange(n)
+        self.places[n] = (n - 1) // 2  # ⊥ is in the middle
+
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        """See :class:`Sampler`."""
+        drawn = streams.integers("place", self.noise.total)
+        return self.order[self.noise.moved(self.places[ids], drawn)]
+
+    def probabilities(self, ids: Ids) -> Floats:
+        """See :class:`Sampler`."""
+        out = np.empty((len(ids), len(self.order)))
+        out[:, self.order] = self.noise.pmf(self.places[ids])
+        return out
+
+    def unchanged(self, ids: Ids) -> Floats:
+        """See :class:`Sampler`."""
+        places, last = self.places[ids], len(self.order) - 1
+        ends = (places == 0) | (places == last)
+        inner = self.noise.cumulative[0]
+        return np.asarray(np.where(ends, self.noise.tails[0], inner) / self.noise.total)

@@ -1,0 +1,312 @@
+"""Public base distributions, solved for a grid of epsilon, as integers that are kept.
+
+Knows the vocabulary's space and its public counts.  Must not know strings or files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Context, Decimal
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.optimal.solver import Problem, solve
+from dpsan.mechanisms.tables.directions import cosine_unit, directions, favoured
+from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
+
+Arrays = dict[str, NDArray[Any]]
+
+GRID: Final = tuple(step / 2 for step in range(2, 25))
+"""Values of epsilon for which a base is solved; between them the nearest one serves."""
+TOTAL: Final = 1 << 20
+"""The integer base weights sum to about this."""
+_FREQUENT: Final = 8000
+_RARE: Final = 3000
+"""Inputs that the solver looks at: the most frequent words, and some of the others."""
+MOST_FREQUENT: Final = 8000
+"""The most frequent words, among which the outputs are found."""
+_ROUNDS: Final = 48
+_MORE_FREQUENT: Final = 12_000
+_MORE_RARE: Final = 5000
+_MOST_INPUTS: Final = 50_000
+_MORE_ROUNDS: Final = 60
+"""The same where there is time; the most inputs in the second stage."""
+_FIRST_STAGE: Final = 0.3
+"""Share of the time that the first stage takes, about."""
+_COME_BACK: Final = 0.05
+"""Share of the mass that the second stage gives to usual outputs at its start."""
+_EXACT: Final = Context(prec=20)
+_USUAL: Final = 1000
+"""A word that is neither favoured nor the contrary."""
+_UNCLEAR: Final = 1e-4
+"""Distance from a half below which a logarithm in float64 does not round safely."""
+_MOST_FAVOUR: Final = 0.9
+"""Bound on what outputs are favoured by, so that products stay exact."""
+_SPARED: Final = 100
+"""So many of the most frequent words, mostly function words, keep their weight as outputs."""
+_EVEN: Final = 3000
+"""So many of the most frequent words, at most, share the even part of the mass."""
+_EVEN_RATIO: Final = 2
+"""Nor more than this times the outputs that the solver left: near sets would be long."""
+_FEW: Final = 1000
+"""Names of groups come in where more words than this share the even part; else sets are long."""
+_MASSES: Final = (
+    0.25,
+    0.2,
+    0.11,
+    0.073,
+    0.046,
+    0.025,
+    0.0125,
+    0.0061,
+    0.003,
+    0.0014,
+    0.00066,
+    0.00033,
+    0.00017,
+)
+"""Masses of near sets to begin with, at epsilon 1, 2, ..."""
+
+
+def nearest_epsilon(epsilon: float) -> float:
+    """The grid point whose base is used; of two equally near ones the larger."""
+    return min(GRID, key=lambda point: (abs(point - epsilon), -point))
+
+
+def first_mass(epsilon: float) -> float:
+    """A mass of near sets to begin with, as a share of the base."""
+    low = min(max(math.floor(epsilon), 1), len(_MASSES) - 1)
+    here, there = _MASSES[low - 1], _MASSES[low]
+    return max(here + (there - here) * min(max(epsilon - low, 0.0), 1.0), there)
+
+
+def public_inputs(
+    counts: NDArray[np.integer[Any]] | None, n: int, frequent: int, rare: int, prior: float
+) -> tuple[Ids, Floats]:
+    """Words that stand for all inputs, and their shares with sum 1: proportional to count^prior.
+
+    The frequent ones and every s-th other, which stands for s.
+
+    Args:
+        counts: public counts, shape (n,); None takes Zipf's law by rank.
+    """
+    frequent = min(n, frequent)
+    step = max(1, -(-(n - frequent) // max(rare, 1)))
+    ids = np.concatenate([np.arange(frequent), np.arange(frequent, n, step)])
+    seen = 1 / (ids + 2.7) if counts is None else np.maximum(counts[ids], 1).astype(np.float64)
+    if prior != 1:  # correctly rounded everywhere, which pow of the C library is not
+        power = Decimal(prior)
+        seen = np.array([float(_EXACT.power(Decimal(each), power)) for each in seen.tolist()])
+    seen[frequent:] *= step
+    return ids, seen / math.fsum(seen.tolist())
+
+
+def _logarithms(values: Floats) -> Floats:
+    """Correctly rounded everywhere, which log of the C library is not."""
+    return np.array([float(_EXACT.ln(Decimal(each))) for each in values.tolist()])
+
+
+def favours(
+    counts: NDArray[np.integer[Any]] | None, n: int, k: int, frequency: float, unit: float
+) -> tuple[NDArray[np.float32] | None, float]:
+    """What is added to the products with the first k outputs, as they are more or less usual.
+
+    Args:
+        frequency: cosine for each factor of e in the public count.
+        unit: the product that stands for cosine 1.
+
+    Returns:
+        Integers from -2^23 to 0, shape (k,), None for a frequency of 0; and what makes that of
+        the 1,000th word 0 (of the last one, where there are fewer), as a cosine.
+    """
+    if frequency == 0:
+        return None, 0.0
+    seen, places = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
+    ratios = seen / seen[-1]
+    added = frequency * np.log(ratios) * unit
+    # The C library's logarithm is good enough, but where it does not say which integer is nearest.
+    unclear = np.abs(added - np.floor(added) - 0.5) < _UNCLEAR
+    added[unclear] = frequency * _logarithms(ratios[unclear]) * unit
+    usual = frequency * _logarithms(ratios[places[min(k, _USUAL) - 1], None])
+    least = -_MOST_FAVOUR
+    return (
+        np.rint(np.maximum(added, least * unit))[places].astype(np.float32),
+        -float(max(usual[0], least)),
+    )
+
+
+def base_table(
+    space: MetricSpace,
+    epsilon: float,
+    counts: NDArray[np.integer[Any]] | None,
+    prior: float,
+    power: int,
+    frequency: float = 0.0,
+    *,
+    frequent: int = _FREQUENT,
+    rare: int = _RARE,
+    outputs: int = MOST_FREQUENT,
+    rounds: int = _ROUNDS,
+    start: Floats | None = None,
+    mass: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Arrays:
+    """Solve for a base at a grid point.
+
+    Args:
+        power: of the cosine, whose mean is made large.
+        frequency: see :func:`favours`.
+        start: a first base of all words, shape (n,); default the square root of the shares.
+
+    Returns:
+        ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of
+        every near set, shape (1,).
+    """
+    ids, shares = public_inputs(counts, space.n, frequent, rare, prior)
+    k = min(space.n, outputs)
+    unit = cosine_unit(space.d)
+    added, shift = favours(counts, space.n, k, frequency, unit)
+    one = None if added is None else 1.0
+    if start is None:
+        _, weight = public_inputs(counts, space.n, k, 0, prior)
+        start = np.sqrt(weight[:k])
+    problem = Problem(
+        inputs=favoured(directions(space.vectors[ids]), one),
+        shares=shares,
+        outputs=favoured(directions(space.vectors[:k]), added),
+        unit=unit,
+        growth=float(Decimal(epsilon).exp() - 1),  # correctly rounded everywhere
+        power=power,
+        shift=shift,
+    )
+    first = first_mass(epsilon) if mass is None else mass
+    found = solve(problem, start[:k], first, rounds=rounds, progress=progress)
+    base = found.base * (TOTAL / math.fsum(found.base.tolist()))
+    weights = np.floor(base + 0.5).astype(np.int64)
+    keep = weights > 0
+    total = int(weights.sum())
+    return {
+        "words": found.places[keep].astype(np.int32),
+        "base": weights[keep].astype(np.uint32),
+        "mass": np.array([min(max(1, round(found.mass * total)), total)], dtype=np.int64),
+    }
+
+
+def optimized_table(
+    space: MetricSpace,
+    epsilon: float,
+    counts: NDArray[np.integer[Any]] | None,
+    prior: float,
+    power: int,
+    frequency: float = 0.0,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> Arrays:
+    """A better base than :func:`base_table`'s, in minutes: more inputs and rounds, two stages.
+
+    The second stage begins with the result of the first one, and outputs that this dropped may
+    come back.
+    """
+    solve_for = partial(
+        base_table, space, epsilon, counts, prior, power, frequency, rounds=_MORE_ROUNDS
+    )
+    first = solve_for(
+        frequent=_MORE_FREQUENT, rare=_MORE_RARE, progress=_part(progress, 0.0, _FIRST_STAGE)
+    )
+    k = min(space.n, MOST_FREQUENT)
+    _, usual = public_inputs(counts, space.n, k, 0, 1.0)
+    start = np.zeros(space.n)
+    start[:k] = np.sqrt(usual[:k])
+    start *= _COME_BACK / math.fsum(start.tolist())
+    start[first["words"]] += first["base"] / float(first["base"].sum())
+    return solve_for(
+        frequent=_MOST_INPUTS,
+        rare=_MORE_RARE,
+        outputs=space.n,
+        start=start,
+        mass=float(first["mass"][0] / first["base"].sum()),
+        progress=_part(progress, _FIRST_STAGE, 1.0),
+    )
+
+
+def _part(
+    progress: Callable[[float], None] | None, low: float, high: float
+) -> Callable[[float], None] | None:
+    """For one stage of several: its share becomes one between low and high."""
+    return None if progress is None else lambda share: progress(low + (high - low) * share)
+
+
+def softened(
+    solved: Arrays,
+    counts: NDArray[np.integer[Any]] | None,
+    n: int,
+    spread: float,
+    even: float,
+    always: Ids | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """A base in which more outputs stand for each word of rank above 100; frequent ones stay.
+
+    Args:
+        solved: see :func:`base_table`.
+        spread: such an output weighs so many times less, and near sets have the same mass.
+        even: share of these outputs' mass that goes to the most frequent words, 3,000 at most and
+            twice as many as the solver left, by the square root of their counts.
+        always: words that share it whatever their counts are, ascending row numbers.
+
+    Returns:
+        Outputs in use, ascending, their integer weights, and the mass of every near set.
+    """
+    full = np.zeros(n, dtype=np.int64)
+    full[solved["words"]] = solved["base"]
+    spared, others = int(full[:_SPARED].sum()), int(full[_SPARED:].sum())
+    scale = TOTAL / (spared + others / spread)
+    base = full * scale
+    base[_SPARED:] /= spread
+    m = min(n, _EVEN, _EVEN_RATIO * len(solved["words"]))
+    some, among = np.arange(_SPARED, m), m
+    if always is not None and m > _FEW:
+        some, among = np.union1d(some, always[always >= _SPARED]), n
+    usual = np.sqrt(public_inputs(counts, n, among, 0, 1.0)[1][some])
+    if len(usual):
+        share = even * others / spread * scale / math.fsum(usual.tolist())
+        base[_SPARED:] *= 1 - even
+        base[some] += usual * share
+    weights = np.floor(base + 0.5).astype(np.int64)
+    words = np.flatnonzero(weights).astype(np.int32)
+    weights = weights[words]
+    total = int(weights.sum())
+    return words, weights, min(max(1, round(int(solved["mass"][0]) * scale)), total)
+
+
+class BaseTask(NamedTuple):
+    """What a base is solved for; see :func:`base_table`."""
+
+    epsilon: float
+    counts: NDArray[np.integer[Any]] | None
+    prior: float
+    power: int
+    frequency: float = 0.0
+    key: str = ""
+    """Names counts that are not the vocabulary's own, for the cache."""
+
+    @property
+    def name(self) -> str:
+        """Of the table that keeps the base."""
+        frequency = f"-{self.frequency!r}" if self.frequency else ""
+        return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}{self.key}"
+
+
+def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
+    """The kept base of a grid point."""
+
+    def build() -> Arrays:
+        what = f"looking for the best distribution at epsilon {task.epsilon:g}"
+        with space.watch(what) as progress:
+            return base_table(space, *task[:5], progress=progress)
+
+    return space.table(task.name, build)

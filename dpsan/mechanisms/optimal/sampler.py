@@ -1,0 +1,214 @@
+"""Sampler and certificate of a public base distribution with a near set of equal mass.
+
+Knows integer weights.  Must not know how the base was found, or strings.
+
+The weight of output u for input w is ``D·b_u + a·x_wu`` with a public base b, ``0 <= x_wu <= b_u``
+and a row sum ``X = sum_u x_wu`` that is the same for every w; that of ⊥ is b_u.  With
+``(D + a)/D <= e^epsilon`` the distribution is epsilon-LDP, see docs/proofs.md 2.9.
+
+A public word is no output of the base.  It has the weights D·b_u, and X·a on itself: every
+probability of an output of the base is at least e^-epsilon times that under any protected input,
+with the same total for all words, see docs/proofs.md 2.10.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from typing import Final
+
+import numpy as np
+
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.near_sets import Base, NearSets
+from dpsan.privacy.certificate import Certificate, log_ratio
+from dpsan.privacy.integer_weights import CommonWeights
+from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
+
+_BITS: Final = 62
+"""Row totals stay below 2^62."""
+
+
+def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]:
+    """The integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^62.
+
+    The ratio is the largest of its denominator, unless the room ends before: then it is smaller.
+
+    Args:
+        epsilon: nats.
+        total: sum B of the base weights.
+    """
+    with localcontext() as context:
+        context.prec = 100
+        growth = Decimal(min(epsilon, 60.0)).exp() - 1  # beyond e^60 there is no room
+        growth -= growth.scaleb(-90)  # rounded to the nearest; now it is below for sure
+        for bits in range(40, -1, -1):
+            a = int(growth * (1 << bits))
+            if (total << bits) + a * mass < 1 << _BITS:
+                return a, 1 << bits
+    return ((1 << _BITS) - 1 - total) // mass, 1
+
+
+def integer_loss(epsilon: float, total: int, mass: int) -> float:
+    """The exact loss of these integers, rounded up."""
+    increment, scale = integer_increments(epsilon, total, mass)
+    return log_ratio(scale + increment, scale)
+
+
+class BaseResponseSampler(Sampler):
+    """Draws from the base, or from the word's near set.
+
+    Args:
+        base: outputs, their weights, and the mass of near sets.
+        epsilon: LDP epsilon in nats, of protected words.
+        public: row numbers of public words, ascending; none is in the base.
+    """
+
+    batch_words = 1 << 14
+
+    def __init__(
+        self,
+        space: MetricSpace,
+        base: Base,
+        epsilon: float,
+        public: tuple[int, ...] = (),
+        *,
+        euclidean: bool = False,
+    ) -> None:
+        self.space, self.base = space, base
+        self.public = np.array(public, dtype=np.int64)
+        self.increment, self.scale = integer_increments(epsilon, base.total, base.mass)
+        # Everything that the sets depend on, but vectors and classes: those are the space's.
+        content = hashlib.sha256(np.ascontiguousarray(base.words, dtype="<i4").tobytes())
+        content.update(np.ascontiguousarray(base.weights, dtype="<i8").tobytes())
+        content.update(str(base.mass).encode())
+        if public or euclidean:
+            content.update(f" {euclidean} ".encode() + self.public.astype("<i8").tobytes())
+        if base.favours is not None:
+            content.update(b" favours " + base.favours.astype("<f4").tobytes())
+        self.key = content.hexdigest()[:32]
+        self.near = NearSets(space, base, self.key, self.public, euclidean=euclidean)
+        self._draws = np.repeat(base.words, base.weights)
+
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        """See :class:`Sampler`."""
+        known = ids < self.space.n
+        words = ids[known]
+        self.near.make(words)
+        # The set's own mass is added, so the distribution is what the certificate reads.
+        more = np.zeros(len(ids), dtype=np.int64)
+        more[known] = self.near.masses(words) * self.increment
+        totals = np.where(known, self.scale * self.base.total + more, self.base.total)
+        drawn = streams.integers("response", totals.astype(np.uint64)).astype(np.int64)
+        inside = drawn < more
+        scale = np.where(known, self.scale, 1)
+        number = np.where(inside, drawn // max(self.increment, 1), (drawn - more) // scale)
+        out = self._draws[np.where(inside, 0, number)].astype(np.int64)
+        out[inside] = self.near.find(ids[inside], number[inside])
+        return out
+
+    def weights(self, ids: Ids) -> Ids:
+        """The integer weights that are sampled, shape (m, n)."""
+        out = np.zeros((len(ids), self.space.n), dtype=np.int64)
+        known = ids < self.space.n
+        scale = np.where(known, self.scale, 1)
+        out[:, self.base.words] = self.base.weights * scale[:, None]
+        for row in np.flatnonzero(known).tolist():
+            words, masses = self.near.row(int(ids[row]))
+            out[row, words] += self.increment * masses
+        return out
+
+    def probabilities(self, ids: Ids) -> Floats:
+        """See :class:`Sampler`."""
+        weights = self.weights(ids)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def integer_weights(self) -> CommonWeights:
+        """See :class:`Sampler`.  That of ⊥, base weights alone, is ``scale`` times as much here."""
+        common = np.zeros(self.space.n, dtype=np.int64)
+        common[self.base.words] = self.scale * self.base.weights
+
+        def rows() -> Iterator[tuple[Ids, Ids]]:
+            self.near.make(np.arange(self.space.n))
+            for word in range(self.space.n):
+                words, masses = self.near.row(word)
+                yield words.astype(np.int64), masses
+
+        return CommonWeights(common, self.increment, rows, tuple(self.public.tolist()))
+
+    def certificate(self) -> Certificate:
+        """The exact loss over all pairs, from the integers of every word's set.
+
+        A public word is the second input of a pair only.
+        """
+        epsilon, pair, slack = self._loss()
+        return Certificate(
+            method="exact certificate, integer base and near sets of all words"
+            + (", of protected words against all" if len(self.public) else ""),
+            epsilon_ldp=epsilon + slack,
+            pair=pair,
+            slack=slack,
+        )
+
+    def _loss(self) -> tuple[float, tuple[int, int], float]:
+        """Largest loss, the two inputs, and a bound on its rounding."""
+        n, base, scale = self.space.n, self.base, self.scale
+        owners, places, masses = self.entries()
+        sums = np.bincount(owners, masses, minlength=n).astype(np.int64)
+        sums[self.public] = self.near.masses(self.public)
+        # ⊥ is an input whose set is empty: weights D·b, total D·B.
+        totals = scale * base.total + self.increment * np.append(sums, 0)
+        held = set((places * (n + 1) + owners).tolist())
+        ascending = np.argsort(totals, kind="stable")
+        every = np.arange(len(base.words))
+        inputs = [owners]
+        outputs = [places]
+        # The extreme inputs whose sets lack the output; the first input of a pair is protected.
+        for order in (ascending[~np.isin(ascending, self.public)], ascending[::-1]):
+            names = order.tolist()
+            free = [
+                next(w for w in names if place * (n + 1) + w not in held)
+                for place in every.tolist()
+            ]
+            inputs.append(np.array(free))
+            outputs.append(every)
+        owners, places = np.concatenate(inputs), np.concatenate(outputs)
+        weights = scale * base.weights[places]
+        weights[: len(masses)] += self.increment * masses
+        shares = weights / totals[owners]
+        order = np.lexsort((shares, places))
+        low = order[np.searchsorted(places[order], every)]
+        order = order[~np.isin(owners[order], self.public)]
+        high = order[np.searchsorted(places[order], every, side="right") - 1]
+        worst = int(np.argmax(shares[high] / shares[low]))
+        first, second = int(high[worst]), int(low[worst])
+        loss = log_ratio(
+            int(weights[first]) * int(totals[owners[second]]),
+            int(weights[second]) * int(totals[owners[first]]),
+        )
+        pair = int(owners[first]), int(owners[second])
+        same = bool(
+            (sums == sums[0]).all() and (masses <= base.weights[places[: len(masses)]]).all()
+        )
+        # With equal masses no loss exceeds that of the two integers; else rounding may have chosen.
+        return (
+            loss,
+            pair,
+            0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12,
+        )
+
+    def entries(self) -> tuple[Ids, Ids, Ids]:
+        """The sets of all protected words: word, place of the output in the base, mass."""
+        n = self.space.n
+        self.near.make(np.arange(n))
+        order = np.argsort(self.near.starts, kind="stable")
+        owners = np.repeat(order, self.near.sizes[order])
+        ends = self.near.ends.astype(np.int64)
+        masses = np.diff(ends, prepend=0)
+        masses[self.near.starts[order]] = ends[self.near.starts[order]]
+        protected = ~np.isin(owners, self.public)
+        places = np.searchsorted(self.base.words, self.near.words[protected])
+        return owners[protected], places, masses[protected]

@@ -1,0 +1,88 @@
+"""Randomized response on a grid of numbers: the K nearest values of a number, and all others.
+
+Knows places on grids and integer weights.  Must not know how numbers are written, nor words.
+
+Every value of the K nearest has one integer weight, every other value of the grid a smaller one,
+as in knn-response: K and the grid are the same for all numbers of a form, so the total is, and the
+loss of any two of them is at most ln(inside/outside) <= epsilon (docs/proofs.md, 4.4).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dpsan.mechanisms.samplers.subset_response import integer_weights
+from dpsan.privacy.randomness import Streams
+
+FEWEST: Final = 5
+"""Values that share the large weight, wherever the grid has as many, as in knn-response."""
+_STEPS: Final = 240
+
+
+class GridResponse(NamedTuple):
+    """The distribution on one grid."""
+
+    size: int
+    near: int
+    """K: values that have the large weight."""
+    inside: int
+    outside: int
+
+    @property
+    def total(self) -> int:
+        """Sum of all weights, below 2^56."""
+        return self.near * self.inside + (self.size - self.near) * self.outside
+
+    def first(self, value: int) -> int:
+        """The smallest of the K nearest values."""
+        return min(max(value - self.near // 2, 0), self.size - self.near)
+
+    def chosen(self, value: int, drawn: int) -> int:
+        """The output for a uniform integer below the total."""
+        first, threshold = self.first(value), self.near * self.inside
+        if drawn < threshold:
+            return first + drawn // self.inside
+        rank = (drawn - threshold) // self.outside
+        return rank if rank < first else rank + self.near
+
+
+@lru_cache(maxsize=4096)
+def grid_response(epsilon: float, size: int, widest: int = 1) -> GridResponse:
+    """The distribution with the least expected distance on a grid.
+
+    Args:
+        epsilon: LDP epsilon in nats, > 0.
+        size: values, 2 ... 10^15.
+        widest: values of the grid that may be written as one number.
+    """
+    # With a share s inside, the output is on average s/4 away inside, 1/3 outside, in grids.
+    odds = math.exp(min(epsilon, 700.0))
+    best, near = math.inf, 1
+    for step in range(_STEPS):
+        k = max(1, round(size * 2.0 ** (-step / 4)))
+        share = k / size
+        kept = share / (share + (1 - share) / odds)
+        far = kept * share / 4 + (1 - kept) / 3
+        if far < best:
+            best, near = far, k
+    near = min(max(near, FEWEST * widest), size)
+    return GridResponse(size, near, *integer_weights(epsilon, near, size))
+
+
+def respond(
+    grids: dict[int, tuple[GridResponse, int]], streams: Streams, places: int
+) -> dict[int, int]:
+    """The outputs of some words of a batch that are numbers.
+
+    Args:
+        grids: for the place of each in the batch, its distribution and value.
+        streams: of all words of the batch, shape (places,).
+    """
+    bounds = np.ones(places, dtype=np.uint64)
+    bounds[list(grids)] = [grid.total for grid, _ in grids.values()]
+    drawn = streams.integers("number", bounds)
+    return {at: grid.chosen(value, int(drawn[at])) for at, (grid, value) in grids.items()}

@@ -1,1 +1,0 @@
-"""What mechanisms share to choose and to draw words; no mechanism is defined here."""

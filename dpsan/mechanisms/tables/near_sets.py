@@ -1,0 +1,247 @@
+"""The near set of each word: the outputs most similar to it, up to the same public mass.
+
+That of a public word is the word itself, with all of that mass.
+
+Knows integer directions and integer masses.  Must not know epsilon, randomness or strings.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.word_classes import Classes, in_tiers
+from dpsan.mechanisms.tables.directions import directions, favoured, ranking
+from dpsan.space.arrays import Ids
+from dpsan.space.metric_space import MetricSpace
+
+Rows = NDArray[np.int32]
+
+_WIDTH: Final = 16
+_USUAL: Final = 3
+"""Outputs ranked at first: 16, or as many as have three times the mass if all of the first tier
+weigh the same; four times as many for the words whose sets are larger."""
+_WORDS: Final = 8192
+"""Words whose sets are made at once."""
+
+
+class Base(NamedTuple):
+    """A public base distribution in integers."""
+
+    words: Rows
+    """The outputs, ascending row numbers, shape (k,)."""
+    weights: Ids
+    """Their weights b_u >= 1, shape (k,)."""
+    mass: int
+    """Mass of every near set, 1 ... sum of the weights."""
+    favours: NDArray[np.float32] | None = None
+    """Added to products with each output, shape (k,): see ``favoured``."""
+
+    @property
+    def total(self) -> int:
+        """B, the sum of the weights."""
+        return int(self.weights.sum())
+
+
+def fill(
+    inputs: NDArray[np.float32],
+    outputs: NDArray[np.float32],
+    base: Base,
+    classes: tuple[Classes | None, Classes | None] = (None, None),
+) -> dict[str, Any]:
+    """Near sets of words as sparse rows.
+
+    Outputs are taken tier by tier of the word's class, and within a tier in descending order of
+    their product with the word, ties by row number, each with all its weight and the last one with
+    what is missing: every row has exactly the base's mass.
+
+    Args:
+        inputs: integer directions of words, shape (m, d).
+        outputs: integer directions of the base's words, shape (k, d).
+        classes: of the words, shape (m,), and of the base's words, shape (k,).
+
+    Returns:
+        ``sizes``, shape (m,); and one after the other for all rows ``words`` (row numbers) and
+        ``ends`` (cumulative mass within the row).
+    """
+    m, k = len(inputs), len(outputs)
+    sizes = np.zeros(m, dtype=np.int32)
+    found: list[tuple[Ids, Rows, Rows]] = []
+    for alike, parts in in_tiers(*classes, m, k):
+        pending = alike
+        first = base.weights[parts[0]]
+        width = max(_WIDTH, _USUAL * len(first) * base.mass // int(first.sum()))
+        while len(pending):
+            width = min(width, k)
+            order = _order(inputs[pending], outputs, width, parts)
+            held = base.weights[order]
+            ends = np.cumsum(held, axis=0)
+            used = (ends - held < base.mass).T
+            full = ends[-1] >= base.mass
+            used[~full] = False
+            sizes[pending] = used.sum(axis=1)
+            rows = np.repeat(pending, sizes[pending])
+            part = np.minimum(ends, base.mass).T[used]
+            found.append((rows, base.words[order.T[used]], part.astype(np.int32)))
+            pending, width = pending[~full], 4 * width
+    rows = np.concatenate([each[0] for each in found])
+    place = np.argsort(rows, kind="stable")
+    return {
+        "sizes": sizes,
+        "words": np.concatenate([each[1] for each in found])[place],
+        "ends": np.concatenate([each[2] for each in found])[place],
+    }
+
+
+def _order(
+    inputs: NDArray[np.float32], outputs: NDArray[np.float32], width: int, parts: list[Ids]
+) -> Ids:
+    """Return positions of outputs, shape (width, m): tier after tier, the best of each first."""
+    found: list[Ids] = []
+    for tier in parts:
+        if width > 0:
+            order, _ = ranking(inputs, outputs[tier], min(width, len(tier)))
+            found.append(tier[order])
+            width -= len(tier)
+    return np.concatenate(found)
+
+
+def _themselves(words: Ids, mass: int) -> dict[str, Any]:
+    """A set of the word alone for each word, in the form of :func:`fill`."""
+    count = len(words)
+    return {
+        "sizes": np.ones(count, dtype=np.int32),
+        "words": words.astype(np.int32),
+        "ends": np.full(count, mass, dtype=np.int32),
+    }
+
+
+def nearest_outputs(space: MetricSpace, ids: Ids, k: int, outputs: int | Rows) -> Rows:
+    """Return the k outputs nearest to each word, (m, k): tier by tier of its class.
+
+    Args:
+        outputs: so many words from the first on, or their ascending row numbers.
+    """
+    if space.classes is None:
+        return space.neighbors(ids, k, outputs).astype(np.int32)
+    among = np.arange(outputs, dtype=np.int32) if isinstance(outputs, int) else outputs
+    out = np.empty((len(ids), k), dtype=np.int32)
+    both = space.classes[ids], space.classes[among]
+    for rows, parts in in_tiers(*both, len(ids), len(among)):
+        done = 0
+        for tier in parts:
+            wanted = min(k - done, len(tier))
+            if wanted > 0:
+                all_of_them = isinstance(outputs, int) and len(tier) == outputs
+                near = space.neighbors(ids[rows], wanted, outputs if all_of_them else among[tier])
+                out[rows, done : done + wanted] = near
+                done += wanted
+    return out
+
+
+class NearSets:
+    """Near sets of all words: from the cache, or made when a word is first met.
+
+    Args:
+        key: names the base and what follows, for the cache.
+        public: row numbers of public words, ascending.
+        euclidean: a base of equal weights 1, near by the distance of the space.
+    """
+
+    def __init__(
+        self,
+        space: MetricSpace,
+        base: Base,
+        key: str,
+        public: Ids | None = None,
+        euclidean: bool = False,
+    ) -> None:
+        self.space, self.base = space, base
+        self._euclidean = euclidean
+        self._outputs: NDArray[np.float32] | None = None
+        self._lock = threading.Lock()
+        self.starts = np.full(space.n, -1, dtype=np.int64)
+        """Where the row of each word begins; -1 where it is not made yet."""
+        self.sizes = np.zeros(space.n, dtype=np.int32)
+        self.words = np.empty(0, dtype=np.int32)
+        self.ends = np.empty(0, dtype=np.int32)
+        if public is not None and len(public):
+            self._add(public, _themselves(public, base.mass))
+        if space.eager(len(base.words)):
+            others = np.flatnonzero(self.starts < 0)
+            self._add(others, space.table(f"near-sets-1-{key}", lambda: self._all(others)))
+
+    def _all(self, ids: Ids) -> dict[str, Any]:
+        parts: list[dict[str, Any]] = []
+        self.space.by_blocks(
+            "finding near words", len(ids), _WORDS, lambda at: parts.append(self._made(ids[at]))
+        )
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _made(self, ids: Ids) -> dict[str, Any]:
+        if self._euclidean:
+            return self._nearest(ids)
+        vectors = self.space.vectors
+        if self._outputs is None:
+            self._outputs = favoured(directions(vectors[self.base.words]), self.base.favours)
+        one = None if self.base.favours is None else 1.0
+        inputs, known = favoured(directions(vectors[ids]), one), self.space.classes
+        both = (None, None) if known is None else (known[ids], known[self.base.words])
+        return fill(inputs, self._outputs, self.base, both)
+
+    def _nearest(self, ids: Ids) -> dict[str, Any]:
+        k = self.base.mass
+        return {
+            "sizes": np.full(len(ids), k, dtype=np.int32),
+            "words": nearest_outputs(self.space, ids, k, self.base.words).ravel(),
+            "ends": np.tile(np.arange(1, k + 1, dtype=np.int32), len(ids)),
+        }
+
+    def _add(self, ids: Ids, rows: dict[str, Any]) -> None:
+        sizes = rows["sizes"]
+        first = len(self.words)
+        self.words = np.concatenate([self.words, rows["words"]]) if first else rows["words"]
+        self.ends = np.concatenate([self.ends, rows["ends"]]) if first else rows["ends"]
+        self.sizes[ids] = sizes
+        self.starts[ids] = first + np.cumsum(sizes, dtype=np.int64) - sizes
+
+    def make(self, ids: Ids) -> None:
+        """Make the sets of words (not ⊥) that are missing."""
+        if (self.starts[ids] >= 0).all():
+            return
+        with self._lock:
+            missing = np.unique(ids[self.starts[ids] < 0])
+            for at in range(0, len(missing), _WORDS):
+                part = missing[at : at + _WORDS]
+                self._add(part, self._made(part))
+
+    def masses(self, ids: Ids) -> Ids:
+        """The mass of the sets of words whose sets are made, shape (m,)."""
+        return np.asarray(self.ends[self.starts[ids] + self.sizes[ids] - 1], dtype=np.int64)
+
+    def find(self, ids: Ids, numbers: Ids) -> Ids:
+        """The output at each number below the mass of a word's set, shape (m,)."""
+        low = self.starts[ids]
+        high = low + self.sizes[ids] - 1
+        for _ in range(int(self.sizes[ids].max(initial=1) - 1).bit_length()):
+            middle = (low + high) >> 1
+            beyond = self.ends[middle] <= numbers
+            low = np.where(beyond, middle + 1, low)
+            high = np.where(beyond, high, middle)
+        return np.asarray(self.words[low], dtype=np.int64)
+
+    def row(self, word: int) -> tuple[Rows, Ids]:
+        """Outputs of a word's set and the mass that each has in it."""
+        self.make(np.array([word]))
+        part = slice(self.starts[word], self.starts[word] + self.sizes[word])
+        return self.words[part], np.asarray(np.diff(self.ends[part], prepend=0), dtype=np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
