@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from support import need_extra
 
-from dpsan.analysis.figures.panels import draw, styles_of
+from dpsan.analysis.figures.panels import Panel, Series, draw, styles_of
 from dpsan.analysis.figures.picture import kind_of
-from dpsan.analysis.study.base import Panel, Series
 from dpsan.errors import ExtraMissingError, UsageError
 
 LINE = Series("one", (1.0, 2.0, 4.0), (0.1, 0.5, 0.7), (0.05, 0.4, 0.6), (0.2, 0.6, 0.8))

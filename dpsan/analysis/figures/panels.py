@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Final
 
 from dpsan.analysis.figures.picture import render, settings
-from dpsan.analysis.study.base import Panel, Series
 from dpsan.errors import UsageError
 
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -44,6 +44,34 @@ _SETTINGS: Final[Any] = {
     "legend.framealpha": 0.85,
     "lines.linewidth": 1.7,
 }
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line (or set of points) of a panel; all sequences have one length."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] | None = None
+    """Lower confidence limits of y."""
+    high: tuple[float, ...] | None = None
+    style: str = "line"
+    """``line``, ``points``, ``dashed`` (a claim or a bound) or ``area`` (stacked shares)."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One coordinate system."""
+
+    title: str
+    x_label: str
+    """With its unit."""
+    y_label: str
+    series: tuple[Series, ...]
+    log_x: bool = False
+    log_y: bool = False
+    y_limits: tuple[float, float] | None = None
 
 
 @settings(_SETTINGS)

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dpsan.analysis.figures.panels import Panel as Panel
+from dpsan.analysis.figures.panels import Series as Series
+
 if TYPE_CHECKING:
     from dpsan.embeddings.base import Embeddings
     from dpsan.outcomes.calibrate.target import Draft
@@ -35,34 +38,6 @@ class Asked:
     """The words of the vocabulary, for studies that read texts."""
     progress: Progress | None = None
     """Called with the share that is done."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line (or set of points) of a panel; all sequences have one length."""
-
-    label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...] | None = None
-    """Lower confidence limits of y."""
-    high: tuple[float, ...] | None = None
-    style: str = "line"
-    """``line``, ``points``, ``dashed`` (a claim or a bound) or ``area`` (stacked shares)."""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One coordinate system."""
-
-    title: str
-    x_label: str
-    """With its unit."""
-    y_label: str
-    series: tuple[Series, ...]
-    log_x: bool = False
-    log_y: bool = False
-    y_limits: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
