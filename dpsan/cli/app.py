@@ -36,7 +36,6 @@ COMMANDS: Final = Commands(
         "calibrate": "Find the epsilon or parameters that do what you want.",
         "verify": "Check the guarantee on your own vocabulary.",
         "evaluate": "Judge a sanitized text: what it kept, and what attackers read.",
-        "bench": "Measure words per second end to end, beside a bare FAISS search.",
         "study": "Make a table or figure of the papers, on any embedding.",
     }
 )

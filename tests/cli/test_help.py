@@ -13,7 +13,7 @@ def test_summaries_are_what_the_commands_say(dpsan):
     found = [re.fullmatch(r"  (\S+) +(.+)", line) for line in lines]
     assert all(found)  # each on one line, 80 columns wide
     summaries = dict(each.groups() for each in found)
-    assert len(summaries) == 11
+    assert list(summaries) == list(COMMANDS)
     for name, summary in summaries.items():
         own = dpsan(name, "--help").stdout.decode()
         assert own.split("\n\n")[1].strip() == summary
