@@ -112,7 +112,7 @@ def vocabulary() -> Any:
     """The bundled vocabulary, once for all."""
     from dpsan.analysis.evaluate.vocabulary import Vocabulary
     from dpsan.cli.cache import open_cache
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
 
     embeddings, space = open_space(None, None, open_cache(quiet=True))
     return space, Vocabulary(embeddings, "unicode")

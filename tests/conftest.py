@@ -58,7 +58,7 @@ def space(embeddings: Embeddings) -> MetricSpace:
 @pytest.fixture(scope="session")
 def glove(shared: Path, store: Store) -> tuple[Embeddings, MetricSpace]:
     """GloVe 840B, 9,910 words in 300 dimensions."""
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
 
     return open_space(shared / "embeddings" / "glove840B_300d_10k_int8.w2v.txt.gz", None, store)
 

@@ -42,7 +42,7 @@ CERTIFIED: Final = 10.0
 def opened() -> Any:
     """The space of the most frequent words."""
     from dpsan.embeddings.cache.store import Store
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
 
     with tempfile.TemporaryDirectory() as folder:
         return open_space(None, WORDS, Store(Path(folder)))[1]

@@ -42,8 +42,8 @@ from dpsan.run.stream import Plan
 from dpsan.run.workers import Batch, Pool
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.cached_index import open_space
 from dpsan.space.exact_search import FlatIndex
-from dpsan.space.library import open_space
 
 SECONDS, FEWEST, STARTS = 3.0, 2000, 5
 KEY = randomness.seeded_key("dpsan bench")

@@ -98,7 +98,7 @@ def calibrate(
     from dpsan.outcomes.calibrate import maximize as choose
     from dpsan.outcomes.calibrate.target import Aim, Draft, Target
     from dpsan.outcomes.linked_words import half_linked
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
 
     for name, value in given.items():
         Target(name).check(value)

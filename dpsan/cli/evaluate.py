@@ -193,7 +193,7 @@ def evaluate(
     from dpsan.formats.base import ReadOptions
     from dpsan.formats.registry import format_class
     from dpsan.mechanisms import MECHANISMS, check_public
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
     from dpsan.text.tokens import TOKENIZERS
 
     if cells and not format_class(format_, str(original)).takes_delimiter:

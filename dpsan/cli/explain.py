@@ -93,7 +93,7 @@ def explain(
     from dpsan.cli.progress import parts_progress, search_progress
     from dpsan.embeddings.public_words import public_words
     from dpsan.sanitize.request import RunSpec
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
 
     free = None if public is None else public_words(public)
     wanted = None if at is None else parse_at(at)

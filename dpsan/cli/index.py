@@ -115,7 +115,7 @@ def index(
     from functools import partial
 
     from dpsan.mechanisms.preparing import prepare_default
-    from dpsan.space.library import describe
+    from dpsan.space.cached_index import describe
 
     more: dict[str, Any] = {}
     if epsilon is not None:
@@ -151,7 +151,7 @@ def _export(
 
     from dpsan.embeddings.cache.faiss_file import header
     from dpsan.files.atomic_files import AtomicFile
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
 
     embeddings, space = open_space(path, vocab_size, store)
     vectors = space.vectors.data.cast("B")

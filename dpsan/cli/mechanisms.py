@@ -60,7 +60,7 @@ def mechanisms(
 
         from dpsan.embeddings.word_lists import WordLists
         from dpsan.mechanisms.description import numbers
-        from dpsan.space.library import open_space
+        from dpsan.space.cached_index import open_space
 
         mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
         words, space = open_space(embeddings, vocab_size, open_cache(quiet))

@@ -60,7 +60,7 @@ def carry_out(request: Request) -> int:
 
 def _built(request: Request) -> tuple[Run, Path]:
     """The run, and the directory of the cache."""
-    from dpsan.space.library import Opening
+    from dpsan.space.cached_index import Opening
 
     store = open_cache(request.quiet)
     # Reads while the rest is imported.

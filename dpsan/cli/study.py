@@ -152,7 +152,7 @@ def _open(
     """The vocabulary where the study needs one or one was asked for."""
     if not needed and path is None and vocab_size is None:
         return None, None
-    from dpsan.space.library import open_space
+    from dpsan.space.cached_index import open_space
 
     return open_space(path, vocab_size, open_cache(quiet))
 

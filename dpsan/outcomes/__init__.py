@@ -1,1 +1,5 @@
-"""What comes out for a word, and what a reader concludes from it."""
+"""Output distributions of words, what an attacker concludes from outputs, and calibration.
+
+Open ``one_word`` first; ``calibrate`` finds the epsilon that reaches a target.  Everything here is
+computed from the public vocabulary.  This package must not know private text or command lines.
+"""

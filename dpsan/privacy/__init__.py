@@ -1,1 +1,5 @@
-"""What a reviewer of the privacy must read: guarantees, certificates, noise, randomness."""
+"""What a reviewer of the privacy reads: guarantees, composition, certificates, noise, randomness.
+
+Open ``guarantee`` first, with docs/proofs.md.  Formulas stand here; mechanisms only call them.
+This package must not know words, files or mechanisms.
+"""

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.privacy import randomness
-from dpsan.sanitize.building import Built
 from dpsan.sanitize.consistent import Held, OneDraw
 from dpsan.sanitize.drawn_texts import DrawnTexts, sums_of_runs
+from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
 from dpsan.text.batch import Batch, Ids

@@ -21,13 +21,13 @@ from dpsan.outcomes.retention import expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.building import Opened, build
 from dpsan.sanitize.consistent import Distinct, Unit
+from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
-from dpsan.space.library import open_space, space_of
+from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.long_text import Text
 from dpsan.text.out_of_vocabulary import UnknownPolicy
@@ -142,7 +142,7 @@ class Sanitizer:
             store: the cache.
             seed: makes the output repeatable, and not private.
             opened: gives what :func:`open_space` would for the same file: an
-                :class:`~dpsan.space.library.Opening` begun earlier, or what several share.
+                :class:`~dpsan.space.cached_index.Opening` begun earlier, or what several share.
             progress: told of each epsilon that is tried for ``epsilon_ldp``.
         """
         self = cls.__new__(cls)

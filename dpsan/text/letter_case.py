@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.text.batch import Batch
-from dpsan.text.lately import Lately
+from dpsan.text.bounded_cache import BoundedCache
 
 
 class LetterCase(StrEnum):
@@ -114,9 +114,9 @@ class NaturalCase:
     def __init__(self, rows: Mapping[str, int], *, english: bool) -> None:
         found = (rows.get(word) for word in ("a", "an") if english)
         self._articles = [row for row in found if row is not None]
-        self._begins = Lately(begins_sentence, _MANY)
-        self._article_for = Lately(article_for, _MANY)
-        self._capitalised = Lately(capitalised, _MANY)
+        self._begins = BoundedCache(begins_sentence, _MANY)
+        self._article_for = BoundedCache(article_for, _MANY)
+        self._capitalised = BoundedCache(capitalised, _MANY)
 
     def write(
         self,

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpsan.text.batch import CHUNK, MARK, Batch, Chunk, Ids, joined
 from dpsan.text.batch_of_pieces import joined_at_spaces
-from dpsan.text.lately import Lately
+from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.pieces import BEHIND, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE
@@ -64,7 +64,7 @@ class Lookup:
         self.split = split
         self._codes = _Codes(rows, keep, unknown, number)
         chunk = self._codes.chunk
-        self._chunks = Lately(lambda piece: chunk(split(piece)), _CACHE_CHUNKS)
+        self._chunks = BoundedCache(lambda piece: chunk(split(piece)), _CACHE_CHUNKS)
         self._pieces = PieceCodes(partial(_code, split, self._codes))
         self._tails = split("a" + BEHIND) == ["", "a", BEHIND]
 

@@ -9,7 +9,7 @@ from dpsan.analysis.study.dot_product import noisy_tail
 from dpsan.analysis.study.neighbours import gaps
 from dpsan.analysis.study.sample import random_words
 from dpsan.embeddings.base import Embeddings
-from dpsan.space.library import open_space
+from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace
 
 NAMES = ("half_nearest", "gap_1_2", "gap_1_101")

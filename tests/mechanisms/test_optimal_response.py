@@ -28,7 +28,7 @@ from dpsan.mechanisms.tables.directions import UNIT, cosine_unit, directions, ra
 from dpsan.mechanisms.tables.near_sets import Base, NearSets
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.randomness import Streams
-from dpsan.space.library import open_space
+from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=40, d=4))

@@ -21,7 +21,7 @@ from dpsan.mechanisms.samplers.cluster_response import ClusterResponseSampler
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status
-from dpsan.space.library import space_of
+from dpsan.space.cached_index import space_of
 from dpsan.space.metric_space import _LAWS
 
 _SHOWN = {"verify": (2.0, 8.0), "explain": (0.005, 0.1), "study": (8.0, 30.0)}

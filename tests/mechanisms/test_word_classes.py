@@ -24,7 +24,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal.public_base import softened, solved_base
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.space.library import space_of
+from dpsan.space.cached_index import space_of
 from dpsan.space.metric_space import MetricSpace
 
 N = 400

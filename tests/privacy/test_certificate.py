@@ -28,7 +28,7 @@ from dpsan.privacy.certificate import (
     pairwise_losses,
 )
 from dpsan.privacy.guarantee import Claim, Status
-from dpsan.space.library import space_of
+from dpsan.space.cached_index import space_of
 from dpsan.space.metric_space import MetricSpace
 
 

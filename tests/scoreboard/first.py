@@ -28,16 +28,16 @@ def first_runs(size: Size, folder: Path) -> Row:
         count.touch()
 
         def counted(count: Path = count) -> None:
-            import dpsan.space.library as library
+            import dpsan.space.cached_index as cached_index
 
-            real = library.load_watched
+            real = cached_index.load_watched
 
             def load(*arguments: object, **more: object) -> object:
                 with count.open("a") as out:
                     out.write("x")
                 return real(*arguments, **more)  # type: ignore[arg-type]
 
-            library.load_watched = load  # type: ignore[assignment]
+            cached_index.load_watched = load  # type: ignore[assignment]
 
         command = "rewrite -q -e 5 -m laplace -E e.txt --seed x".split()
         children = [fork.Forked(command, own, env, counted, text) for _ in range(8)]

@@ -139,7 +139,7 @@ one word of 32,900 copies itself @ BaseResponseSampler.sample
 = lambda original: lambda self, ids, streams: np.where(
 =     ids == 17_000, ids, original(self, ids, streams)
 = )
-the sampler has an epsilon that is 2 % larger @ building.build
+the sampler has an epsilon that is 2 % larger @ guarantee_and_sampler.build
 - sampler = ...
 + sampler = replace(mechanism, epsilon=1.02 * mechanism.epsilon).prepare(space)
 e-mail addresses are copied @ Rewriter._outputs

@@ -13,8 +13,8 @@ goes unseen at epsilon 8.  Compared with a known distribution it does not.  Six 
    something unlikely (:mod:`dpsan.analysis.verify.screen`);
 4. over all of the many it is counted how often every output came;
 5. over all draws but those of the screen, the probabilities of the outputs are added up as bets
-   (:mod:`dpsan.outcomes.bets`), and so are copies: what is wrong in one way everywhere, and too
-   little to see in any cell;
+   (:mod:`dpsan.outcomes.e_process`), and so are copies: what is wrong in one way everywhere, and
+   too little to see in any cell;
 6. the same over fresh draws of the words that deviated most, each in its own direction.
 
 A sampler that has its distribution is refuted with probability at most ERROR in a run, whatever the
@@ -35,9 +35,9 @@ from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.inputs import drawn_rows, name_of, words_at_random
 from dpsan.analysis.verify.screen import DRAWS, far_repeats
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.bets import Bets
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.e_process import EProcess
 from dpsan.outcomes.shares import part_of
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, surprise
 from dpsan.privacy.certificate import Certificate
@@ -90,7 +90,7 @@ def goodness_of_fit(
     name, n = "goodness of fit", sanitizer.space.n
     if not has_distribution(stated):
         return Check(name, None, "no distribution of the draws is known that they could have")
-    everything, signed = Bets(), Bets()
+    everything, signed = EProcess(), EProcess()
     deep = _telling(rows, n, sanitizer.public)
     often = max(_BATCH // 64, draws // 3 // len(deep))
     tails, made = [], 0
@@ -270,7 +270,7 @@ def _sweep(
     swept: Ids,
     few: int,
     key: bytes,
-    bets: Bets,
+    bets: EProcess,
     progress: Progress,
 ) -> _Swept:
     """Draw each word a few times, and bet on all of them.

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dpsan.text.lately import Lately
+from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, lookup_keys
 
 _FEWEST_WORDS: Final = 6
@@ -51,8 +51,8 @@ class SpellingReader:
     def __init__(self, words: Iterable[str]) -> None:
         self._known = frozenset(words)
         self._split = TOKENIZERS["unicode"].split
-        self._form = Lately(self._form_of, _REMEMBERED)
-        self._plain = Lately(_BEGINS.isdisjoint, _REMEMBERED)
+        self._form = BoundedCache(self._form_of, _REMEMBERED)
+        self._plain = BoundedCache(_BEGINS.isdisjoint, _REMEMBERED)
         self._begins = {piece for word in self._known for piece in _PIECE.findall(word)[:1]}
 
     def read(self, line: str, found: Spellings) -> None:

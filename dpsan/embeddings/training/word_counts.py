@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.text.lately import Lately
+from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, folded
 
 _MOST: Final = 2_000_000
@@ -24,7 +24,7 @@ _MOST: Final = 2_000_000
 _LONGEST_LINE: Final = 5_000
 
 
-class LookupSpelling(Lately[str]):
+class LookupSpelling(BoundedCache[str]):
     """Return the spelling under which a token is looked up at last."""
 
     MOST = 1 << 20

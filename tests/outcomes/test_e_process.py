@@ -1,4 +1,4 @@
-"""Bets: their mean is 1 under the stated distribution, by enumeration, and they see weak tilts."""
+"""E-processes: mean 1 under the stated distribution, by enumeration; they see weak tilts."""
 
 import itertools
 import math
@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpsan.outcomes.bets import Bets
+from dpsan.outcomes.e_process import EProcess
 
 LAW = np.array([[0.55, 0.3, 0.1, 0.05]])
 WORD = np.array([1])
@@ -17,7 +17,7 @@ def test_no_bound_is_too_small(draws):
     """Against every outcome of so many draws: the mean stake is 1, and P(log_tail <= x) <= e^x."""
     exact, bounds, stakes = [], [], []
     for outcome in itertools.product(range(4), repeat=draws):
-        bets = Bets()
+        bets = EProcess()
         bets.place(LAW, WORD, np.array(outcome)[None])
         exact.append(LAW[0][list(outcome)].prod())
         bounds.append(bets.log_tail())
@@ -36,7 +36,7 @@ def test_an_input_may_be_chosen_by_earlier_draws():
     laws = np.array([[0.9, 0.1], [0.2, 0.8]])
     bounds, exact = [], []
     for first, second in itertools.product(range(2), repeat=2):
-        bets = Bets()
+        bets = EProcess()
         _, sign = bets.place(laws[:1], np.array([5]), np.array([[first]]))
         other = 1 - first
         bets.place(laws[other][None], np.array([5]), np.array([[second]]), sign)
@@ -61,7 +61,7 @@ def test_weak_signs_of_one_kind_add_up_and_the_right_distribution_has_none():
     copied = 0.99 * law
     copied[np.arange(40), inputs] += 0.01
     for real, found in ((law, False), (tilted, True), (copied, True)):
-        bets = Bets()
+        bets = EProcess()
         bets.place(law, inputs, drawn(real, inputs, 2500, 11))
         assert (bets.log_tail() < math.log(1e-9)) is found
 
@@ -74,13 +74,13 @@ def test_signs_join_what_deviates_in_two_directions():
     real = law ** (1 + 0.2 * sign[:, None])
     real /= real.sum(axis=1, keepdims=True)
     came, none = drawn(real, sign, 1000, 12), np.full(40, 30)
-    together, apart = Bets(), Bets()
+    together, apart = EProcess(), EProcess()
     together.place(law, none, came, sign)
     gains, own = apart.place(law, none, came)
     assert together.log_tail() < math.log(1e-9)
     assert apart.log_tail() > math.log(1e-3)
     assert (own == sign).mean() > 0.9
     assert gains.mean() > 3  # nats of each alone
-    same = Bets()
+    same = EProcess()
     same.place(law, none, drawn(law, sign, 1000, 13), sign)
     assert same.log_tail() > math.log(1e-3)

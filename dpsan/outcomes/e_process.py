@@ -1,6 +1,6 @@
-"""Bets against stated distributions: what many weak signs of one kind are worth together.
+"""E-processes: sequential tests that combine many weak deviations into one p-value.
 
-Knows probabilities and draws.  Must not know what is drawn.
+Each e-process is a row of bets against a stated distribution.
 
 A bet on a statistic f at a tilt t multiplies its stake by exp(t·f(x) - ln E exp(t·f)) with every
 draw x.  The mean of that factor is 1 where the draws have their distribution, whatever came before,
@@ -37,8 +37,8 @@ _SIZES: Final = 2.0 ** np.arange(-9, 3.25, 0.5)
 _TILTS: Final[Floats] = np.concatenate([_SIZES, -_SIZES])
 
 
-class Bets:
-    """Stakes on every tilt of both statistics, which grow or shrink with every draw."""
+class EProcess:
+    """The mean of bets on every tilt of both statistics, multiplied up over the draws."""
 
     def __init__(self) -> None:
         self._log = np.zeros((2, len(_TILTS)))

@@ -19,7 +19,7 @@ from dpsan.embeddings.files import Later
 from dpsan.errors import EmbeddingError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space import library
+from dpsan.space import cached_index
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -33,7 +33,7 @@ def opened(tmp_path):
     """A file of 300 words whose entry is in the cache, and a function that opens it again."""
     path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
     _write(path, np.random.default_rng(5).normal(size=(300, 7)).astype(np.float32))
-    library.open_space(path, None, store)
+    cached_index.open_space(path, None, store)
     return path, store
 
 
@@ -41,11 +41,11 @@ def test_a_changed_file_is_never_mistaken(tmp_path):
     """Same name, size and time, other bytes."""
     path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
     _write(path, np.full((5, 3), 1.25, np.float32) + np.arange(5, dtype=np.float32)[:, None])
-    first, _ = library.open_space(path, None, store)
+    first, _ = cached_index.open_space(path, None, store)
     status = path.stat()
     path.write_text(path.read_text().replace("1.250", "1.375"))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    second, space = library.open_space(path, None, store)
+    second, space = cached_index.open_space(path, None, store)
     assert second.digest != first.digest
     assert second.vectors[0].tolist() == [1.375] * 3
     assert space.centroid.tolist() == second.vectors.mean(axis=0, dtype=np.float64).tolist()
@@ -57,16 +57,16 @@ def test_a_file_that_changes_while_it_is_opened(tmp_path, monkeypatch):
     path.write_text("a 1 2\nb 2 1\n")
     digest = file_digest(path)
     path.write_text("a 1 2\nb 2 3\n")
-    monkeypatch.setattr(library, "file_digest", lambda path, vocab_size: digest)
+    monkeypatch.setattr(cached_index, "file_digest", lambda path, vocab_size: digest)
     with pytest.raises(EmbeddingError, match=r"v\.txt: changed while it was read"):
-        library.open_space(path, None, store)
+        cached_index.open_space(path, None, store)
     assert store.entries() == []
 
 
 def test_words_and_vectors_are_read_when_they_are_used(opened, monkeypatch):
     """And then once, and by threads where that is asked for."""
     read = reads(monkeypatch)
-    embeddings, space = library.open_space(opened[0], None, opened[1])
+    embeddings, space = cached_index.open_space(opened[0], None, opened[1])
     assert (embeddings.n, embeddings.d, space.n, space.d) == (300, 7, 300, 7)
     assert "words" not in read
     assert INDEX not in read
@@ -88,7 +88,7 @@ def test_a_part_found_damaged_late_is_built_again(opened, part):
     """The file's small things were good when it was opened."""
     told = []
     store = Store(opened[1].root, told.append)
-    embeddings, space = library.open_space(opened[0], None, store)
+    embeddings, space = cached_index.open_space(opened[0], None, store)
     (entry,) = (opened[1].root / "v2").glob("index-*/")
     file = entry / {"words": "1.raw", INDEX: INDEX}[part]
     data = bytearray(file.read_bytes())
@@ -150,10 +150,10 @@ def test_what_is_stored_is_what_is_computed(tmp_path, monkeypatch):
     """Centroid and largest norm come back bit for bit, and are not computed again."""
     path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
     _write(path, np.random.default_rng(5).normal(size=(300, 7)).astype(np.float32))
-    library.open_space(path, None, store)
+    cached_index.open_space(path, None, store)
     for name in ("metric_space.centroid_of", "exact_search.largest_norm"):
         monkeypatch.setattr(f"dpsan.space.{name}", lambda _: pytest.fail("computed again"))
-    embeddings, space = library.open_space(path, None, store)
+    embeddings, space = cached_index.open_space(path, None, store)
     monkeypatch.undo()
     from dpsan.space.exact_search import FlatIndex
 
@@ -164,7 +164,7 @@ def test_what_is_stored_is_what_is_computed(tmp_path, monkeypatch):
 def test_a_missing_file_is_told_as_before(tmp_path):
     """What the hashing thread raises reaches the caller."""
     with pytest.raises(EmbeddingError):
-        library.open_space(tmp_path / "absent.txt", None, Store(tmp_path / "cache"))
+        cached_index.open_space(tmp_path / "absent.txt", None, Store(tmp_path / "cache"))
 
 
 def test_a_sanitizer_leaves_memory_at_once(tmp_path, embeddings):
@@ -187,7 +187,7 @@ def test_tables_of_embeddings_in_memory_are_of_their_vectors(tmp_path):
     for factor in (1.0, 10.0):
         vectors = made.vectors * np.float32(factor)
         embeddings = Embeddings(made.index_to_key, vectors, "mem", "mine", made.counts)
-        space = library.space_of(embeddings, store)
+        space = cached_index.space_of(embeddings, store)
         kind = MECHANISMS["trlaplace"].build(2.0, {"delta": 1e-6})
         fresh = kind.noise_scale(MetricSpace(embeddings))
         assert kind.noise_scale(space) == fresh
@@ -223,8 +223,8 @@ def test_what_a_file_alone_cannot_give_is_read_at_once(tmp_path):
     """Vectors of a pickle: a cache that is cleared later is no trouble."""
     path, store = tmp_path / "v.txt", Store(tmp_path / "cache")
     path.write_text("a 1 2\nb 2 1\n")
-    library.store_embeddings(load(path), store)
-    embeddings, space = library.open_space(path, None, store)
+    cached_index.store_embeddings(load(path), store)
+    embeddings, space = cached_index.open_space(path, None, store)
     store.clear()
     assert embeddings.index_to_key == ["a", "b"]
     assert space.vectors.tolist() == [[1, 2], [2, 1]]

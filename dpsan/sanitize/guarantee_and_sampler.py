@@ -1,6 +1,6 @@
-"""From a request to everything that drawing words needs: vocabulary, mechanism, guarantee, sampler.
+"""Turn a request into the guarantee and the sampler of its mechanism on its vocabulary.
 
-Opens the vocabulary, the only I/O of this room.  Must not know texts.
+This is where a run's guarantee is computed, and refused if it is not proved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 
 Opened = Callable[[], tuple[Embeddings, MetricSpace]]
-"""Opens a vocabulary, as :func:`dpsan.space.library.open_space` does."""
+"""Opens a vocabulary, as :func:`dpsan.space.cached_index.open_space` does."""
 
 
 @dataclass(frozen=True)

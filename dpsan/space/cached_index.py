@@ -1,6 +1,7 @@
-"""Embedding files made ready: loaded once, indexed, and kept in the cache.
+"""Open an embedding file as a metric space, with its search index from the cache.
 
-Knows files, digests and the cache.  Must not know mechanisms.
+A file that the cache does not have yet is loaded, indexed and stored.  Tables of mechanisms are
+cached beside the index (:class:`CachedTables`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a function says of short strings, remembered: a text repeats few of them often.
-
-Knows strings.  Must not know what is said of them.
-"""
+"""A bounded cache for functions of short strings: a text repeats few of them often."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 _LONGEST: Final = 64
-"""Characters of the longest string that is remembered."""
+"""Characters of the longest string that is stored."""
 
 
-class Lately(dict[str, T]):
-    """What a function says of the strings seen lately, at most so many."""
+class BoundedCache(dict[str, T]):
+    """Memoize a function of strings, for at most ``most`` strings of up to 64 characters."""
 
     def __init__(self, function: Callable[[str], T], most: int) -> None:
         super().__init__()
