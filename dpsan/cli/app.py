@@ -15,10 +15,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli.completion import join_equals
-from dpsan.cli.configuration import check_variables, configured
 from dpsan.cli.output import say
 from dpsan.cli.tree import Commands, Group
+from dpsan.errors import check_name
 
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "
@@ -72,6 +71,9 @@ def _root(
     pass
 
 
+_CACHE: Final = "DPSAN_CACHE_DIR"
+"""The variable that is not the default of an option."""
+
 # The sentences of the library that checks numbers, and shorter ones.
 _NUMBERS: Final = (
     (r"Input should be a valid number\b.*|\S+ is not a valid float\b.*", "not a number"),
@@ -103,6 +105,20 @@ def _hint(error: Exception) -> str:
     return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *epsilon, *words])}?)"
 
 
+def _check_variables() -> None:
+    """Refuse DPSAN_ variables of no option: a misspelt budget would be no budget.
+
+    Raises:
+        UsageError: unknown variable.
+    """
+    ours = {name for name in os.environ if name.startswith("DPSAN_")} - {_CACHE}
+    if ours:  # commands are imported only now
+        options = (option for command in COMMANDS.values() for option in command.params)
+        known = {str(option.envvar) for option in options if option.envvar} | {_CACHE}
+        for name in sorted(ours):
+            check_name("environment variable", name, sorted(known))
+
+
 _USAGE_ERROR: Final[type[Exception]] = next(
     each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
 )
@@ -110,12 +126,9 @@ _USAGE_ERROR: Final[type[Exception]] = next(
 
 def run() -> int:
     """Parse the command line and run one command; returns the exit status."""
-    join_equals(os.environ)
-    check_variables(os.environ, COMMANDS)
-    path = os.environ.get("DPSAN_CONFIG")
-    defaults = configured(path, COMMANDS) if path else {}
+    _check_variables()
     try:
-        result = app(standalone_mode=False, prog_name="dpsan", default_map=defaults)
+        result = app(standalone_mode=False, prog_name="dpsan")
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
         told = _plain(getattr(error, "format_message", lambda: "bad usage")())

@@ -11,7 +11,6 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.cache import open_cache
-from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.options import flag, option
 from dpsan.cli.output import print_json, say
@@ -38,7 +37,7 @@ def explain(
             f"Default: {options.DEFAULT_MECHANISM}.",
             options.PRIVACY,
             env="DPSAN_MECHANISM",
-            complete=mechanism_names,
+            complete=options.mechanism_names,
         ),
     ] = None,
     param: options.Parameters = None,

@@ -1,12 +1,11 @@
 """What every command asks before it opens anything: would it write over what it reads?
 
-Knows the environment, the standard streams and which files embeddings are made of.  Must not know
+Knows the standard streams and which files embeddings are made of.  Must not know
 the commands.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,10 +13,8 @@ from dpsan.files.same_files import FileUses, Use
 
 
 def known_files() -> FileUses:
-    """The files that every command has: its configuration and where its messages go."""
+    """Return the files of every command: standard error, where messages go."""
     uses = FileUses()
-    config = os.environ.get("DPSAN_CONFIG")
-    uses.add(Use.READ, "DPSAN_CONFIG", Path(config) if config else None)
     uses.add_stream(Use.STANDING, "standard error", 2)
     return uses
 

@@ -8,7 +8,6 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.cache import open_cache
-from dpsan.cli.completion import mechanism_names
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.output import cosine_and_bound, print_json, print_prose, print_table
 from dpsan.errors import UsageError, check_name
@@ -29,7 +28,9 @@ def mechanisms(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Default: a table of all.", autocompletion=mechanism_names
+            metavar="[NAME]",
+            help="Default: a table of all.",
+            autocompletion=options.mechanism_names,
         ),
     ] = None,
     epsilon: options.Epsilon = None,

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from dpsan.cli.completion import embedding_files, mechanism_names, parameter_names
 from dpsan.errors import UsageError
 
 # The registry would load numpy; a test compares the two.
@@ -38,7 +37,7 @@ def option(
         text: of the help.
         panel: heading of the help that it stands under.
         env: environment variable with its default.
-        complete: completer of :mod:`dpsan.cli.completion`.
+        complete: returns the values that begin with what is typed so far, for the shell.
         more: arguments of ``typer.Option``.
     """
     *flags, metavar = names.replace(", ", " ").split()
@@ -76,6 +75,15 @@ def choice(
     return option(names, text, panel, complete=complete, callback=check, **more)
 
 
+def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
+    """Return names and summaries of mechanisms, for the shell to complete."""
+    from dpsan.mechanisms import MECHANISMS
+
+    return [
+        (name, kind.summary) for name, kind in MECHANISMS.items() if name.startswith(incomplete)
+    ]
+
+
 def flag(names: str, text: str, panel: str | None = None) -> Any:
     """An option without a value, such as ``-q, --quiet``."""
     return typer.Option(*names.split(", "), help=text, rich_help_panel=panel)
@@ -108,7 +116,6 @@ Parameters = Annotated[
         "-p, --param NAME=VALUE",
         "Parameter of the mechanism, repeatable: k=20, outputs=5000 ...",
         PRIVACY,
-        complete=parameter_names,
     ),
 ]
 Embeddings = Annotated[
@@ -119,7 +126,6 @@ Embeddings = Annotated[
         "English vocabulary.",
         PRIVACY,
         env="DPSAN_EMBEDDINGS",
-        complete=embedding_files,
     ),
 ]
 VocabSize = Annotated[

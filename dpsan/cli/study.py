@@ -10,7 +10,6 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.cache import open_cache
-from dpsan.cli.completion import mechanism_names, study_names
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.options import flag, option
 from dpsan.cli.output import say
@@ -33,16 +32,14 @@ def study(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME]", help="Default: the list of studies.", autocompletion=study_names
-        ),
+        typer.Argument(metavar="[NAME]", help="Default: the list of studies."),
     ] = None,
     mechanism: Annotated[
         list[str] | None,
         option(
             "-m, --mechanism NAME",
             "What to compare, repeatable. Default: the study's own choice.",
-            complete=mechanism_names,
+            complete=options.mechanism_names,
         ),
     ] = None,
     epsilon: Annotated[

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from dpsan.cli.completion import parameter_names
-
 BASE = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
 
 
@@ -21,11 +19,6 @@ def test_version_and_help(dpsan):
     assert dpsan("help", "report").stdout == dpsan("report", "--help").stdout
     assert dpsan("help").stdout == dpsan("--help").stdout
     assert dpsan("help", "reprot").returncode == 2
-
-
-def test_parameters_are_completed():
-    assert "outputs=" in parameter_names("o")
-    assert parameter_names("k")[0] == "k="
 
 
 def test_did_you_mean_a_field(folder, dpsan):

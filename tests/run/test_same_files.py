@@ -20,7 +20,6 @@ def folder(tmp_path):
     """Every kind of file that a command reads."""
     for name, text in {"in.txt": TEXT, "two.txt": WORDS, "keep.txt": "there\n"}.items():
         (tmp_path / name).write_text(text)
-    (tmp_path / "config.toml").write_text("")
     return tmp_path
 
 
@@ -207,8 +206,6 @@ def test_nothing_is_appended_to_what_is_read(folder, dpsan, command, read):
         (["keep.txt", "-i", "--keep", "keep.txt"], "--keep and input"),
         (["missing", "-a", "missing"], "input and --audit"),
         (["to-new", "-o", "new"], "input and output"),
-        (["in.txt", "-o", "config.toml"], "DPSAN_CONFIG and output"),
-        (["in.txt", "-a", "config.toml"], "DPSAN_CONFIG and --audit"),
     ],
 )
 def test_relations_of_rewrite(folder, dpsan, more, names):
@@ -216,12 +213,11 @@ def test_relations_of_rewrite(folder, dpsan, more, names):
     (folder / "sub" / "in.txt").write_text("there\n")
     (folder / "in.txt.orig").write_text("there\n")
     (folder / "to-new").symlink_to("new")
-    env = {"DPSAN_CONFIG": "config.toml"}
     done = None
 
     def run():
         nonlocal done
-        done = dpsan(*REWRITE, "-E", "two.txt", *more, cwd=folder, env=env)
+        done = dpsan(*REWRITE, "-E", "two.txt", *more, cwd=folder)
 
     assert unchanged(folder, run)
     assert done.returncode == 2

@@ -1,0 +1,98 @@
+"""Parse and help: where values come from, what the help lists, what the shell completes."""
+
+import json
+import re
+
+import pytest
+
+from dpsan import __version__
+from dpsan.cli.app import COMMANDS
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "epsilon"),
+    [
+        ([], {"DPSAN_EPSILON": "6"}, 6),
+        (["-e", "7"], {"DPSAN_EPSILON": "6"}, 7),
+        (["-e", "7"], {"DPSAN_JOBS": "1"}, 7),
+    ],
+)
+def test_flag_then_environment(dpsan, folder, arguments, env, epsilon):
+    (folder / "dpsan.toml").write_text("[rewrite]\nepsilon = 1\n")  # no file is looked for
+    command = ["rewrite", *arguments, "-E", "two.txt", "-m", "laplace", "-a", "a.jsonl"]
+    done = dpsan(*command, cwd=folder, stdin=b"here\n", env={"HOME": str(folder), **env})
+    assert done.returncode == 0, done.stderr
+    rows = (folder / "a.jsonl").read_bytes().splitlines()
+    assert json.loads(rows[0])["epsilon"] == epsilon
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", "")],
+)
+def test_an_unknown_variable_is_refused(dpsan, folder, name, hint):
+    command = ("rewrite", "-E", "two.txt", "-m", "laplace", "-e", "5")
+    done = dpsan(*command, cwd=folder, stdin=b"here\n", env={name: "3"})
+    assert (done.returncode, done.stdout) == (2, b"")
+    message = f"dpsan: unknown environment variable '{name}'{hint}"
+    assert done.stderr.decode().startswith(message)
+
+
+def test_version_and_no_arguments(dpsan):
+    assert dpsan("--version").stdout.decode() == f"dpsan {__version__}\n"
+    done = dpsan()
+    assert (done.returncode, done.stderr) == (2, b"")
+    assert b"Usage" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("dpsan rewr", ["rewrite"]),
+        ("dpsan rewrite -m tldp-paper-g", ["tldp-paper-g", "tldp-paper-g-weighted"]),
+        ("dpsan mechanisms uni", ["uniform"]),
+        ("dpsan rewrite --case i", ["input"]),
+        ("dpsan rewrite --mechan", ["--mechanism"]),
+        ("dpsan rewrite -m nothing", []),
+    ],
+)
+def test_shell_completion(dpsan, line, offered):
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+    done = dpsan(env={"_DPSAN_COMPLETE": "complete_bash", **words})
+    assert (done.stdout.decode().split(), done.stderr) == (offered, b"")
+
+
+def test_summaries_are_what_the_commands_say(dpsan):
+    text = dpsan("--help", env={"COLUMNS": "80"}).stdout.decode()
+    lines = text.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    found = [re.fullmatch(r"  (\S+) +(.+)", line) for line in lines]
+    assert all(found)  # each on one line, 80 columns wide
+    summaries = dict(each.groups() for each in found)
+    assert len(summaries) == len(COMMANDS)
+    for name, summary in summaries.items():
+        own = dpsan(name, "--help").stdout.decode()
+        assert own.split("\n\n")[1].strip() == summary
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_usage_and_values_are_written_in_one_way(dpsan, name):
+    """Brackets stand once around what may be left out; values have names or are listed."""
+    text = dpsan(name, "--help").stdout.decode()
+    usage = text.splitlines()[0].removeprefix(f"Usage: dpsan {name} [OPTIONS]")
+    assert re.fullmatch(r"( [A-Z]+| \[[A-Z]+\]| [A-Z]+\.\.\.| \[[A-Z]+\]\.\.\.)*", usage)
+    values = re.findall(r"^  (?:-\w, )?--[\w-]+ ([^ \n]+)(?:  |\n)", text, re.M)
+    for value in values:
+        assert re.fullmatch(r"[A-Z=,]+|[\w=]+(\|[\w=]+)+", value), value
+
+
+def test_rare_options_stand_apart(dpsan):
+    text = dpsan("rewrite", "--help").stdout.decode()
+    rare = text.partition("\nRarely needed:\n")[2]
+    assert "--max-record" in rare
+    assert "--epsilon" not in rare
