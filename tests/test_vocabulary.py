@@ -118,6 +118,23 @@ print(usual_spellings({"s": one}, [Source("s", "", "", 1.0)], ["paris", "may", "
     ]
 
 
+def test_a_corpus_is_counted_and_mixed(tmp_path: Path) -> None:
+    program = """
+import lzma, numpy as np
+from pathlib import Path
+from recipe.corpus import Source, count_source, write_training_text
+folder = Path(FOLDER)
+with lzma.open(folder / "c.xz", "wt") as file:
+    file.write("The cat\\nsat.\\n\\nA dog\\n")
+found = count_source(Source("c", "c.xz", "", 1.0), folder, folder / "tokens", 1)
+print(found.total_documents, found.total(), found.tokens["cat"], found.documents["the"])
+print(write_training_text([folder / "tokens"], folder / "text", np.random.default_rng(1)))
+print(sorted((folder / "text").read_text().split()))
+"""
+    lines = in_recipe(program.replace("FOLDER", repr(str(tmp_path))))
+    assert lines == ["2 5 1 1", "5", "['a', 'cat', 'dog', 'sat', 'the']"]
+
+
 def test_a_new_word_gets_the_vector_of_its_contexts(tmp_path: Path) -> None:
     """A word that stands where words of one kind stand becomes one of them; others stay."""
     program = """

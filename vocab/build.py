@@ -95,8 +95,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         description="Build the bundled English vocabulary of dpsan from the training corpus.",
         epilog="The settings of a run are recorded in manifest.json. One training thread gives the "
         "same files every time; more are faster and differ a little from run to run. "
-        "Settings are explained in dpsan/embeddings/training (skipgram.py, shaping.py), sources in "
-        "recipe/corpus.py.",
+        "Settings are explained in recipe/train.py and dpsan/embeddings/training/shaping.py, "
+        "sources in recipe/corpus.py.",
     )
     add = parser.add_argument
     add("--corpus", type=Path, default=_DATA / "corpus", metavar="DIR", help="training text")

@@ -41,14 +41,6 @@ def train(
     antonyms: Annotated[
         list[Path] | None, option("--antonyms FILE", "Pairs to push apart, likewise.")
     ] = None,
-    similarity: Annotated[
-        list[Path] | None,
-        option(
-            "--similarity FILE",
-            "Report the rank correlation with people's judgements: word word score, a line; "
-            "repeatable.",
-        ),
-    ] = None,
     seed: Annotated[
         int, option("--seed N", "Another result from the same text.", min=0, max=2**31)
     ] = 20261122,
@@ -69,29 +61,25 @@ def train(
 
     dpsan train wikipedia-de.txt.gz -o german.npz
     """
-    pairs = {"--synonyms": synonyms, "--antonyms": antonyms, "--similarity": similarity}
+    pairs = {"--synonyms": synonyms, "--antonyms": antonyms}
     check_files(reads={"PUBLIC": texts, **pairs}, writes={"--output": output})
 
     import time
     from functools import partial
     from tempfile import TemporaryDirectory
 
-    from dpsan.embeddings.training.judging import read_judged, report_on
-    from dpsan.embeddings.training.recipe import Recipe, packed
+    from dpsan.embeddings.training.recipe import Recipe, packed, report_on
     from dpsan.embeddings.training.recipe import train as trained_on
-    from dpsan.embeddings.training.skipgram import Training
     from dpsan.files.atomic_files import check_writable, write_whole
 
-    training = Training(dimensions=dimensions, epochs=epochs, seed=seed, threads=jobs)
-    recipe = Recipe(texts, words, least, synonyms or [], antonyms or [], training)
+    shape = synonyms or [], antonyms or [], dimensions
+    recipe = Recipe(texts, words, least, *shape, epochs, seed, jobs)
     started = time.perf_counter()
-    for path in similarity or []:
-        read_judged(path)  # better now than after minutes
     check_writable(output, force=force)
     with TemporaryDirectory(prefix="dpsan-train-") as folder:
         found = trained_on(recipe, Path(folder), partial(share_progress, quiet=quiet))
     write_whole(output, packed(found), force=force)
-    report = report_on(found, similarity or [])
+    report = report_on(found)
     report |= {"file": str(output), "seconds": time.perf_counter() - started}
     if as_json:
         print_json(report)
@@ -107,12 +95,8 @@ def _print(report: dict[str, Any]) -> None:
         ("text", f"{number(report['text_words'])} words, {known} % of them known"),
         ("usually with a capital", f"{number(report['with_capitals'])} words"),
         ("synonyms, antonyms", f"{number(report['synonyms'])}, {number(report['antonyms'])} pairs"),
+        ("seconds", f"{report['seconds']:.0f}"),
     ]
-    for each in report["similarity"]:
-        rho = "too few pairs known" if each["spearman"] is None else f"{each['spearman']:.3f}"
-        share = f"{100 * each['known']:.0f} % of {number(each['pairs'])} pairs known"
-        rows.append((printable(Path(each["file"]).name), f"{rho} (rank correlation, {share})"))
-    rows.append(("seconds", f"{report['seconds']:.0f}"))
     typer.echo(printable(report["file"]))
     print_fields(rows)
     typer.echo("near words")

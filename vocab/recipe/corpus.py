@@ -22,8 +22,8 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.training.word_counts import LookupSpelling
-from dpsan.text.tokens import TOKENIZERS
+from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.tokens import TOKENIZERS, folded
 
 __all__ = [
     "SOURCES",
@@ -121,7 +121,7 @@ def batches_of(source: Source, corpus: Path, documents: int = 0) -> Iterator[lis
         yield batch
 
 
-_lookup_spelling = LookupSpelling()  # one per worker process
+_lookup_spelling = BoundedCache(folded, 1 << 20)  # one per worker process
 
 
 def _tokenise(batch: list[list[str]]) -> tuple[str, Counts]:
@@ -156,7 +156,7 @@ def count_source(
     return counts
 
 
-def _lines(text: str) -> Iterator[str]:
+def _short_lines(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         words = line.split()
         for start in range(0, len(words), _LONGEST_LINE):
@@ -180,7 +180,7 @@ def write_training_text(tokens: Iterable[Path], out: Path, rng: np.random.Genera
     words = 0
     with out.open("w", encoding="utf-8") as file:
         for at in rng.permutation(len(documents)):
-            for line in _lines(documents[at]):
+            for line in _short_lines(documents[at]):
                 words += line.count(" ") + 1
                 file.write(line + "\n")
     return words

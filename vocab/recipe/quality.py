@@ -14,14 +14,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.training.judging import judged_similarity, nearest
-from dpsan.text.tokens import TOKENIZERS, lookup_keys
+from dpsan.text.tokens import TOKENIZERS, folded, lookup_keys
 
 __all__ = [
     "Texts",
     "classification",
     "encode",
     "hubs",
+    "judged_similarity",
     "kinds_of_neighbours",
     "knn_response",
     "nearest",
@@ -36,8 +36,47 @@ SIMILARITY: Final = {
     "Rare Words": "EN-RW-STANFORD.txt",
 }
 _UNKNOWN: Final = -1
+_CHUNK: Final = 1_000
 
 Vectors = NDArray[np.float32]
+
+
+def nearest(vectors: Vectors, k: int) -> NDArray[np.int64]:
+    """The k nearest words of every word by Euclidean distance, itself left out, nearest first."""
+    lengths = np.einsum("ij,ij->i", vectors, vectors)
+    out = np.empty((len(vectors), k), dtype=np.int64)
+    for start in range(0, len(vectors), _CHUNK):
+        # |v|² - 2uv orders like the distance |u - v|
+        rows = lengths - 2 * (vectors[start : start + _CHUNK] @ vectors.T)
+        rows[np.arange(len(rows)), np.arange(start, start + len(rows))] = np.inf
+        part = np.argpartition(rows, k, axis=1)[:, :k]
+        order = np.argsort(np.take_along_axis(rows, part, axis=1), axis=1)
+        out[start : start + _CHUNK] = np.take_along_axis(part, order, axis=1)
+    return out
+
+
+def judged_similarity(
+    ids: Mapping[str, int], vectors: Vectors, path: Path
+) -> tuple[float, float, int]:
+    """Spearman correlation of cosines with judgements, share of pairs that are known, pairs in all.
+
+    The correlation is NaN where fewer than three pairs are known.
+
+    Args:
+        path: "word word score" a line, such as WS-353.
+    """
+    from scipy.stats import spearmanr  # heavy import
+
+    lines = [line.split() for line in path.read_text("utf-8").splitlines()]
+    pairs = [(folded(first), folded(second), float(score)) for first, second, score in lines]
+    known = [(ids[a], ids[b], score) for a, b, score in pairs if a in ids and b in ids]
+    if len(known) < 3:
+        return float("nan"), len(known) / max(1, len(pairs)), len(pairs)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    first, second, scores = (np.array(column) for column in zip(*known, strict=True))
+    cosines = np.einsum("ij,ij->i", unit[first], unit[second])
+    spearman = float(spearmanr(cosines, scores).statistic)
+    return spearman, len(known) / len(pairs), len(pairs)
 
 
 def similarity(

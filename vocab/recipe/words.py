@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings.training.word_choice import handicap, most_used
+from dpsan.embeddings.training.word_counts import handicap
 from recipe.corpus import Counts, Source
 
 __all__ = [
@@ -136,15 +136,10 @@ def choose_words(
     total: Counter[str] = Counter()
     for source in sources:
         total.update(counts[source.name].tokens)
-    return most_used(
-        width,
-        total,
-        size,
-        least,
-        rules=(_admissible, handicap),
-        wanted=must_have(lists),
-        least_wanted=least_must_have,
-    )
+    must = {word for word in must_have(lists) if total[word] >= least_must_have}
+    fit = (w for w in width if total[w] >= least and w not in must and _admissible(w))
+    ranked = sorted(fit, key=lambda w: (-width[w] / handicap(w), w))
+    return frozenset(must.union(ranked[: size - len(must)]))
 
 
 def occurrences(counts: Mapping[str, Counts], words: frozenset[str]) -> Counter[str]:

@@ -1,41 +1,25 @@
-"""Public text as it is read for training: files, gzip or not, in blocks of lines.
-
-Knows files, UTF-8 and line ends.  Must not know words.  A file is read piece by piece: neither a
-long text nor a long line is held in memory.
-"""
+"""Read public text in blocks of lines, piece by piece: neither text nor line is held in memory."""
 
 from __future__ import annotations
 
-import gzip
-import os
-import stat
-import zlib
+import codecs
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from dpsan.embeddings.sniff import GZIP
 from dpsan.errors import InputError, file_reason
+from dpsan.files.source import FileSource, decompressed
 
-_PIECE: Final = 1 << 20
-"""Bytes of a line that are read at a time; a longer line counts as several."""
+_LONGEST: Final = 1 << 20
+"""Characters of a line; a longer line is cut at a space, if it has one, and counts as several."""
 _LINES: Final = 50
 """Lines of a block, at most: a book is no single document."""
 
 
-def check_readable(path: Path) -> None:
-    """Raise what :func:`blocks_of` would raise at once.
-
-    Raises:
-        InputError: no such file, not a regular one, or it cannot be read.
-    """
-    _open(path).close()
-
-
-def _open(path: Path) -> BinaryIO:
+def open_public(path: Path) -> BinaryIO:
+    """Open a regular file.  Raises InputError."""
     try:
-        # Opening a FIFO would wait for a writer; and a text is read more than once.
-        if not stat.S_ISREG(path.stat().st_mode):
+        if path.exists() and not path.is_file():  # opening a FIFO would wait for a writer
             raise InputError(path, "not a regular file")
         return path.open("rb")
     except OSError as error:
@@ -43,11 +27,11 @@ def _open(path: Path) -> BinaryIO:
 
 
 def blocks_of(path: Path, advance: Callable[[int], None]) -> Iterator[list[str]]:
-    """Lines that belong together, without line ends: up to an empty line, at most 50.
+    """Yield lines that belong together, without line ends: up to an empty line, at most 50.
 
     Args:
-        path: text in UTF-8, or gzip of it.
-        advance: told how many bytes of the file were read since it was last told.
+        path: text in UTF-8, compressed if its name ends in .gz or .zst.
+        advance: called with the number of bytes read since the last call.
 
     Raises:
         InputError: the file cannot be read, is damaged or not UTF-8; names file and line.
@@ -64,43 +48,27 @@ def blocks_of(path: Path, advance: Callable[[int], None]) -> Iterator[list[str]]
 
 
 def _lines(path: Path, advance: Callable[[int], None]) -> Iterator[str]:
-    number = told = 0
-    rest = b""  # of a line that is longer than a piece: what may belong to its next word
-    with _open(path) as file:
-        packed = file.peek(2)[:2] == GZIP  # type: ignore[attr-defined]
-        stream = gzip.GzipFile(fileobj=file) if packed else file
-        while line := _read(stream, path):
-            number += not rest
-            line, rest = rest + line, b""
-            if not line.endswith(b"\n") and len(line) >= _PIECE:
-                line, rest = _cut(line)
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    number, line, done = 1, "", 0
+    with open_public(path) as file:
+        raw = FileSource(str(path), file.fileno())
+        source = decompressed(raw)
+        while True:
+            data = source.read()
             try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
+                line += decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                number += error.object[: error.start].count(b"\n")
                 hint = "iconv -t UTF-8 converts it"
                 raise InputError(path, "not UTF-8", hint, line=number) from None
-            yield text.strip()
-            here = os.lseek(file.fileno(), 0, os.SEEK_CUR)
-            advance(here - told)
-            told = here
-    if rest:
-        yield rest.decode("utf-8", "replace").strip()
-
-
-def _read(stream: BinaryIO | gzip.GzipFile, path: Path) -> bytes:
-    try:
-        return stream.readline(_PIECE)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InputError(path, "the compressed data are damaged") from None
-    except OSError as error:
-        raise InputError(path, file_reason(error).lower()) from None
-
-
-def _cut(line: bytes) -> tuple[bytes, bytes]:
-    """A long line before and after its last space; without one, before its last character."""
-    at = line.rfind(b" ") + 1
-    if not at or len(line) - at > _PIECE // 2:
-        at = len(line) - 1
-        while at and line[at] & 0xC0 == 0x80:  # inside a character
-            at -= 1
-    return line[:at], line[at:]
+            advance(raw.bytes_read - done)
+            done = raw.bytes_read
+            *whole, line = line.split("\n")
+            number += len(whole)
+            if len(line) > _LONGEST:
+                before, _, line = line.rpartition(" ")
+                whole += [before] if before else []
+            yield from map(str.strip, whole)
+            if not data:
+                yield line.strip()
+                return

@@ -4,25 +4,23 @@ The steps are those of the bundled vocabulary (vocab/README.md) without what is 
 tokens are counted, the words of widest use are chosen, skip-gram vectors are trained on the text in
 random order, their mean is removed, synonyms are drawn together and antonyms pushed apart, and how
 each word is written is counted where a capital tells something.
-
-Knows the order of the steps.  Must not know where the vocabulary is written.
 """
 
 from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.training.public_text import blocks_of, check_readable
+from dpsan.embeddings.training.public_text import blocks_of, open_public
 from dpsan.embeddings.training.shaping import (
     Shaping,
     constraints_of,
@@ -31,14 +29,15 @@ from dpsan.embeddings.training.shaping import (
     shape_vectors,
     word_pairs,
 )
-from dpsan.embeddings.training.skipgram import Training, train_vectors
 from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
-from dpsan.embeddings.training.word_choice import most_used
-from dpsan.embeddings.training.word_counts import TokenText
+from dpsan.embeddings.training.word_counts import TokenText, most_used
 from dpsan.errors import InputError
 
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer a word has no near words."""
+_SHOWN: Final = 20
+"""Words of a report, and near words of each."""
+_NEAR: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,13 @@ class Recipe:
     synonyms: list[Path] = field(default_factory=list)
     """Two words a line."""
     antonyms: list[Path] = field(default_factory=list)
-    training: Training = field(default_factory=lambda: Training(threads=1))
-    """``min_count`` is ``least``."""
+    dimensions: int = 100
+    epochs: int = 10
+    """Passes over the text."""
+    seed: int = 20261122
+    threads: int = 1
+    sample: float = 1e-4
+    """Share of the text above which a word is sampled less often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     # It tells of itself what nobody can mend, such as another number of words than it expected.
     logging.getLogger("gensim").setLevel(logging.ERROR)
     for path in recipe.texts:
-        check_readable(path)
+        open_public(path).close()
     synonyms, antonyms = read_pairs(recipe.synonyms), read_pairs(recipe.antonyms)
     text = TokenText(folder / "tokens")
     with _reading(recipe.texts, "counting words", watch) as blocks:
@@ -101,14 +105,13 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     frequency = text.tokens
     chosen = most_used(text.blocks, frequency, recipe.words, recipe.least)
     _require(recipe, text.running, len(chosen))
-    least, training = recipe.least, replace(recipe.training, min_count=recipe.least)
     text.write_training_text(
         folder / "text",
-        lambda word: frequency[word] >= least,
-        np.random.default_rng(training.seed),
+        lambda word: frequency[word] >= recipe.least,
+        np.random.default_rng(recipe.seed),
     )
     with watch("training vectors") as advance:
-        trained, table = train_vectors(folder / "text", training, advance)
+        trained, table = _train_vectors(folder / "text", recipe, advance)
     row = {word: at for at, word in enumerate(trained)}
     words = sorted((w for w in chosen if w in row), key=lambda w: (-frequency[w], w))
     _require(recipe, text.running, len(words))
@@ -118,13 +121,48 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     vectors = shape_vectors(table[[row[word] for word in words]], constraints, shaping)
     return Trained(
         words,
-        distinct_half_precision(vectors, np.random.default_rng(training.seed)),
+        distinct_half_precision(vectors, np.random.default_rng(recipe.seed)),
         np.array([frequency[word] for word in words], dtype=np.int64),
         _spellings(recipe, words, watch),
         text.running,
         sum(frequency[word] for word in words) / max(1, frequency.total()),
         *pairs,
     )
+
+
+def _train_vectors(
+    text: Path, recipe: Recipe, advance: Callable[[float], None] | None
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Skip-gram vectors of a text of one sentence a line, shape (words, dimensions).
+
+    With more than one thread the result differs a little from run to run: threads update shared
+    vectors without locks.
+    """
+    from gensim.models import Word2Vec  # heavy import
+    from gensim.models.callbacks import CallbackAny2Vec
+
+    class Epochs(CallbackAny2Vec):  # type: ignore[misc]
+        done = 0
+
+        def on_epoch_end(self, model: object) -> None:
+            self.done += 1
+            if advance is not None:
+                advance(self.done / recipe.epochs)
+
+    trained = Word2Vec(
+        corpus_file=str(text),
+        sg=1,
+        window=3,
+        negative=8,
+        vector_size=recipe.dimensions,
+        epochs=recipe.epochs,
+        min_count=recipe.least,
+        sample=recipe.sample,
+        seed=recipe.seed,
+        workers=recipe.threads,
+        callbacks=[Epochs()],
+    ).wv
+    return list(trained.index_to_key), np.asarray(trained.vectors, dtype=np.float32)
 
 
 def packed(trained: Trained) -> bytes:
@@ -141,6 +179,40 @@ def packed(trained: Trained) -> bytes:
         spellings=np.array(trained.spellings, dtype=np.str_),
     )
     return buffer.getvalue()
+
+
+def report_on(trained: Trained) -> dict[str, Any]:
+    """Describe a vocabulary as JSON: sizes, and the near words of some words."""
+    return {
+        "words": len(trained.words),
+        "dimensions": trained.vectors.shape[1],
+        "text_words": trained.running,
+        "known": trained.known,
+        "with_capitals": sum(map(str.__ne__, trained.words, trained.spellings)),
+        "synonyms": trained.synonyms,
+        "antonyms": trained.antonyms,
+        "neighbours": neighbours_shown(trained.words, trained.vectors.astype(np.float32)),
+    }
+
+
+def neighbours_shown(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, list[str]]:
+    """Return near words of twenty words, frequent and rare ones alike, all of letters.
+
+    Args:
+        words: most frequent first.
+        vectors: unit, shape (n, d).
+    """
+    # Grammar is frequent and short; it says little about vectors.
+    rows = [row for row, word in enumerate(words) if len(word) > 3 and word.isalpha()]
+    if not rows:
+        return {}
+    places = np.geomspace(1 + len(rows) // 200, len(rows), _SHOWN).astype(np.int64) - 1
+    chosen = np.array(rows)[places]
+    order = np.argsort(-(vectors[chosen] @ vectors.T), axis=1)
+    return {
+        words[row]: [words[other] for other in near if other != row][:_NEAR]
+        for row, near in zip(chosen.tolist(), order[:, : _NEAR + 1].tolist(), strict=True)
+    }
 
 
 def _require(recipe: Recipe, running: int, words: int) -> None:
