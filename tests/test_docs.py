@@ -17,6 +17,7 @@ from docx_files import document, paragraph
 from support import skip_without_extra
 
 from dpsan.cli.app import app
+from dpsan.formats.registry import FORMATS, format_class
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.description import parameter_rows
 from dpsan.mechanisms.description import sections as docstring_sections
@@ -82,13 +83,55 @@ def mechanism_man() -> str:
     return "\n".join(out) + "\n"
 
 
+CAPABILITIES = {
+    "needs_fields": "--drop-other",
+    "takes_header": "--no-header",
+    "takes_delimiter": "--delimiter",
+    "takes_null_data": "-z",
+    "skips_bad_records": "--bad-records",
+    "strippable": "--strip",
+    "copyable": "--copies",
+    "takes_spans": "--spans",
+    "takes_budget": "--budget",
+    "joinable": "several inputs in one output",
+}
+"""Options that some formats take, by the capability that a format declares."""
+
+
+def format_man() -> str:
+    """The man page's list of formats: suffixes, and options that not every format takes."""
+    out = []
+    for name, home in FORMATS.items():
+        kind = format_class(name, "")
+        taken = ["-k (needed)" if kind.needs_fields else "-k"] if kind.takes_fields else []
+        taken += [] if kind.own_encoding else ["--encoding"]
+        taken += [text for each, text in CAPABILITIES.items() if getattr(kind, each)]
+        more = f" Takes {', '.join(taken)}." if taken else ""
+        out += [".TP", f".B {roff(name)}", roff(f"{', '.join(home.suffixes)}.{more}")]
+    return "\n".join(out) + "\n"
+
+
+def format_names() -> str:
+    """The README's list of formats."""
+    return ", ".join(FORMATS)
+
+
 MAN_START = '.\\" generated from the registry by tests/test_docs.py\n'
 MAN_END = '.\\" end of the generated part\n'
 
 
-def test_man_mechanisms_are_the_registry():
-    section = MAN.read_text().split(MAN_START)[1].split(MAN_END)[0]
-    assert section == mechanism_man(), "run python tests/test_docs.py"
+MAN_PARTS = (mechanism_man, format_man)
+"""What stands in the man page between MAN_START and MAN_END, in order."""
+NAMES = re.compile(r"(?<=<!-- formats -->).*?(?=<!-- /formats -->)", re.DOTALL)
+
+
+def test_man_sections_are_the_registries():
+    parts = [each.split(MAN_END)[0] for each in MAN.read_text().split(MAN_START)[1:]]
+    assert parts == [part() for part in MAN_PARTS], "run python tests/test_docs.py"
+
+
+def test_readme_names_every_format():
+    assert NAMES.findall(README.read_text()) == [format_names()], "run python tests/test_docs.py"
 
 
 @pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.stem)
@@ -314,5 +357,8 @@ if __name__ == "__main__":
     for page, table in GENERATED.items():
         before, rest = page.read_text().split(START)
         page.write_text(before + START + table() + END + rest.split(END, 1)[1])
-    before, rest = MAN.read_text().split(MAN_START)
-    MAN.write_text(before + MAN_START + mechanism_man() + MAN_END + rest.split(MAN_END, 1)[1])
+    README.write_text(NAMES.sub(format_names(), README.read_text()))
+    first, *rest = MAN.read_text().split(MAN_START)
+    for part, old in zip(MAN_PARTS, rest, strict=True):
+        first += MAN_START + part() + MAN_END + old.split(MAN_END, 1)[1]
+    MAN.write_text(first)

@@ -191,13 +191,13 @@ def evaluate(
     from dpsan.embeddings.public_words import public_words
     from dpsan.embeddings.word_lists import WordLists
     from dpsan.formats.base import ReadOptions
-    from dpsan.formats.registry import format_class
+    from dpsan.formats.registry import format_class, formats_with
     from dpsan.mechanisms import MECHANISMS, check_public
     from dpsan.space.cached_index import open_space
     from dpsan.text.tokens import TOKENIZERS
 
     if cells and not format_class(format_, str(original)).takes_delimiter:
-        raise UsageError("--delimiter is for csv")
+        raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
     setting = None if audit is None else read_setting(audit)
     if setting is not None:
         mechanism, epsilon = setting.mechanism, setting.epsilon

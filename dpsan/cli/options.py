@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan.errors import UsageError
+from dpsan.formats.registry import FORMATS
 
 # The registry would load numpy; a test compares the two.
 DEFAULT_MECHANISM: Final = "optimal-response"
@@ -216,7 +217,7 @@ Unproved = Annotated[
 Format = Annotated[
     str,
     choice(
-        "-f, --format auto|text|jsonl|json|csv|tsv|parquet|html|eml|docx",
+        f"-f, --format {'|'.join(['auto', *FORMATS])}",
         "Container of the text; auto goes by the file's suffix.",
         INPUT,
         others=True,
@@ -227,22 +228,21 @@ Field = Annotated[
     list[str] | None,
     option(
         "-k, --field NAME",
-        "What to sanitize in jsonl, json, csv, tsv and parquet, repeatable: a column's name or "
-        "number; a path such as user.name or messages[].content, with ? at the end if no "
-        "record need have it. Everything else passes unchanged. In html: one more attribute; in "
-        "eml: one more header.",
+        "Which columns or fields to sanitize, repeatable: a column's name or number; a path such "
+        "as user.name or messages[].content, with ? at the end if no record need have it. Other "
+        "fields pass unchanged. Of a page: one more attribute; of a mail: one more header.",
         INPUT,
     ),
 ]
 NoHeader = Annotated[
     bool,
-    flag("--no-header", "The first row of csv and tsv is data: choose columns by number.", INPUT),
+    flag("--no-header", "The first row of a table is data: choose columns by number.", INPUT),
 ]
 Delimiter = Annotated[
     str | None,
     option(
         "--delimiter CHAR",
-        "What stands between the cells of csv, such as ';' or '\\t'.",
+        "Character between the cells of a table, such as ';' or '\\t'.",
         INPUT,
         env="DPSAN_DELIMITER",
     ),

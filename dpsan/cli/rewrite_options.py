@@ -73,8 +73,8 @@ class RewriteOptions:
         bool,
         flag(
             "--strip",
-            "Leave out what cannot be rewritten, instead of stopping: attachments of eml; "
-            "comments, tracked changes, metadata, pictures and the like of docx.",
+            "Leave out what cannot be rewritten, instead of refusing the file: attachments of "
+            "mails; comments, tracked changes, metadata, pictures and the like of documents.",
             options.INPUT,
         ),
     ] = False
@@ -116,8 +116,8 @@ class RewriteOptions:
         Path | None,
         option(
             "--bad-records FILE",
-            "Set records of jsonl, csv and tsv that cannot be read, or that --ledger refuses, "
-            "aside in FILE, as secret as the input, and leave them out, instead of stopping.",
+            "Write records that cannot be read, or that --ledger refuses, to FILE and continue. "
+            "FILE is as secret as the input.",
             options.INPUT,
         ),
     ] = None

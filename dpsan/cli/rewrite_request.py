@@ -105,6 +105,7 @@ class Request(Files):
         Among files that ``-r`` found, an option may concern some of them only.
         """
         from dpsan.formats.fields import parse_field
+        from dpsan.formats.registry import formats_with
         from dpsan.formats.text import text_encoding
 
         kinds, encoding = self.kinds, text_encoding(self.encoding)
@@ -113,10 +114,8 @@ class Request(Files):
         refusals = {kind.own_encoding: kind for kind in kinds if kind.own_encoding}
         if len(refusals) == len(kinds) and encoding != "utf-8":
             raise UsageError(min(refusals), "leave out --encoding")
-        if self.strip and not any(kind.strippable for kind in kinds):
-            raise UsageError("--strip is for docx and eml")
-        if self.budget is not None and (documents := [k.name for k in kinds if k.whole]):
-            raise UsageError(f"--budget is not for {documents[0]}: half of it is none")
+        if self.budget is not None and (others := [k.name for k in kinds if not k.takes_budget]):
+            raise UsageError(f"--budget is not for {others[0]}: half of it is none")
         if self.spans is not None and (others := [k.name for k in kinds if not k.takes_spans]):
             raise UsageError(f"--spans is not for {others[0]}: its texts have no numbers")
         if self.field:
@@ -126,7 +125,7 @@ class Request(Files):
                     "standard input does not tell its format"
                     if stdin
                     else f"{first} has no --field",
-                    "-f jsonl, csv, html and others have",
+                    f"with -f: {formats_with('takes_fields')} have fields",
                 )
             if all(kind.field_paths for kind in kinds):
                 for each in self.field:
@@ -134,19 +133,20 @@ class Request(Files):
         elif all(kind.needs_fields for kind in kinds):
             # Nothing is said of the columns: no file was read.
             raise UsageError(f"{first} needs --field", "a column's name, path or number")
-        if self.drop_other and not enough(kind.needs_fields for kind in kinds):
-            raise UsageError("--drop-other is for csv, tsv, json, jsonl and parquet")
         if self.copies > 1 and (others := [k.name for k in kinds if not k.copyable]):
             raise UsageError(f"--copies is not for {others[0]}", "run it several times")
-        if self.no_header and not any(kind.takes_header for kind in kinds):
-            raise UsageError("--no-header is for csv and tsv")
-        delimited = options.delimiter_character(self.delimiter)
-        if delimited and not any(kind.takes_delimiter for kind in kinds):
-            raise UsageError("--delimiter is for csv")
-        if self.null_data and not enough(kind.takes_null_data for kind in kinds):
-            raise UsageError("-z is for text and jsonl")
-        if self.bad_records is not None and not enough(kind.skips_bad_records for kind in kinds):
-            raise UsageError("--bad-records is for jsonl, csv and tsv")
+        # Option, whether it is given, what a format needs for it, how many of the formats do.
+        options.delimiter_character(self.delimiter)
+        for option, given, capability, formats in (
+            ("--strip", self.strip, "strippable", any),
+            ("--no-header", self.no_header, "takes_header", any),
+            ("--delimiter", self.delimiter, "takes_delimiter", any),
+            ("--drop-other", self.drop_other, "needs_fields", enough),
+            ("-z", self.null_data, "takes_null_data", enough),
+            ("--bad-records", self.bad_records, "skips_bad_records", enough),
+        ):
+            if given and not formats(getattr(kind, capability) for kind in kinds):
+                raise UsageError(f"{option} is for {formats_with(capability)}")
 
     @cached_property
     def kinds(self) -> list[type[Format]]:

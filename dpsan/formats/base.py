@@ -100,18 +100,22 @@ class Unchanged:
 
 
 class Format(ABC):
-    """A container format."""
+    """A container format, and what it can do.
+
+    All capabilities are false until a format declares them: an option that a new format does not
+    mention is refused for it.
+    """
 
     name: ClassVar[str]
-    joinable: ClassVar[bool] = True
+    joinable: ClassVar[bool] = False
     """Whether several inputs can be written one after the other into one output."""
     divisible: ClassVar[bool] = False
-    """Whether reading may begin behind any separator: it occurs nowhere inside a record."""
-    whole: ClassVar[bool] = False
-    """Whether an output that ends early is no document: then ``--budget`` is refused."""
-    copyable: ClassVar[bool] = True
+    """Whether reading may begin after any separator: it occurs nowhere inside a record."""
+    takes_budget: ClassVar[bool] = False
+    """Whether an output that ``--budget`` ends early can be read."""
+    copyable: ClassVar[bool] = False
     """Whether a record can be written several times (``--copies``)."""
-    takes_spans: ClassVar[bool] = True
+    takes_spans: ClassVar[bool] = False
     """Whether ``--spans`` can number its records."""
     takes_fields: ClassVar[bool] = False
     """Whether ``--field`` chooses something."""
@@ -148,6 +152,12 @@ class Format(ABC):
         return replace(
             options, **{name: getattr(default, name) for name, does in concerns.items() if not does}
         )
+
+    def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
+        """Yield one field of each record as text.  Raises as :meth:`read`."""
+        for record in self.read(source, replace(options, fields=(field,))):
+            if record is not None and record.part == "record" and not record.bare and record.texts:
+                yield str(record.texts[0])
 
     @abstractmethod
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

@@ -174,6 +174,10 @@ class CsvFormat(Format):
     """Comma-separated values."""
 
     name: ClassVar[str] = "csv"
+    joinable: ClassVar[bool] = True
+    takes_budget: ClassVar[bool] = True
+    copyable: ClassVar[bool] = True
+    takes_spans: ClassVar[bool] = True
     takes_fields: ClassVar[bool] = True
     needs_fields: ClassVar[bool] = True
     takes_header: ClassVar[bool] = True

@@ -34,8 +34,8 @@ class JsonFormat(Format):
     """A JSON document."""
 
     name: ClassVar[str] = "json"
-    joinable: ClassVar[bool] = False
-    copyable: ClassVar[bool] = False  # commas belong between records
+    takes_budget: ClassVar[bool] = True
+    takes_spans: ClassVar[bool] = True
     takes_fields: ClassVar[bool] = True
     needs_fields: ClassVar[bool] = True
     field_paths: ClassVar[bool] = True

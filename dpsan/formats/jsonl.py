@@ -15,6 +15,7 @@ other values are named (:class:`~dpsan.formats.json_scan.Places`).
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
@@ -27,7 +28,14 @@ from dpsan.formats.json_scan import KindError, Node, Place, Places, Scan, is_bla
 from dpsan.formats.json_strings import JSON_STYLE, long_string, parsed
 from dpsan.formats.near_names import near_path
 from dpsan.formats.passing import Fields, shown_names
-from dpsan.formats.text import byte_order_mark, decode, long_text, text_encoding, text_records
+from dpsan.formats.text import (
+    byte_order_mark,
+    decode,
+    long_text,
+    raw_records,
+    text_encoding,
+    text_records,
+)
 from dpsan.text.long_text import LongText, Text
 
 _HELD: Final = 1024
@@ -48,6 +56,10 @@ class JsonlFormat(Format):
     """Lines of JSON."""
 
     name: ClassVar[str] = "jsonl"
+    joinable: ClassVar[bool] = True
+    takes_budget: ClassVar[bool] = True
+    copyable: ClassVar[bool] = True
+    takes_spans: ClassVar[bool] = True
     divisible: ClassVar[bool] = True
     takes_fields: ClassVar[bool] = True
     needs_fields: ClassVar[bool] = True
@@ -61,6 +73,22 @@ class JsonlFormat(Format):
         fields, places = fields_of(self.own_encoding, source, options)
         records = self._records(source, options, places)
         return hold_back(source, fields, places, records, options.max_record)
+
+    def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
+        """Yield a top-level member of each object, also where it is a number."""
+        import orjson
+
+        for item in raw_records(source, b"\n", options.max_record):
+            if item is None or is_blank(item[1]):
+                continue
+            try:
+                label = orjson.loads(item[1].removeprefix(BOM_UTF8))[field]
+            except (orjson.JSONDecodeError, KeyError, TypeError):
+                raise InputError(source.name, f"no label '{field}'", line=item[0]) from None
+            if isinstance(label, list | dict) or label is None:
+                what = "a label must be a string or a number"
+                raise InputError(source.name, what, line=item[0])
+            yield str(label)
 
     @staticmethod
     def _records(source: Source, options: ReadOptions, places: Places) -> Iterator[Taken | None]:

@@ -39,7 +39,9 @@ class ParquetFormat(Format):
     """Apache Parquet."""
 
     name: ClassVar[str] = "parquet"
-    joinable: ClassVar[bool] = False
+    takes_budget: ClassVar[bool] = True
+    copyable: ClassVar[bool] = True
+    takes_spans: ClassVar[bool] = True
     takes_fields: ClassVar[bool] = True
     needs_fields: ClassVar[bool] = True
 
@@ -47,6 +49,14 @@ class ParquetFormat(Format):
         """See :class:`Format`."""
         with opened(source) as (file, size):
             yield from _records(source, options, file, size)
+
+    def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
+        """Yield a column, whatever its type."""
+        with opened(source) as (file, _):
+            if field not in file.schema_arrow.names:
+                raise InputError(source.name, f"no column '{field}'")
+            for batch in file.iter_batches(columns=[field]):
+                yield from map(str, batch.column(field).to_pylist())
 
 
 @contextmanager

@@ -1,45 +1,42 @@
-"""The formats by name, and which one a file name suggests.
-
-Knows names and suffixes.  Must not import a format before it is used: pyarrow is large and an
-extra.
-"""
+"""The formats by name, and which one a file name suggests."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pathlib import PurePath
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dpsan.errors import check_name
-from dpsan.formats.base import Format
-from dpsan.formats.documents import DOCUMENTS, DocumentFormat
+
+if TYPE_CHECKING:  # a format is imported when it is used: pyarrow is large and an extra
+    from dpsan.formats.base import Format
 
 COMPRESSED: Final = (".gz", ".zst")
 
 
-class _Home(NamedTuple):
-    """Where a format lives and the suffixes that suggest it."""
+class Home(NamedTuple):
+    """Module and class of a format, and the suffixes that suggest it."""
 
+    module: str
     kind: str
     suffixes: tuple[str, ...]
 
 
-FORMATS: Final[dict[str, _Home]] = {
-    "text": _Home("TextFormat", (".txt", ".log", ".text", ".md")),
-    "jsonl": _Home("JsonlFormat", (".jsonl", ".ndjson")),
-    "json": _Home("JsonFormat", (".json",)),
-    "csv": _Home("CsvFormat", (".csv",)),
-    "tsv": _Home("TsvFormat", (".tsv", ".tab")),
-    "html": _Home("HtmlFormat", (".html", ".htm", ".xhtml")),
-    "eml": _Home("EmlFormat", (".eml",)),
-    "docx": _Home("DocxFormat", (".docx",)),
-    "parquet": _Home("ParquetFormat", (".parquet", ".pq")),
+FORMATS: Final[dict[str, Home]] = {
+    "text": Home("dpsan.formats.text", "TextFormat", (".txt", ".log", ".text", ".md")),
+    "jsonl": Home("dpsan.formats.jsonl", "JsonlFormat", (".jsonl", ".ndjson")),
+    "json": Home("dpsan.formats.json", "JsonFormat", (".json",)),
+    "csv": Home("dpsan.formats.csv", "CsvFormat", (".csv",)),
+    "tsv": Home("dpsan.formats.csv", "TsvFormat", (".tsv", ".tab")),
+    "html": Home("dpsan.formats.documents.html", "HtmlFormat", (".html", ".htm", ".xhtml")),
+    "eml": Home("dpsan.formats.documents.eml", "EmlFormat", (".eml",)),
+    "docx": Home("dpsan.formats.documents.docx", "DocxFormat", (".docx",)),
+    "parquet": Home("dpsan.formats.parquet", "ParquetFormat", (".parquet", ".pq")),
 }
-_MODULES: Final = {"tsv": "csv"}
 
 
 def format_name(name: str, path: str) -> str:
-    """The name itself, or with ``auto`` what a file's suffix suggests; text where nothing does.
+    """Return the name itself, or with ``auto`` what the suffix suggests; text where nothing does.
 
     Raises:
         UsageError: unknown name.
@@ -47,12 +44,16 @@ def format_name(name: str, path: str) -> str:
     if name != "auto":
         check_name("format", name, ["auto", *FORMATS])
         return name
+    return _suggested(path) or "text"
+
+
+def _suggested(path: str) -> str | None:
     suffix = _suffix(path)
-    return next((each for each, home in FORMATS.items() if suffix in home.suffixes), "text")
+    return next((name for name, home in FORMATS.items() if suffix in home.suffixes), None)
 
 
 def _suffix(path: str) -> str:
-    """The last suffix in lower case, or the one before if that is a compression's."""
+    """Return the last suffix in lower case, or the one before if that is a compression's."""
     suffixes = [each.lower() for each in PurePath(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -60,15 +61,26 @@ def _suffix(path: str) -> str:
 
 
 def format_class(name: str, path: str) -> type[Format]:
-    """The class of a format, see :func:`format_name`.  Raises UsageError."""
-    chosen = format_name(name, path)
-    module = import_module(f"dpsan.formats.{_MODULES.get(chosen, chosen)}")
-    found: type[Format] = getattr(module, FORMATS[chosen].kind)
+    """Return the class of a format.  Raises UsageError: unknown name."""
+    home = FORMATS[format_name(name, path)]
+    found: type[Format] = getattr(import_module(home.module), home.kind)
     return found
 
 
 def format_for(name: str, path: str) -> Format:
-    """The format of a name and path, see :func:`format_name`.  Raises UsageError."""
+    """Return the format of a name and path; one that refuses files whose suffix is known as such.
+
+    Raises:
+        UsageError: unknown name.
+    """
+    from dpsan.formats.refused_files import REFUSED, RefusedFormat
+
     made = format_class(name, path)()
-    document = DOCUMENTS.get(_suffix(path)) if name == "auto" else None
-    return DocumentFormat(document, made) if document else made
+    refused = REFUSED.get(_suffix(path)) if name == "auto" and not _suggested(path) else None
+    return RefusedFormat(refused, made) if refused else made
+
+
+def formats_with(capability: str) -> str:
+    """Return the names of the formats that have an attribute, for messages: ``csv and tsv``."""
+    names = [name for name in FORMATS if getattr(format_class(name, ""), capability)]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -18,7 +18,7 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.documents import binary, refuse_document, refuse_json
+from dpsan.formats.refused_files import binary, refuse_document, refuse_json
 from dpsan.text.long_text import LONG, PLAIN, LongText, Style, Text
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -196,6 +196,10 @@ class TextFormat(Format):
     """Lines of text."""
 
     name: ClassVar[str] = "text"
+    joinable: ClassVar[bool] = True
+    takes_budget: ClassVar[bool] = True
+    copyable: ClassVar[bool] = True
+    takes_spans: ClassVar[bool] = True
     divisible: ClassVar[bool] = True
     takes_null_data: ClassVar[bool] = True
 

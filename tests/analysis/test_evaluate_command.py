@@ -168,7 +168,11 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
             1,
             "o.csv: no column 'no' (2 columns;",
         ),
-        (["--labels", "x", "o.txt", "s.txt"], 2, "--labels needs CSV, TSV, JSONL or Parquet"),
+        (
+            ["--labels", "x", "o.txt", "s.txt"],
+            2,
+            "--labels is for jsonl, json, csv, tsv and parquet",
+        ),
         (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
         (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
         (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),

@@ -236,11 +236,13 @@ def test_null_data_and_appending_to_oneself(folder, dpsan, env):
     [
         (
             ("-k", "t"),
-            "standard input does not tell its format (-f jsonl, csv, html and others have)",
+            "standard input does not tell its format (with -f: jsonl, json, csv, "
+            "tsv, html, eml and parquet have fields)",
         ),
         (
             ("-f", "text", "-k", "t"),
-            "text has no --field (-f jsonl, csv, html and others have)",
+            "text has no --field (with -f: jsonl, json, csv, "
+            "tsv, html, eml and parquet have fields)",
         ),
         (("-f", "jsonl"), "jsonl needs --field (a column's name, path or number)"),
         (("-f", "jsonl", "-k", "a..b"), "--field: not a path: a..b (such as text, a.b or "),

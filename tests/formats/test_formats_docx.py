@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from identity import identity, lettered, through
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.docx_story import Piece, Segment
+from dpsan.formats.documents.docx_story import Piece, Segment
 
 IDENTITY, LETTERED = identity(), lettered()
 

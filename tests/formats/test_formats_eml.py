@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from identity import identity, lettered, through
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.mail_text import header_text, pack, unpack, write_header
+from dpsan.formats.documents.mail_text import header_text, pack, unpack, write_header
 
 IDENTITY, LETTERED = identity(), lettered()
 MAIL = b"""MIME-Version: 1.0\r

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from identity import identity, lettered, marker, through
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.html import noted
-from dpsan.formats.html_scan import Kind
-from dpsan.formats.html_text import HtmlText
+from dpsan.formats.documents.html import noted
+from dpsan.formats.documents.html_scan import Kind
+from dpsan.formats.documents.html_text import HtmlText
 
 IDENTITY, LETTERED, MARKER = identity(), lettered(), marker()
 PAGE = b"""\xef\xbb\xbf<!DOCTYPE html>

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.pairs import Inputs, records
-from dpsan.errors import ExtraMissingError, InputError, UsageError
-from dpsan.formats.base import ReadOptions
-from dpsan.formats.registry import format_name
+from dpsan.analysis.evaluate.pairs import Inputs
+from dpsan.errors import ExtraMissingError, UsageError
+from dpsan.files.source import opened
+from dpsan.formats.registry import format_for, formats_with
 from dpsan.outcomes.intervals import Share
 from dpsan.space.arrays import Floats
 
@@ -75,7 +75,7 @@ class Accuracy:
 
 
 def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels") -> list[str]:
-    """The label of each record.
+    """Return the label of each record.
 
     Args:
         column: name or number of a column, or a key of JSON lines.
@@ -84,49 +84,12 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         UsageError: the format has no fields.
         InputError: naming file and line.
     """
-    name = format_name(inputs.format, str(path))
-    options = inputs.options
-    if name == "text":
-        raise UsageError(f"{option} needs CSV, TSV, JSONL or Parquet", "see --format and --field")
-    if name == "parquet":
-        return _parquet(path, column, inputs)
-    if name == "jsonl":  # labels may be numbers, which are no text
-        plain = ReadOptions(max_record=options.max_record, force_text=True)
-        rows = records(path, Inputs("text", plain, None))
-        out = []
-        for row in rows:
-            if not row.strings[0].strip():
-                continue
-            try:
-                value = orjson.loads(row.strings[0])
-                label = value[column]
-            except (orjson.JSONDecodeError, KeyError, TypeError):
-                raise InputError(
-                    path, f"no label '{column}'", f"see {option}", line=row.line
-                ) from (None)
-            if isinstance(label, (list, dict)) or label is None:
-                raise InputError(path, "a label must be a string or a number", line=row.line)
-            out.append(str(label))
-            if len(out) == inputs.max_records:
-                break
-        return out
-    chosen = replace(options, fields=(column,))
-    return [each.strings[0] for each in records(path, Inputs(name, chosen, inputs.max_records))]
-
-
-def _parquet(path: Path, column: str, inputs: Inputs) -> list[str]:
-    try:
-        from pyarrow import ArrowInvalid
-        from pyarrow import parquet as pq
-    except ImportError:
-        raise ExtraMissingError("Parquet", "parquet") from None
-    try:
-        table = pq.read_table(path, columns=[column])
-    except (OSError, ArrowInvalid) as error:
-        raise InputError(path, f"cannot read labels: {type(error).__name__}") from None
-    if column not in table.column_names:
-        raise InputError(path, f"no column '{column}'", "see --labels")
-    return [str(each) for each in table.column(column).to_pylist()[: inputs.max_records]]
+    kind = format_for(inputs.format, str(path))
+    if not kind.needs_fields:
+        formats = formats_with("needs_fields")
+        raise UsageError(f"{option} is for {formats}", "see --format and --field")
+    with opened(path, steady=True) as source:
+        return [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
 
 
 def split(texts: Labelled) -> tuple[Labelled, Labelled]:

@@ -15,9 +15,6 @@ keeps words apart is never refuted.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice, starmap
@@ -29,6 +26,7 @@ import numpy as np
 from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.engine import rewritten, words_of
 from dpsan.analysis.verify.inputs import may_hold, unknown_strings, words_at_random
+from dpsan.formats.samples import SAMPLES, Sample
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase
@@ -36,8 +34,6 @@ from dpsan.text.letter_case import LetterCase
 _RECORDS: Final = 32
 _WORDS: Final = 12
 """Words of a record."""
-_GAPS: Final = (" ", ", ", " ", ". ", " ", '" ')
-"""Between the words, over and over."""
 _PLAIN_GAPS: Final = (" | ", " / ", " = ")
 """Where outputs could hold the others."""
 _ARTICLES: Final = frozenset({"a", "an"})
@@ -50,60 +46,6 @@ _SAME: Final = -1
 """Nothing was replaced in the record."""
 _SEVERAL: Final = -2
 """A string of several tokens was put there: the words behind it are drawn anew."""
-
-
-@dataclass(frozen=True)
-class _Format:
-    name: str
-    fields: tuple[str, ...]
-    gaps: tuple[str, ...]
-    """Between the words, over and over."""
-    record: Callable[[int, str], str]
-    """As other programs write it, with quotes and escapes that its words need."""
-    again: Callable[[int, str], str]
-    """As it must come out, whatever the old text was."""
-    text: Callable[[str], str]
-    """Of a record as it was written."""
-    header: str = ""
-
-    def written(self, texts: list[str]) -> bytes:
-        """A document."""
-        return "".join((self.header, *starmap(self.record, enumerate(texts)))).encode()
-
-    def pieces(self, data: bytes) -> list[str]:
-        """Its records, after the header."""
-        lines = data.decode().removeprefix(self.header).split("\n")[:-1]
-        return [f"{line}\n" for line in lines]
-
-
-def _row(number: int, text: str) -> str:
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\n").writerow([number, text])
-    return out.getvalue()
-
-
-_FORMATS: Final = (
-    _Format(
-        "text", (), _GAPS, lambda _, t: f"{t}\n", lambda _, t: f"{t}\n", lambda line: line[:-1]
-    ),
-    _Format(
-        "csv",
-        ("text",),
-        (" ", "; ", " ", ". "),  # nothing that needs quotes
-        _row,
-        _row,
-        lambda line: next(csv.reader([line]))[-1],
-        "id,text\n",
-    ),
-    _Format(
-        "jsonl",
-        ("text",),
-        (*_GAPS, " \u2014 "),  # not to be escaped
-        lambda number, t: json.dumps({"id": number, "text": t}) + "\n",
-        lambda number, t: json.dumps({"id": number, "text": t}, ensure_ascii=False) + "\n",
-        lambda line: str(json.loads(line)["text"]),
-    ),
-)
 
 
 @dataclass
@@ -132,7 +74,7 @@ def interference(
     name = "non-interference"
     # Chunks between white space are looked up as they are: nothing may stick to a word.
     whole = sanitizer.spec.tokenizer == "whitespace"
-    usual = {gap for kind in _FORMATS for gap in kind.gaps}
+    usual = {gap for kind in SAMPLES for gap in kind.gaps}
     plain = whole or any(may_hold(sanitizer, gap) for gap in usual)
     pool = _pool(sanitizer, derive_key(key, "pool"))
     if len(pool) < 3 or (plain and any(may_hold(sanitizer, gap) for gap in _PLAIN_GAPS)):
@@ -140,10 +82,10 @@ def interference(
     width = min(_WORDS, len(pool) - 1)
     tally, single = _Tally(), sanitizer.by_text()
     articles = sanitizer.spec.case == LetterCase.NATURAL
-    for number, kind in enumerate(_FORMATS):
-        lines, changes = _documents(pool, width, derive_key(key, kind.name))
+    for number, kind in enumerate(SAMPLES):
+        lines, changes = _documents(pool, width, derive_key(key, kind.format))
         between = list(islice(cycle(_PLAIN_GAPS if plain else kind.gaps), width - 1))
-        run, texts = derive_key(key, "run", kind.name), _texts(lines, between)
+        run, texts = derive_key(key, "run", kind.format), _texts(lines, between)
         if single.sanitize(texts, run).drawn != [width] * len(texts):
             return Check(name, None, "no text is known whose tokens are those that it is made of")
         first = _rewritten(sanitizer, kind, texts, run)
@@ -153,7 +95,7 @@ def interference(
             for done in (first, second):
                 again = starmap(kind.again, enumerate(map(kind.text, done)))
                 tally.records_written_otherwise += sum(map(ne, done, again))
-        progress((number + 1) / len(_FORMATS))
+        progress((number + 1) / len(SAMPLES))
     figures = asdict(tally)
     unread = figures.pop("unread")
     if tally.words_changed or tally.records_changed:
@@ -219,9 +161,9 @@ def _texts(lines: Lines, between: list[str]) -> list[str]:
     return ["".join(map("".join, zip(line, [*between, ""], strict=True))) for line in lines]
 
 
-def _rewritten(sanitizer: Sanitizer, kind: _Format, texts: list[str], key: bytes) -> list[str]:
+def _rewritten(sanitizer: Sanitizer, kind: Sample, texts: list[str], key: bytes) -> list[str]:
     data = kind.written(texts)
-    (found,) = rewritten(sanitizer, [data], key, format=kind.name, fields=kind.fields)
+    (found,) = rewritten(sanitizer, [data], key, format=kind.format, fields=kind.fields)
     return kind.pieces(found)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from identity import identity, through, through_file
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.documents import DOCUMENTS
 from dpsan.formats.fields import parse_field
+from dpsan.formats.refused_files import REFUSED
 
 SAME = identity()
 
@@ -60,7 +60,7 @@ def test_first_bytes(data, message):
         through(SAME, data, "csv", fields=("1",), header=False)
 
 
-@pytest.mark.parametrize("suffix", [*DOCUMENTS, ".PDF", ".xml.gz"])
+@pytest.mark.parametrize("suffix", [*REFUSED, ".PDF", ".xml.gz"])
 def test_names(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     data = b"one two\n"

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from dpsan.formats.docx_names import ATTRIBUTES, BARRIERS, ELEMENTS, UNWRAPPED
+from dpsan.formats.documents.docx_names import ATTRIBUTES, BARRIERS, ELEMENTS, UNWRAPPED
 from dpsan.text.patterns import compiled
 from dpsan.text.tokens import TOKENIZERS, wordless
 

@@ -1,7 +1,7 @@
-"""Files that are not lines of text: what they are, by name or first bytes, and what to do instead.
+"""Files that are refused because they are not lines of text, recognized by suffix or first bytes.
 
-Knows suffixes and magic numbers.  Must not know how text is read.  A program that took them for
-text would write something, with exit status 0, that no other program can open.
+Read as text they would become something, with exit status 0, that no other program can open.  A
+suffix that a format of the registry claims is not looked up here.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dpsan.text.patterns import compiled
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A kind of file."""
+class Kind:
+    """A kind of file, and what to do with it instead."""
 
     name: str
     hint: str
 
     def error(self, source: Source) -> InputError:
-        """The error for a file of this kind; the hint can be typed."""
+        """Return the error for a file of this kind; the hint can be typed."""
         hint = f"{self.hint}; --text reads it as it is" if self.hint else "--text reads it as it is"
         return InputError(source.name, f"{self.name}, not lines of text", hint)
 
@@ -32,17 +32,17 @@ class Document:
 _PLAIN: Final = "pandoc -t plain FILE takes its text out"
 _SHEET: Final = "save the sheet as .csv and choose columns with --field"
 _PIPE: Final = "{} FILE | dpsan rewrite ..."
-_PDF = Document("a PDF document", "pdftotext FILE - takes its text out")
-_HTML = Document("an HTML page", "-f html rewrites its text")
-_XML = Document("an XML document", "put its text into lines, .csv or .jsonl first")
-_MAIL = Document("a mailbox, or a mail of another kind", "save each mail as .eml first")
-_RTF = Document("an RTF document", _PLAIN)
-_WORD = Document("a word processor's document", "save it as .docx, or: " + _PLAIN)
-_SPREADSHEET = Document("a spreadsheet", _SHEET)
-_SLIDES = Document("a presentation", "save its text as .txt first")
-_BOOK = Document("an e-book", _PLAIN)
+_PDF = Kind("a PDF document", "pdftotext FILE - takes its text out")
+_HTML = Kind("an HTML page", "-f html rewrites its text")
+_XML = Kind("an XML document", "put its text into lines, .csv or .jsonl first")
+_MAIL = Kind("a mailbox, or a mail of another kind", "save each mail as .eml first")
+_RTF = Kind("an RTF document", _PLAIN)
+_WORD = Kind("a word processor's document", "save it as .docx, or: " + _PLAIN)
+_SPREADSHEET = Kind("a spreadsheet", _SHEET)
+_SLIDES = Kind("a presentation", "save its text as .txt first")
+_BOOK = Kind("an e-book", _PLAIN)
 
-DOCUMENTS: Final[dict[str, Document]] = {
+REFUSED: Final[dict[str, Kind]] = {
     ".pdf": _PDF,
     ".xml": _XML,
     ".mbox": _MAIL,
@@ -58,38 +58,38 @@ DOCUMENTS: Final[dict[str, Document]] = {
     ".odp": _SLIDES,
     ".epub": _BOOK,
 }
-"""Suffixes that name another kind of file."""
+"""Kinds of files by suffix."""
 
 # None of these beginnings holds a newline or NUL, so each lies within the first record.
-_MAGIC: Final[tuple[tuple[bytes, Document], ...]] = (
+_MAGIC: Final[tuple[tuple[bytes, Kind], ...]] = (
     (b"%PDF-", _PDF),
     (b"{\\rtf", _RTF),
     (
         b"PK\x03\x04",
-        Document("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first"),
+        Kind("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first"),
     ),
-    (b"PK\x05\x06", Document("an empty zip archive", "")),
-    (b"\x1f\x8b", Document("gzip data", f"{_PIPE.format('zcat')}, or name it .gz")),
-    (b"BZh", Document("bzip2 data", _PIPE.format("bzcat"))),
-    (b"\xfd7zXZ", Document("xz data", _PIPE.format("xzcat"))),
-    (b"\x28\xb5\x2f\xfd", Document("zstd data", f"{_PIPE.format('zstdcat')}, or name it .zst")),
-    (b"7z\xbc\xaf\x27\x1c", Document("a 7z archive", "unpack it first")),
-    (b"Rar!\x1a\x07", Document("a RAR archive", "unpack it first")),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Document("an old Office document", _PLAIN)),
-    (b"PAR1", Document("a Parquet file", "-f parquet -k FIELD")),
-    (b"ARROW1", Document("an Arrow file", "save it as .parquet")),
-    (b"SQLite format 3", Document("an SQLite database", "export a table as .csv")),
-    (b"\x7fELF", Document("a program", "")),
-    (b"\x89PNG", Document("a picture", "")),
-    (b"\xff\xd8\xff", Document("a picture", "")),
-    (b"GIF8", Document("a picture", "")),
+    (b"PK\x05\x06", Kind("an empty zip archive", "")),
+    (b"\x1f\x8b", Kind("gzip data", f"{_PIPE.format('zcat')}, or name it .gz")),
+    (b"BZh", Kind("bzip2 data", _PIPE.format("bzcat"))),
+    (b"\xfd7zXZ", Kind("xz data", _PIPE.format("xzcat"))),
+    (b"\x28\xb5\x2f\xfd", Kind("zstd data", f"{_PIPE.format('zstdcat')}, or name it .zst")),
+    (b"7z\xbc\xaf\x27\x1c", Kind("a 7z archive", "unpack it first")),
+    (b"Rar!\x1a\x07", Kind("a RAR archive", "unpack it first")),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Kind("an old Office document", _PLAIN)),
+    (b"PAR1", Kind("a Parquet file", "-f parquet -k FIELD")),
+    (b"ARROW1", Kind("an Arrow file", "save it as .parquet")),
+    (b"SQLite format 3", Kind("an SQLite database", "export a table as .csv")),
+    (b"\x7fELF", Kind("a program", "")),
+    (b"\x89PNG", Kind("a picture", "")),
+    (b"\xff\xd8\xff", Kind("a picture", "")),
+    (b"GIF8", Kind("a picture", "")),
 )
-_MARKUP: Final[tuple[tuple[bytes, Document], ...]] = (
+_MARKUP: Final[tuple[tuple[bytes, Kind], ...]] = (
     (b"<!doctype html", _HTML),
     (b"<html", _HTML),
     (b"<?xml", _XML),
 )
-"""In any letter case, behind white space."""
+"""In any letter case, after white space."""
 
 _JSON: Final = compiled(
     rb"""_(?:(?P<array>\[)_(?:\{_["}]|\{?_$)|\{_(?:"[^"\\]*+"_:|$))""".replace(
@@ -98,8 +98,8 @@ _JSON: Final = compiled(
     )
 )
 """The first line of an array of objects, or of an object; printed in one line or in many."""
-_ARRAY = Document("a JSON array", "-f json -k FIELD")
-_OBJECT = Document("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
+_ARRAY = Kind("a JSON array", "-f json -k FIELD")
+_OBJECT = Kind("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
 
 
 def refuse_json(source: Source, first: bytes) -> None:
@@ -119,7 +119,7 @@ def refuse_document(source: Source, first: bytes) -> None:
 
 
 def binary(source: Source, line: int) -> InputError:
-    """The error for a record that holds NUL."""
+    """Return the error for a record that holds NUL."""
     return InputError(
         source.name,
         "NUL byte: not text",
@@ -128,17 +128,18 @@ def binary(source: Source, line: int) -> InputError:
     )
 
 
-class DocumentFormat(Format):
-    """A file whose name says that it is no text: refused when it is read.
+class RefusedFormat(Format):
+    """Refuses a file because of its suffix.
 
     Args:
-        kind: what its name says.
-        text: reads it where the user insists.
+        kind: of the file.
+        text: reads the file where the user insists.
     """
 
     name: ClassVar[str] = "text"
+    joinable: ClassVar[bool] = True
 
-    def __init__(self, kind: Document, text: Format) -> None:
+    def __init__(self, kind: Kind, text: Format) -> None:
         self._kind, self._text = kind, text
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar, Final
 
-from dpsan.errors import InputError, UsageError
-from dpsan.files.source import Source, read_whole
-from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.formats.docx_names import Role
-from dpsan.formats.docx_package import Package
-from dpsan.formats.docx_story import (
+from dpsan.errors import InputError
+from dpsan.files.source import Source
+from dpsan.formats.base import ReadOptions, Record
+from dpsan.formats.documents.document import Document
+from dpsan.formats.documents.docx_names import Role
+from dpsan.formats.documents.docx_package import Package
+from dpsan.formats.documents.docx_story import (
     DamagedXmlError,
     Segment,
     Story,
@@ -29,7 +30,6 @@ from dpsan.formats.docx_story import (
     parse,
 )
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.formats.text import TextFormat, text_encoding
 from dpsan.text.long_text import Text
 from dpsan.text.numerals import counted
 
@@ -41,28 +41,16 @@ _ELEMENT: Final = 8
 """Bytes of ``--max-record`` for each element of XML: elements take longer than their text."""
 
 
-class DocxFormat(Format):
+class DocxFormat(Document):
     """A document."""
 
     name: ClassVar[str] = "docx"
-    joinable: ClassVar[bool] = False
-    whole: ClassVar[bool] = True
-    copyable: ClassVar[bool] = False
-    takes_spans: ClassVar[bool] = False
+    kind: ClassVar[str] = "document"
     own_encoding: ClassVar[str] = "docx says its encoding itself"
     strippable: ClassVar[bool] = True
 
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
-        if options.force_text:
-            return TextFormat().read(source, options)
-        if options.null_data or options.fields or text_encoding(options.encoding) != "utf-8":
-            raise UsageError("docx has no -z, --field or --encoding", "leave them out")
-        return self._records(source, options)
-
-    @staticmethod
-    def _records(source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        data = read_whole(source, "document", options.max_record)
+    def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
+        """See :class:`~dpsan.formats.documents.document.Document`."""
         most = max(options.max_record, _SHRUNK * len(data))
         package = Package(source.name, data, min(most, _UNPACKED * options.max_record))
         contents = {part.name: part.data for part in package.parts}

@@ -17,12 +17,13 @@ from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, MalformedError, UsageError
-from dpsan.files.source import Source, read_whole
-from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.html_scan import Scan
-from dpsan.formats.html_text import HtmlText
+from dpsan.files.source import Source
+from dpsan.formats.base import ReadOptions, Record, Unchanged
+from dpsan.formats.documents.document import Document
+from dpsan.formats.documents.html_scan import Scan
+from dpsan.formats.documents.html_text import HtmlText
 from dpsan.formats.passing import PASSED
-from dpsan.formats.text import TextFormat, byte_order_mark, decode, text_encoding
+from dpsan.formats.text import byte_order_mark, decode, text_encoding
 from dpsan.text.long_text import Text
 
 _DECLARED: Final = re.compile(
@@ -58,7 +59,7 @@ def page_texts(
 
     Args:
         options: encoding, what to do with invalid bytes, chosen names, line of the first byte.
-        passing: see :class:`~dpsan.formats.html_scan.Scan`.
+        passing: see :class:`~dpsan.formats.documents.html_scan.Scan`.
 
     Raises:
         InputError: something cannot be told from text; names the line.
@@ -86,27 +87,16 @@ def noted(passing: Mapping[str, int]) -> dict[str, int]:
     return {f"{PASSED}:{kind}": count for kind, count in passing.items()}
 
 
-class HtmlFormat(Format):
+class HtmlFormat(Document):
     """A page."""
 
     name: ClassVar[str] = "html"
-    joinable: ClassVar[bool] = False
-    whole: ClassVar[bool] = True
-    copyable: ClassVar[bool] = False
-    takes_spans: ClassVar[bool] = False
+    kind: ClassVar[str] = "page"
     takes_fields: ClassVar[bool] = True
 
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
-        if options.force_text:
-            return TextFormat().read(source, options)
-        if options.null_data:
-            raise UsageError("html has no records that end with NUL", "leave out -z")
-        return self._records(source, options, _supported(text_encoding(options.encoding)))
-
-    @staticmethod
-    def _records(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
-        data = read_whole(source, "page", options.max_record)
+    def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
+        """See :class:`~dpsan.formats.documents.document.Document`."""
+        encoding = _supported(text_encoding(options.encoding))
         mark = byte_order_mark(source, data)
         declared, line = ("utf-8", 1) if mark else _declared(data)
         if declared and declared != encoding:
@@ -124,9 +114,7 @@ class HtmlFormat(Format):
                 source.name, "NUL bytes around a tag: UTF-16?", "convert it to UTF-8", line=line
             )
         passing: dict[str, int] = {}
-        # All of it first: of a page that is refused, nothing is written.
-        texts = list(page_texts(source, data, options, passing))
-        for before, line, text, invalid in texts:
+        for before, line, text, invalid in page_texts(source, data, options, passing):
             if text is None:
                 yield Record(line, [], Unchanged(before), part="frame", noted=noted(passing))
             else:

@@ -24,7 +24,7 @@ from html import unescape
 from typing import Final, NamedTuple
 
 from dpsan.errors import MalformedError
-from dpsan.formats.html_names import (
+from dpsan.formats.documents.html_names import (
     ATTRIBUTES,
     ELEMENTS,
     FOREIGN,

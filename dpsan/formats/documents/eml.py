@@ -16,13 +16,14 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
-from dpsan.errors import InputError, MalformedError, UsageError
-from dpsan.files.source import Source, read_whole
-from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.html import noted, page_texts
-from dpsan.formats.html_text import HtmlText
-from dpsan.formats.mail_parts import Entity, Header, part_of, refuse_long, segments
-from dpsan.formats.mail_text import (
+from dpsan.errors import InputError, MalformedError
+from dpsan.files.source import Source
+from dpsan.formats.base import ReadOptions, Record, Unchanged
+from dpsan.formats.documents.document import Document
+from dpsan.formats.documents.html import noted, page_texts
+from dpsan.formats.documents.html_text import HtmlText
+from dpsan.formats.documents.mail_parts import Entity, Header, part_of, refuse_long, segments
+from dpsan.formats.documents.mail_text import (
     CharsetError,
     header_text,
     is_plain,
@@ -32,7 +33,7 @@ from dpsan.formats.mail_text import (
     write_header,
 )
 from dpsan.formats.passing import LEFT_OUT
-from dpsan.formats.text import TextFormat, decode, text_encoding
+from dpsan.formats.text import decode
 from dpsan.text.long_text import Text
 from dpsan.text.tokens import wordless
 
@@ -41,40 +42,24 @@ _DEEPEST: Final = 30
 _MOST_PARTS: Final = 10_000
 
 
-class EmlFormat(Format):
+class EmlFormat(Document):
     """A mail."""
 
     name: ClassVar[str] = "eml"
-    joinable: ClassVar[bool] = False
-    whole: ClassVar[bool] = True
-    copyable: ClassVar[bool] = False
-    takes_spans: ClassVar[bool] = False
+    kind: ClassVar[str] = "mail"
     takes_fields: ClassVar[bool] = True
     own_encoding: ClassVar[str] = "eml says its encoding itself"
     strippable: ClassVar[bool] = True
 
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
-        if options.force_text:
-            return TextFormat().read(source, options)
-        if options.null_data:
-            raise UsageError("eml has no records that end with NUL", "leave out -z")
-        if text_encoding(options.encoding) != "utf-8":
-            raise UsageError("a mail says its encoding itself", "leave out --encoding")
-        return self._records(source, options)
-
-    @staticmethod
-    def _records(source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        data = read_whole(source, "mail", options.max_record)
+    def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
+        """See :class:`~dpsan.formats.documents.document.Document`."""
         mail = _Mail(source, data, options)
         try:
-            # All of it first: of a mail that is refused, nothing is written.
-            records = list(mail.entity(Entity(data, 0, len(data)), 0))
+            yield from mail.entity(Entity(data, 0, len(data)), 0)
         except MalformedError as error:
             mbox = data.startswith(b"From ")
             hint = "an mbox file? split it into mails" if mbox else ""
             raise InputError(source.name, error.what, hint, line=mail.line(error.at)) from None
-        yield from records
         rest = Unchanged(mail.taken())
         yield Record(mail.line(len(data)), [], rest, part="frame", noted=mail.noted)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from dpsan.formats.name_lists import name_lists
+from dpsan.formats.documents.name_lists import name_lists
 
 
 class Role(Enum):

@@ -20,7 +20,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from dpsan.errors import InputError
-from dpsan.formats.docx_names import RELATIONS
+from dpsan.formats.documents.docx_names import RELATIONS
 
 _RELATIONSHIPS: Final = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"

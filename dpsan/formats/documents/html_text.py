@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Final
 
-from dpsan.formats.html_scan import Kind
+from dpsan.formats.documents.html_scan import Kind
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.tokens import TOKENIZERS, wordless
 

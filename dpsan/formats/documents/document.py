@@ -1,0 +1,52 @@
+"""The base class of documents."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from dpsan.errors import UsageError
+from dpsan.files.source import Source, read_whole
+from dpsan.formats.base import Format, ReadOptions, Record
+from dpsan.formats.text import TextFormat, text_encoding
+
+
+class Document(Format):
+    """A format whose files are read as a whole, each into an output of its own.
+
+    All records of a document are known before the first one is written: of a document that is
+    refused, nothing is written.
+    """
+
+    kind: ClassVar[str]
+    """Noun for messages."""
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        """See :class:`Format`.  Raises UsageError: an option that documents of this kind lack."""
+        if options.force_text:
+            return TextFormat().read(source, options)
+        if options.null_data:
+            raise UsageError(f"{self.name} has no records that end with NUL", "leave out -z")
+        if options.fields and not self.takes_fields:
+            raise UsageError(f"{self.name} has no --field", "leave it out")
+        if self.own_encoding and text_encoding(options.encoding) != "utf-8":
+            raise UsageError(self.own_encoding, "leave out --encoding")
+        return self._all(source, options)
+
+    def _all(self, source: Source, options: ReadOptions) -> Iterator[Record]:
+        data = read_whole(source, self.kind, options.max_record)
+        yield from [*self.records(source, data, options)]
+
+    @abstractmethod
+    def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterable[Record]:
+        """Return the records of a document, and frames with what stands between them.
+
+        Args:
+            source: of the data, for messages.
+            data: all bytes of the document.
+            options: see :class:`~dpsan.formats.base.ReadOptions`.
+
+        Raises:
+            InputError: naming file and line.
+        """
