@@ -5,6 +5,7 @@ Knows names, help texts and environment variables.  Must not know what options d
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -314,6 +315,20 @@ def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
             raise UsageError(f"{name} must be whole numbers >= 1 (got {part})")
         out.add(int(part))
     return tuple(sorted(out))
+
+
+def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
+    """Numbers > 0, in each text separated by commas; in order, each once.  Raises UsageError."""
+    out = []
+    for part in ",".join(given).split(","):
+        try:
+            value = float(part)
+        except ValueError:
+            value = math.nan
+        if not 0 < value < math.inf:
+            raise UsageError(f"{name} must be numbers > 0 (got {part})")
+        out.append(value)
+    return tuple(dict.fromkeys(out))
 
 
 def public_file(given: str | None) -> Path | None:

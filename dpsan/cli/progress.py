@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread, Timer
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.output import say
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _STDIN: Final = Path("-")
 _SOON: Final = 3.0
 _LONG: Final = 15.0
+PERIOD: Final = 10.0
+"""Seconds between two lines of progress where stderr is no terminal."""
 """Seconds before a search, and before the making of a table, says that it goes on."""
 _GOES_ON: Final = "still looking; this can take minutes, once for each vocabulary"
 _open: Final[list[object]] = []
@@ -141,6 +144,53 @@ def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
     with _bar(columns) as bar:
         task, tries = bar.add_task(what), count(1)
         yield lambda tried: bar.update(task, description=f"{what}: try {next(tries)}, {tried}")
+
+
+@contextmanager
+def named_progress(quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """A bar with what is done now and the share of all work that is done (0 ... 1).
+
+    Where stderr is no terminal, a line every ten seconds.
+    """
+    if quiet:
+        yield lambda what, share: None
+        return
+    if not sys.stderr.isatty():
+        with _lines() as tell:
+            yield tell
+        return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with _bar(columns) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)
+
+
+@contextmanager
+def _lines() -> Iterator[Callable[[str, float], None]]:
+    """Lines with what was last reported, from a thread: a step may take long without a report."""
+    last, over, began = ["", 0.0], Event(), monotonic()
+
+    def work() -> None:
+        while not over.wait(PERIOD):
+            say(f"{last[1]:.0%} done after {monotonic() - began:.0f} s: {last[0]}")
+
+    def tell(what: str, share: float) -> None:
+        last[:] = what, share
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield tell
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ and ``optimal``.  No mechanism imports another.  This package must not know stri
 from dpsan.mechanisms.registry import (
     DEFAULT_MECHANISM,
     MECHANISMS,
+    UNREVIEWED,
     check_public,
     is_own,
     list_mechanisms,
@@ -17,6 +18,7 @@ from dpsan.mechanisms.registry import (
 __all__ = [
     "DEFAULT_MECHANISM",
     "MECHANISMS",
+    "UNREVIEWED",
     "check_public",
     "is_own",
     "list_mechanisms",

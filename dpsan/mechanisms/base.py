@@ -55,6 +55,8 @@ class Mechanism(ABC):
 
     arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
     """In which numbers the guarantee is proved."""
+    compared: ClassVar[bool] = False
+    """Whether ``dpsan compare`` takes it by default."""
     takes_public: ClassVar[bool] = False
     """Whether some words can be public: see :meth:`with_public`."""
     reads_vectors: ClassVar[bool] = True

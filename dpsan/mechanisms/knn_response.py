@@ -78,6 +78,7 @@ class KnnResponse(IntegerResponse):
     """Nearest-K randomized response."""
 
     name: ClassVar[str] = "knn-response"
+    compared: ClassVar[bool] = True
     summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP, near words"
     source: ClassVar[str] = "dpsan §knn-response"
     reads_vectors: ClassVar[bool] = False

@@ -34,6 +34,7 @@ class KRR(IntegerResponse):
     """Randomized response over all words."""
 
     name: ClassVar[str] = "krr"
+    compared: ClassVar[bool] = True
     summary: ClassVar[str] = "k-ary randomized response: the word itself or a uniform one"
     source: ClassVar[str] = "KRR §2"
     reads_vectors: ClassVar[bool] = False

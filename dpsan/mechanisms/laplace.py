@@ -32,6 +32,7 @@ class Laplace(LaplaceNoise):
     """Multivariate Laplace noise, nearest word."""
 
     name: ClassVar[str] = "laplace"
+    compared: ClassVar[bool] = True
     summary: ClassVar[str] = "multivariate Laplace noise, nearest word: the papers' baseline"
     source: ClassVar[str] = "CMP §3"
     why: ClassVar[str] = (

@@ -95,6 +95,7 @@ class OptimalResponse(IntegerResponse):
     """A public base distribution with near sets of equal mass."""
 
     name: ClassVar[str] = "optimal-response"
+    compared: ClassVar[bool] = True
     summary: ClassVar[str] = "words nearly as similar as any LDP mechanism can give: pure LDP"
     source: ClassVar[str] = "dpsan §optimal-response"
     reads_vectors: ClassVar[bool] = False

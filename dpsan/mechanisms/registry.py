@@ -16,6 +16,9 @@ from dpsan.space.metric_space import MetricSpace
 
 DEFAULT_MECHANISM: Final = "optimal-response"
 
+UNREVIEWED: Final = "third party, not reviewed"
+"""Status of a mechanism that is none of dpsan's, whatever it says of itself."""
+
 TABLE: Final = {
     "optimal-response": "optimal_response:OptimalResponse",
     "knn-response": "knn_response:KnnResponse",

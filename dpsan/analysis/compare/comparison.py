@@ -1,0 +1,175 @@
+"""Set every mechanism to the same certified LDP epsilons and measure what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from dpsan.analysis.compare.measure import Figure, Folds, measure
+from dpsan.analysis.compare.texts import LINKED, Corpus, public_words, read_corpus
+from dpsan.analysis.evaluate.pairs import Inputs
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import ExtraMissingError, UsageError
+from dpsan.mechanisms import UNREVIEWED, is_own, space_for
+from dpsan.outcomes.calibrate import calibrate
+from dpsan.outcomes.calibrate.target import Draft, Target
+from dpsan.outcomes.draws import Progress
+from dpsan.space.metric_space import MetricSpace
+
+Report = Callable[[str, float], None]
+"""Called with what is done now and the share of all work that is done."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is compared, and on which texts."""
+
+    drafts: Sequence[Draft]
+    epsilons: Sequence[float]
+    """Certified LDP epsilons, nats."""
+    seeds: int = 5
+    data: Path | None = None
+    """File of texts; None: words of the vocabulary."""
+    inputs: Inputs = field(default_factory=Inputs)
+    labels: str | None = None
+    """Field with the labels of the records."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mechanism at an epsilon: its figures, or the reason why it has none."""
+
+    mechanism: str
+    status: str
+    wanted: float
+    """LDP epsilon, nats."""
+    figures: Mapping[str, Figure | None] = field(default_factory=dict)
+    reason: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    certified: float | None = None
+    """At most ``wanted``, by up to 0.2 %."""
+    exact: bool = False
+    """Whether an exact certificate says so, and not the guarantee."""
+    delta: float = 0.0
+    epsilon: float | None = None
+    unit: str = ""
+    """Of ``epsilon``: nats or 1/distance."""
+    optimal: bool = True
+    """Whether the attackers know the distribution; else their success is a lower bound."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows, and what a reader must know of them."""
+
+    rows: Sequence[Row]
+    baseline: Mapping[str, Figure | None]
+    """Accuracies of the texts as they are; empty without labels."""
+    seeds: int
+    about: str
+    """The texts, in a phrase."""
+    notes: Sequence[str]
+
+
+def compare(
+    request: Request, embeddings: Embeddings, space: MetricSpace, report: Report
+) -> Comparison:
+    """Measure every mechanism at every epsilon.
+
+    A mechanism that cannot be set to an epsilon gets a row with the reason.
+
+    Raises:
+        InputError: the data cannot be read, or holds no words.
+        UsageError: labels that cannot be learnt.
+        ExtraMissingError: labels are given, and scikit-learn is not installed.
+    """
+    if request.labels is not None and find_spec("sklearn") is None:
+        raise ExtraMissingError("--labels", "evaluate")
+    vocabulary, corpus, folds = Vocabulary(embeddings, "unicode"), None, None
+    if request.data is None:
+        corpus = public_words(vocabulary, space)
+    else:
+        corpus = read_corpus(request.data, request.inputs, request.labels, vocabulary)
+    if request.labels is not None:
+        report("classifiers of the original texts", 0.0)
+        folds = Folds(corpus, embeddings.index_to_key, request.seeds)
+    rows = []
+    pairs = list(product(request.drafts, request.epsilons))
+    for at, (draft, epsilon) in enumerate(pairs):
+        what = f"{draft.kind.name} at LDP epsilon {epsilon:g}"
+
+        def tell(share: float, what: str = what, at: int = at) -> None:
+            report(what, (at + share) / len(pairs))
+
+        tell(0.0)
+        rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space, tell))
+    return Comparison(
+        rows=rows,
+        baseline={} if folds is None else folds.baseline(),
+        seeds=request.seeds,
+        about=corpus.about,
+        notes=_notes(rows, request),
+    )
+
+
+def _row(
+    draft: Draft,
+    epsilon: float,
+    texts: tuple[Corpus, Folds | None, int],
+    space: MetricSpace,
+    progress: Progress,
+) -> Row:
+    """Return the figures of a mechanism at an epsilon, or why there are none."""
+    kind = draft.kind
+    status = UNREVIEWED if is_own(kind.name) else str(kind.status)
+    space = space_for(space, kind.name)
+    try:
+        found = calibrate(draft, space, Target.EPSILON_LDP, epsilon)
+    except UsageError as error:
+        return Row(kind.name, status, epsilon, reason=_reason(error, kind.name))
+    mechanism = found.mechanism.resolved(space)
+    figures, optimal = measure(mechanism, *texts, space, progress)
+    return Row(
+        mechanism=kind.name,
+        status=status,
+        wanted=epsilon,
+        figures=figures,
+        parameters={name: getattr(mechanism, name) for name in mechanism.parameters()},
+        certified=found.achieved,
+        exact=found.exact,
+        delta=mechanism.guarantee(space).delta,
+        epsilon=mechanism.epsilon,
+        unit=mechanism.epsilon_unit,
+        optimal=optimal,
+    )
+
+
+def _reason(error: UsageError, name: str) -> str:
+    """Return a message beside which the mechanism's name stands already."""
+    return error.on_command_line().removeprefix(f"{name} ")
+
+
+def _notes(rows: Sequence[Row], request: Request) -> list[str]:
+    """Return what a reader must know of the figures."""
+    notes = []
+    measured = [row for row in rows if row.figures]
+    if request.seeds == 1:
+        notes.append("one seed has no intervals (--seeds 5)")
+    elif request.data is not None:
+        folds = " and of test records" if request.labels else ""
+        notes.append(f"intervals cover the choice of random numbers{folds}, not that of the texts")
+    if any(row.figures["linked"] is None for row in measured):
+        notes.append(f"nothing is linked: fewer than two texts have {LINKED} words")
+    weak = dict.fromkeys(row.mechanism for row in measured if not row.optimal)
+    if weak:
+        notes.append(
+            f"{', '.join(weak)}: the distribution is not known, so attackers go by the density of "
+            "the noise, and others may read and link more"
+        )
+    own = dict.fromkeys(row.mechanism for row in rows if row.status == UNREVIEWED)
+    return notes + [f"{name}: {UNREVIEWED}" for name in own]

@@ -1,0 +1,267 @@
+"""``compare``: figures by hand on a tiny vocabulary, intervals, rows without figures, LaTeX."""
+
+import csv
+import io
+import json
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from support import ALPHA, need_extra
+
+from dpsan.analysis.compare.comparison import Comparison, Request, Row, compare
+from dpsan.analysis.compare.measure import Figure, measure, over_seeds, share_over_seeds
+from dpsan.analysis.compare.table import (
+    as_csv,
+    as_dicts,
+    as_latex,
+    as_record,
+    cell,
+    escaped,
+    panels,
+    table,
+)
+from dpsan.analysis.compare.texts import public_words, read_corpus, sanitized
+from dpsan.analysis.evaluate.pairs import Inputs
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.cli import progress
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import ReadOptions
+from dpsan.mechanisms import MECHANISMS
+from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.intervals import Share
+from dpsan.privacy.randomness import seeded_key
+from dpsan.space.metric_space import MetricSpace
+
+WORDS = ["red", "blue", "green"]
+COUNTS = np.array([50, 30, 20])
+VECTORS = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
+QUIET = Inputs(options=ReadOptions(fields=("text",)))
+LN2 = math.log(2)
+
+
+def silent(*_):
+    pass
+
+
+@pytest.fixture(scope="module")
+def made():
+    embeddings = Embeddings(WORDS, VECTORS, "made-up", "three", COUNTS)
+    return embeddings, MetricSpace(embeddings)
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """100 records of 13 known words and an unknown one; labels say which word is common."""
+    path, lines = tmp_path / "t.tsv", ["label\ttext"]
+    for row in range(100):
+        own = WORDS[row % 2]
+        others = [WORDS[(row >> at) % 3] for at in range(5)]
+        lines.append(f"{'ab'[row % 2]}\t{' '.join([own] * 8 + others)} zzyzx!")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def draft(name, **values):
+    return Draft(MECHANISMS[name], values)
+
+
+def test_figures_of_krr_by_hand(made, texts):
+    """At e^epsilon = 2 a word stays with probability 2/4; red is the best guess for green too."""
+    embeddings, space = made
+    vocabulary = Vocabulary(embeddings, "unicode")
+    # The public frequencies that a vocabulary is given are not its counts as they stand.
+    most, some, few = space.frequencies
+    assert few * 2 < most < some * 2
+    corpus = read_corpus(texts, QUIET, None, vocabulary)
+    found, optimal = measure(MECHANISMS["krr"](LN2), corpus, None, 3, space, silent)
+    assert optimal
+    ids = corpus.words.ids
+    assert (ids == 3).sum() == 100  # zzyzx
+    same, read, similar = [], [], []
+    for seed in (1, 2, 3):
+        key = seeded_key(f"dpsan compare {seed}")
+        drawn = sanitized(MECHANISMS["krr"](LN2).prepare(space), corpus.words, key, silent)
+        same.append(np.mean(drawn == ids))
+        read.append(np.mean(np.where(drawn == 1, 1, 0) == ids))
+        known = ids < 3
+        units = VECTORS.astype(float)
+        similar.append(np.mean((units[ids[known]] * units[drawn[known]]).sum(axis=1)))
+    assert found["unchanged"].value == pytest.approx(np.mean(same))
+    assert found["read_back"].value == pytest.approx(np.mean(read))
+    assert found["cosine"].value == pytest.approx(np.mean(similar), abs=1e-6)
+    half = stats.t.ppf(0.975, 2) * np.std(same, ddof=1) / math.sqrt(3)
+    assert found["unchanged"].low == pytest.approx(np.mean(same) - half)
+    assert found["unchanged"].high == pytest.approx(np.mean(same) + half)
+
+
+@pytest.mark.parametrize(("epsilon", "fits"), [(LN2, True), (math.log(3), False)])
+def test_shares_have_the_power_to_tell_epsilons_apart(made, texts, epsilon, fits):
+    """13 of 14 words stay with probability e^epsilon/(e^epsilon + 2): 2/4, or 3/5 where not."""
+    embeddings, space = made
+    corpus = read_corpus(texts, QUIET, None, Vocabulary(embeddings, "unicode"))
+    found, _ = measure(MECHANISMS["krr"](epsilon), corpus, None, 5, space, silent)
+    hits = round(found["unchanged"].value * 5 * 1400)
+    assert bool(stats.binomtest(hits, 5 * 1300, 0.5).pvalue > ALPHA) is fits
+
+
+@pytest.mark.parametrize(("epsilon", "linked"), [(40.0, 1.0), (1e-9, None)])
+def test_texts_that_stay_are_linked_and_noise_is_not(epsilon, linked):
+    embeddings = Embeddings([f"w{row}" for row in range(50)], np.eye(50, dtype=np.float32), "", "e")
+    space = MetricSpace(embeddings)
+    corpus = public_words(Vocabulary(embeddings, "unicode"), space)
+    assert corpus.words.sizes.tolist() == [12] * 1000
+    assert np.mean(corpus.words.ids == 50) == pytest.approx(0.06, abs=0.01)
+    found, _ = measure(MECHANISMS["krr"](epsilon), corpus, None, 2, space, silent)
+    if linked:
+        # ⊥ becomes any word, which little tells apart.
+        assert found["linked"].value > 0.95
+        assert found["unchanged"].value == pytest.approx(0.94, abs=0.02)
+        assert found["read_back"].value == found["unchanged"].value
+    else:
+        assert found["linked"].value < 0.03
+        assert found["unchanged"].value == pytest.approx(0.94 / 50, abs=0.01)
+
+
+def test_seeds_of_the_vocabulary_sanitize_other_texts(made):
+    embeddings, space = made
+    corpus = public_words(Vocabulary(embeddings, "unicode"), space)
+    first, second = corpus.of_seed(0), corpus.of_seed(1)
+    assert not set(first.tolist()) & set(second.tolist())
+    assert corpus.of_seed(10).tolist() == first.tolist()
+
+
+def test_intervals_by_hand():
+    """Student's t with two degrees of freedom: 4.302653·.1/√3 = .248414."""
+    found = over_seeds([0.4, 0.5, 0.6], (0.0, 1.0))
+    assert found == pytest.approx((0.5, 0.251586, 0.748414), abs=1e-6)
+    assert over_seeds([0.0, 0.1, 0.2], (0.0, 1.0)).low == 0.0
+    assert over_seeds([0.4], (0.0, 1.0)) == (0.4, None, None)
+    # All alike: the upper limit is that of no hit in 300 draws, 1 - .025^(1/300).
+    none = share_over_seeds([Share(0, 100)] * 3)
+    assert none == pytest.approx((0.0, 0.0, 1 - 0.025 ** (1 / 300)))
+    assert share_over_seeds([Share(0, 0)]) is None
+
+
+def test_accuracies(made, texts):
+    need_extra("evaluate")
+    embeddings, space = made
+    request = Request(
+        [draft("krr")], [1e-9, 40.0], seeds=5, data=texts, inputs=QUIET, labels="label"
+    )
+    found = compare(request, embeddings, space, silent)
+    assert found.baseline["clean_to_clean"].value == 1.0
+    assert found.baseline["majority"].value <= 0.5
+    noise, same = found.rows
+    assert all(same.figures[name].value == 1.0 for name in list(same.figures)[-3:])
+    assert noise.figures["sanitized_to_sanitized"].value < 0.8
+    assert noise.figures["clean_to_sanitized"].value < 0.8
+
+
+def test_labels_that_cannot_be_learnt(made, tmp_path):
+    vocabulary = Vocabulary(made[0], "unicode")
+    path = tmp_path / "t.tsv"
+    path.write_text("label\ttext\na\tred\na\tblue\n")
+    with pytest.raises(UsageError, match="two different labels"):
+        read_corpus(path, QUIET, "label", vocabulary)
+    path.write_text("label\ttext\na\t...\n")
+    with pytest.raises(InputError, match="no words"):
+        read_corpus(path, QUIET, None, vocabulary)
+
+
+def test_rows_say_why_there_are_no_figures(made):
+    embeddings, space = made
+    drafts = [draft("krr"), draft("custext", k=2), draft("trlaplace")]
+    found = compare(Request(drafts, [1.0], seeds=2), embeddings, space, silent)
+    krr, custext, trlaplace = found.rows
+    assert krr.reason == ""
+    assert krr.certified == pytest.approx(1.0, rel=2e-3)
+    assert custext.reason == "has no certified LDP epsilon (status REFUTED)"
+    assert trlaplace.reason == "parameter delta is required (such as -p delta=1e-6)"
+    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    assert [row["reason"] for row in rows] == ["", custext.reason, trlaplace.reason]
+    assert rows[1]["cosine"] == rows[1]["certified"] == ""
+    _, (group,) = table(found)
+    assert [name for name, _ in group.reasons] == ["custext", "trlaplace"]
+
+
+def test_no_column_mixes_units(made):
+    embeddings, space = made
+    drafts = [draft("krr"), draft("laplace"), draft("gaussian", delta=1e-3)]
+    found = compare(Request(drafts, [2.0], seeds=2), embeddings, space, silent)
+    headings, (group,) = table(found)
+    assert headings[:3] == ["mechanism", "epsilon (1/distance)", "delta"]
+    assert [row[1:3] for row in group.rows] == [
+        ["-", "0"],
+        [f"{found.rows[1].epsilon:.4g}", "0"],
+        ["-", "0.001"],
+    ]
+    for row, own in zip(as_dicts(found), found.rows, strict=True):
+        nats = own.epsilon if own.unit == "nats" else None
+        assert row["epsilon_nats"] == nats
+        assert (row["epsilon_per_distance"] is None) == (own.unit == "nats")
+        assert row["attack"] == ("optimal" if own.mechanism == "krr" else "lower bound")
+    assert group.rows[1][-1].startswith("≥")
+    assert len(json.dumps(as_record(found))) > 100
+    assert [panel.title for panel in panels(found)] == [
+        "cosine",
+        "read back",
+        "cosine by read back",
+    ]
+
+
+def test_cells():
+    assert cell(Figure(0.2314, 0.2291, 0.2337)) == ".231±.003"  # .0023, rounded up
+    assert cell(Figure(-0.0124)) == "-.012"
+    assert cell(Figure(1.0, 0.99, 1.0), bound=True) == "≥1.000±.010"
+    assert cell(None) == "-"
+
+
+def test_escaped():
+    assert escaped(r"50 % & #_{}$~^\<>|") == (
+        r"50 \% \& \#\_\{\}\$\textasciitilde{}\textasciicircum{}\textbackslash{}"
+        r"\textless{}\textgreater{}\textbar{}"
+    )
+    assert escaped("--é\n\t名") == "-{}-????"
+
+
+HOSTILE = r'a_b%&#${}~^\<>|"--é名' + "\n" + r"\end{document}"
+
+
+def test_latex_compiles(tmp_path):
+    figures = {name: Figure(-0.5, -0.6, -0.4) for name in ("cosine", "unchanged", "read_back")}
+    rows = [
+        Row("krr", "PROVED", 8.0, {**figures, "linked": None}, epsilon=4.0, unit="1/distance"),
+        Row(HOSTILE, "PROVED", 8.0, reason=HOSTILE),
+    ]
+    page = as_latex(Comparison(rows, {}, 5, HOSTILE, []), f"dpsan {HOSTILE}")
+    body = page.partition("\\begin{table}")[2]
+    assert not re.search(r"(?<!\\)[%&#_](?![ {])", re.sub(r"_\{\\pm [.\d]+\}", "", body))
+    if shutil.which("pdflatex") is None:
+        pytest.skip("LOUD: pdflatex is not installed, this was NOT tested")
+    (tmp_path / "t.tex").write_text(
+        "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
+        f"{page}\\end{{document}}\n"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert Path(tmp_path, "t.pdf").is_file()
+
+
+def test_progress_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PERIOD", 0.01)
+    with progress.named_progress(False) as tell:
+        tell("krr at LDP epsilon 8", 0.25)
+        while not (told := capsys.readouterr().err):
+            pass
+    assert re.match(r"dpsan: (0|25)% done after \d+ s: (krr at LDP epsilon 8)?\n", told)
+    with progress.named_progress(True) as tell:
+        tell("krr", 0.5)
+    assert capsys.readouterr().err == ""
