@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
 from support import SHARED, make_embeddings
 
@@ -64,19 +65,39 @@ def glove(shared: Path, store: Store) -> tuple[Embeddings, MetricSpace]:
 
 
 @pytest.fixture(scope="session")
-def dpsan(cache: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Run the command line in a process of its own, without the caller's DPSAN_ variables."""
+def fork_server() -> Iterator[ForkServer]:
+    server = ForkServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def dpsan(
+    cache: Path, fork_server: ForkServer
+) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Run the command line in a process of its own, without the caller's DPSAN_ variables.
+
+    With workers, or with other arguments of ``subprocess.run``, it is a Python of its own.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
     def run(
-        *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None, **more: object
+        *arguments: str,
+        stdin: bytes = b"",
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        **more: object,
     ) -> subprocess.CompletedProcess[bytes]:
+        environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
+        if not more and not {"-j", "--jobs", "--engine"} & {*arguments}:
+            return fork_server.run(arguments, stdin, cwd or Path.cwd(), environment)
         return subprocess.run(
             [sys.executable, "-m", "dpsan", *arguments],
             input=stdin,
             capture_output=True,
             timeout=120,
-            env={**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})},
+            env=environment,
+            cwd=cwd,
             **more,
         )
 

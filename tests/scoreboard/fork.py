@@ -98,7 +98,7 @@ class Forked:
         sys.stderr.flush()
         self.pid = os.fork()
         if not self.pid:
-            _become(arguments, folder, env, before, (stdin, self._out.fileno(), self._err.fileno()))
+            become(arguments, folder, env, before, (stdin, self._out.fileno(), self._err.fileno()))
 
     def wait(self, timeout: float = 60) -> Done:
         """What became of it; it is killed when it takes too long."""
@@ -127,7 +127,7 @@ def run(
     return Forked(arguments, folder, env, before, stdin).wait()
 
 
-def _become(
+def become(
     arguments: Sequence[str],
     folder: Path,
     env: dict[str, str],

@@ -1,0 +1,146 @@
+"""Commands as forks of a process that has imported dpsan: 20 ms instead of the start of Python.
+
+A command is still a process of its own, with its own streams, folder, environment and exit status.
+A test needs a real ``python -m dpsan`` for what a fork cannot show: what is imported when, signals
+before ``main``, streams that are closed from the start, and workers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+
+_SECONDS = 120
+_MOST = 1 << 20
+"""Bytes of a request: arguments and environment."""
+
+
+class ForkServer:
+    """A process that forks commands."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="dpsan-fork-")
+        self._path = f"{self._folder.name}/socket"
+        ready, told = os.pipe()
+        command = [sys.executable, __file__, self._path, str(told)]
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            command, env=environment, pass_fds=[told], start_new_session=True
+        )
+        os.close(told)
+        with open(ready, "rb") as file:
+            assert file.read(), "the server has not started"
+
+    def close(self) -> None:
+        """End the server."""
+        self._process.kill()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def run(
+        self, arguments: tuple[str, ...], stdin: bytes, folder: Path, env: dict[str, str]
+    ) -> subprocess.CompletedProcess[bytes]:
+        """What ``subprocess.run`` returns for ``dpsan ARGUMENTS``."""
+        pipes = [os.pipe() for _ in range(3)]
+        (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = pipes
+        theirs = [theirs_in, theirs_out, theirs_err]
+        request = json.dumps({"arguments": arguments, "folder": os.fspath(folder), "env": env})
+        with socket.socket(socket.AF_UNIX) as server, ThreadPoolExecutor(3) as pool:
+            server.settimeout(_SECONDS)
+            server.connect(self._path)
+            socket.send_fds(server, [request.encode() + b"\n"], theirs)
+            for each in theirs:
+                os.close(each)
+            pool.submit(_write, ours_in, stdin)
+            out, err = pool.submit(_read, ours_out), pool.submit(_read, ours_err)
+            try:
+                status = int(server.recv(20))
+            finally:
+                server.close()  # which kills a command that still runs
+            return subprocess.CompletedProcess(
+                ["dpsan", *arguments], status, out.result(), err.result()
+            )
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), open(descriptor, "wb") as file:
+        file.write(data)
+
+
+def _read(descriptor: int) -> bytes:
+    with open(descriptor, "rb") as file:
+        return file.read()
+
+
+def _serve(path: str, told: int) -> None:
+    """Fork a command for each connection, which gets its exit status."""
+    from scoreboard import fork
+
+    import dpsan
+
+    for each in pkgutil.walk_packages(dpsan.__path__, "dpsan."):
+        if not each.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # of an extra
+                import_module(each.name)
+    fork.preload()
+    threads = os.listdir("/proc/self/task")
+    assert len(threads) == 1, "a fork copies one thread only"
+    wait = selectors.DefaultSelector()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        wait.register(listening, selectors.EVENT_READ)
+        os.write(told, b"ready")
+        os.close(told)
+        while True:
+            for key, _ in wait.select():
+                if key.data is None:
+                    _begin(listening.accept()[0], wait)
+                elif key.fileobj in wait.get_map():
+                    _end(wait, *key.data)
+
+
+def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
+    from scoreboard import fork
+
+    text, theirs, _, _ = socket.recv_fds(client, _MOST, 3)
+    while not text.endswith(b"\n"):
+        text += client.recv(_MOST)
+    asked = json.loads(text)
+    process = os.fork()
+    if not process:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        fork.become(asked["arguments"], asked["folder"], asked["env"], None, theirs)
+    for each in theirs:
+        os.close(each)
+    handle = os.pidfd_open(process)
+    for each in (client, handle):
+        wait.register(each, selectors.EVENT_READ, (process, handle, client))
+
+
+def _end(wait: selectors.BaseSelector, process: int, handle: int, client: socket.socket) -> None:
+    """The command has ended, or its client has gone."""
+    for each in (client, handle):
+        wait.unregister(each)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)  # it may have ended
+    _, status = os.waitpid(process, 0)
+    os.close(handle)
+    with contextlib.suppress(OSError):
+        client.sendall(b"%d" % os.waitstatus_to_exitcode(status))
+    client.close()
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1], int(sys.argv[2]))
