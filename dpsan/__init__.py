@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpsan.mechanisms import list_mechanisms, register
     from dpsan.run.memo import Memo
     from dpsan.sanitize.sanitizer import Sanitizer
+    from dpsan.version import __version__
 
 __all__ = [
     "Embeddings",
@@ -26,12 +27,11 @@ __all__ = [
     "register",
 ]
 
-__version__: "Final" = "0.1.0"
-
 _HOMES: "Final" = {
     "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
     "Memo": ("dpsan.run.memo", "Memo"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
+    "__version__": ("dpsan.version", "__version__"),
     "list_mechanisms": ("dpsan.mechanisms", "list_mechanisms"),
     "load_embeddings": ("dpsan.embeddings", "load"),
     "register": ("dpsan.mechanisms", "register"),

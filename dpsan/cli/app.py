@@ -14,10 +14,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from dpsan import __version__
 from dpsan.cli.output import say
 from dpsan.cli.tree import Commands, Group
 from dpsan.errors import check_name
+from dpsan.version import __version__
 
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,24 +42,15 @@ def engine(
 
 
 def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
-    """The same run, on a cluster."""
+    """Execute the run on a Ray cluster."""
+    from dpsan.run.ray import ClusterRun
     from dpsan.run.ray.engine import start
-    from dpsan.run.ray.run import ClusterRun
 
+    given = {each.name: getattr(run, each.name) for each in fields(run)}
     return ClusterRun(
-        run.sanitizer,
-        run.plan,
-        run.key,
-        run.inputs,
-        run.output,
-        engine=partial(start, address=request.address, actors=request.jobs),
+        **given,
+        start=partial(start, address=request.address, workers=request.jobs),
         cache=cache,
-        roots=run.roots,
-        resume=run.resume,
-        audit=run.audit,
         audit_path=request.audit,
         originals=request.audit_originals,
-        progress=run.progress,
-        complain=run.complain,
-        passing=run.passing,
     ).execute()

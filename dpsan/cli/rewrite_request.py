@@ -202,7 +202,7 @@ class Request(Files):
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
         """Return all that decides what the outputs are, by option: for ``--resume``."""
-        from dpsan import __version__
+        from dpsan.version import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
         values = {

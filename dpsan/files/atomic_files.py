@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -128,7 +127,7 @@ class AtomicFile(Sink):
         self._force = force
         self._like = like
         sweep(target)
-        self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))
+        self._temporary = target.with_name(temporary_name(target.name))
         # Remembered first: a signal may come as soon as the file is there.
         _UNFINISHED.add(self._temporary)
         try:
@@ -177,6 +176,13 @@ class AtomicFile(Sink):
             descriptor, self.descriptor = self.descriptor, -1
             os.close(descriptor)
             self._forget()
+
+    def hand_over(self) -> Path:
+        """Close the file and keep its temporary name, for another process to place it."""
+        descriptor, self.descriptor = self.descriptor, -1
+        os.close(descriptor)
+        _UNFINISHED.discard(self._temporary)
+        return self._temporary
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:

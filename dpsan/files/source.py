@@ -48,13 +48,11 @@ class FileSource:
     Args:
         name: for messages.
         descriptor: open for reading; stays the caller's.
-        limit: most bytes read from where the descriptor stands; default all.
     """
 
-    def __init__(self, name: str, descriptor: int, limit: int | None = None) -> None:
+    def __init__(self, name: str, descriptor: int) -> None:
         self.name = name
         self._descriptor = descriptor
-        self._limit = limit
         self._hash = hashlib.sha256()
         self.bytes_read = 0
         self._opened = self._state()
@@ -82,9 +80,8 @@ class FileSource:
 
     def read(self) -> bytes:
         """See :class:`Source`."""
-        left = _CHUNK if self._limit is None else min(_CHUNK, self._limit - self.bytes_read)
         try:
-            data = os.read(self._descriptor, left)
+            data = os.read(self._descriptor, _CHUNK)
         except OSError as error:
             raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
         self._hash.update(data)

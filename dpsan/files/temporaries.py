@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import fcntl
 import os
-import platform
 import re
-import shutil
+import secrets
 import stat
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 _FILE: Final = re.compile(r"\.(.*)\.[0-9a-f]{16}\.tmp", re.DOTALL)
-_HOLD: Final = ".alive"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -29,14 +27,9 @@ _FOUND: Final[dict[Path, dict[str, list[str]]]] = {}
 """For each directory seen by this process: the temporary files there, by what they are for."""
 
 
-def temporary_name(target: str, token: str) -> str:
-    """The name of a temporary file.
-
-    Args:
-        target: name that the finished file will have.
-        token: 16 hexadecimal digits that no other run has.
-    """
-    return f".{_stem(target)}.{token}.tmp"
+def temporary_name(target: str) -> str:
+    """Return a new name for the temporary file of a target, in the same directory."""
+    return f".{_stem(target)}.{secrets.token_hex(8)}.tmp"
 
 
 def _stem(target: str) -> str:
@@ -61,22 +54,26 @@ def create_locked(path: Path) -> int:
         os.close(descriptor)  # another run took it for a dead one's before it was locked
 
 
-def sweep(target: Path, *, again: bool = False) -> None:
-    """Remove what killed runs left of a file that is about to be written.
+def sweep(*targets: Path, again: bool = False) -> None:
+    """Remove what killed runs left of files that are about to be written.
 
-    Files of no other name are touched: who runs elsewhere, on a file system that keeps the locks of
-    each machine to itself, would lose what it is writing.
+    Files of no other name are touched: a run on another machine, on a file system that keeps the
+    locks of each machine to itself, would lose what it is writing.
 
     Args:
-        target: name of the finished file.
-        again: list the directory even if this process has listed it before.
+        targets: names of the finished files.
+        again: list their directories even if this process has listed them before.
     """
-    parent = target.parent
-    if again or parent not in _FOUND:
-        _FOUND[parent] = _temporaries(parent)
-    for name in _FOUND[parent].pop(_stem(target.name), ()):
-        with suppress(OSError):
-            _remove_dead(parent / name)
+    if again:
+        for parent in {target.parent for target in targets}:
+            _FOUND.pop(parent, None)
+    for target in targets:
+        parent = target.parent
+        if parent not in _FOUND:
+            _FOUND[parent] = _temporaries(parent)
+        for name in _FOUND[parent].pop(_stem(target.name), ()):
+            with suppress(OSError):
+                _remove_dead(parent / name)
 
 
 def _temporaries(directory: Path) -> dict[str, list[str]]:
@@ -97,31 +94,3 @@ def _remove_dead(path: Path) -> None:
             path.unlink()
     finally:
         os.close(descriptor)
-
-
-def hold_directory(directory: Path, stack: ExitStack) -> None:
-    """Keep others from sweeping a temporary directory until ``stack`` ends.  Raises OSError."""
-    descriptor = os.open(directory / _HOLD, _CREATE, 0o600)
-    stack.callback(os.close, descriptor)
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        os.write(descriptor, _machine())
-
-
-def sweep_directories(parent: Path, prefix: str, suffix: str) -> None:
-    """Remove the temporary directories that killed runs of this machine left."""
-    for path in parent.glob(f"{prefix}*{suffix}"):
-        with suppress(OSError):
-            descriptor = os.open(path / _HOLD, _READ)
-            try:
-                own = os.fstat(descriptor).st_uid == os.geteuid()
-                if own and os.read(descriptor, 1 << 10) == _machine():
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(descriptor)
-
-
-def _machine() -> bytes:
-    """Which machine this is: many share a directory, and not all share their locks."""
-    return platform.node().encode()

@@ -55,7 +55,7 @@ class ReadOptions:
     aside: Callable[[bytes, InputError], None] | None = None
     """Takes bad records of JSONL, CSV and TSV, which end the input otherwise."""
     first_line: int = 1
-    """Line of the first record; above 1 what is read is a part from the middle of an input."""
+    """Line of its file at which an HTML page begins: above 1 for a part of a mail."""
 
 
 @dataclass(slots=True)
@@ -109,8 +109,6 @@ class Format(ABC):
     name: ClassVar[str]
     joinable: ClassVar[bool] = False
     """Whether several inputs can be written one after the other into one output."""
-    divisible: ClassVar[bool] = False
-    """Whether reading may begin after any separator: it occurs nowhere inside a record."""
     takes_budget: ClassVar[bool] = False
     """Whether an output that ``--budget`` ends early can be read."""
     copyable: ClassVar[bool] = False

@@ -62,11 +62,6 @@ def parse_field(text: str) -> Field:
         at += 1
 
 
-def optional(text: str) -> str:
-    """The same path, with the mark that it may be absent.  Raises UsageError."""
-    return text if parse_field(text).optional else text + "?"
-
-
 def _bad(text: str) -> UsageError:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return UsageError(f"--field: not a path: {shown}", "such as text, a.b or messages[].content")

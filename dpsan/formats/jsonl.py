@@ -60,7 +60,6 @@ class JsonlFormat(Format):
     takes_budget: ClassVar[bool] = True
     copyable: ClassVar[bool] = True
     takes_spans: ClassVar[bool] = True
-    divisible: ClassVar[bool] = True
     takes_fields: ClassVar[bool] = True
     needs_fields: ClassVar[bool] = True
     field_paths: ClassVar[bool] = True

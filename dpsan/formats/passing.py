@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dpsan.text.numerals import counted, number
@@ -91,17 +91,6 @@ class Passing:
     def merge(self, other: Passing) -> None:
         """Add what passes in another input."""
         self.add(other.fields.values(), other.noted)
-
-    def plain(self) -> dict[str, Any]:
-        """Return all of it as JSON values, for another process."""
-        return {"fields": [asdict(each) for each in self.fields.values()], "noted": self.noted}
-
-    @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Passing:
-        """Return what :meth:`plain` says."""
-        made = cls()
-        made.add((Fields(**each) for each in plain["fields"]), plain["noted"])
-        return made
 
     def lines(self) -> Iterator[str]:
         """Yield a line for each kind of field, and one for all other text."""

@@ -34,7 +34,7 @@ def text_records(source: Source, separator: bytes, options: ReadOptions) -> Iter
     Raises:
         InputError: a record is too large, or not text.
     """
-    records = raw_records(source, separator, options.max_record, options.first_line)
+    records = raw_records(source, separator, options.max_record)
     return records if options.force_text else map(partial(_checked, source), records)
 
 
@@ -58,18 +58,13 @@ def _check(source: Source, line: int, raw: bytes) -> None:
         raise binary(source, line)
 
 
-def raw_records(
-    source: Source, separator: bytes, max_record: int, first_line: int = 1
-) -> Iterator[_Item | None]:
+def raw_records(source: Source, separator: bytes, max_record: int) -> Iterator[_Item | None]:
     """(line, bytes without separator, separator or b"") for each record; None when idle.
-
-    Args:
-        first_line: number of the first record.
 
     Raises:
         InputError: a record is larger than ``max_record``.
     """
-    for block in _blocks(source, separator, max_record, first_line):
+    for block in _blocks(source, separator, max_record):
         if block is None:
             yield None
             continue
@@ -82,10 +77,10 @@ def raw_records(
 
 
 def _blocks(
-    source: Source, separator: bytes, max_record: int, line: int
+    source: Source, separator: bytes, max_record: int
 ) -> Iterator[tuple[int, list[bytes], bytes] | None]:
     """Records that came together: the line of the first, their bytes, and the ending of each."""
-    held = BytesIO()
+    line, held = 1, BytesIO()
     """What has come of a record that goes on: a list of pieces would be there twice when joined."""
     while True:
         if source.idle():
@@ -200,7 +195,6 @@ class TextFormat(Format):
     takes_budget: ClassVar[bool] = True
     copyable: ClassVar[bool] = True
     takes_spans: ClassVar[bool] = True
-    divisible: ClassVar[bool] = True
     takes_null_data: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -218,7 +212,7 @@ class TextFormat(Format):
     def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
         separator = b"\0" if options.null_data else b"\n"
         ended, unended = _Render(separator, encoding), _Render(b"", encoding)
-        for block in _blocks(source, separator, options.max_record, options.first_line):
+        for block in _blocks(source, separator, options.max_record):
             if block is None:
                 yield None
                 continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import accumulate, chain, repeat
@@ -93,8 +93,6 @@ class Outcome:
     totals: Accountant
     sha256: tuple[str, str]
     """Of input and output."""
-    texts: int = 0
-    """How many were read."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
     passing: Passing = field(default_factory=Passing)
@@ -109,8 +107,6 @@ def rewrite_stream(
     *,
     file: int = 1,
     started: Callable[[Accountant], None] = lambda _: None,
-    records: Iterator[Record | None] | None = None,
-    first: int = 0,
 ) -> Outcome:
     """Sanitize one input; records come out in order and nothing is lost.
 
@@ -120,8 +116,6 @@ def rewrite_stream(
     Args:
         file: 1-based number of the input within the run.
         started: called with the totals, which grow while the input is read.
-        records: of a part of the input, being read from ``source``; default all.
-        first: number of the first text of ``records`` within the file.
 
     Raises:
         BudgetError: the next record would cost more than is left; all before it are written.
@@ -130,8 +124,7 @@ def rewrite_stream(
     """
     sanitizer, plan, budget = work.sanitizer, work.plan, work.budget
     kind = format_for(plan.format, source.name)
-    if records is None:
-        records = kind.read(decompressed(source), kind.suited(plan.options))
+    records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
         records = with_spans(records, plan.spans)
     totals = sanitizer.accountant()
@@ -140,7 +133,7 @@ def rewrite_stream(
     where = ("run",) if unit is Unit.RUN else ("file", file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
     workers = work.workers or Inline(sanitizer)
-    flow = _Flow(work, source, sink, workers, keys, file, totals, first)
+    flow = _Flow(work, source, sink, workers, keys, file, totals)
     if budget and unit is Unit.FILE:
         budget.paid = Distinct()  # under another key, words are drawn again
     with few_searches():
@@ -172,7 +165,7 @@ def rewrite_stream(
                 work.passing.merge(passing)
     source.check_unchanged()
     hashes = source.sha256, sink.sha256
-    return Outcome(source.name, totals, hashes, flow.texts - first, flow.bare, passing, kind.name)
+    return Outcome(source.name, totals, hashes, flow.bare, passing, kind.name)
 
 
 @dataclass
@@ -186,7 +179,7 @@ class _Flow:
     keys: list[bytes]
     file: int
     totals: Accountant
-    texts: int
+    texts: int = 0
     """How many so far: the number of a text under the key does not depend on batches."""
     bare: int = 0
     _noted: Counter[str] = field(default_factory=Counter)

@@ -5,14 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
 
 import pytest
 
 from dpsan.files import atomic_files as files
 from dpsan.files import temporaries as leftovers
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.files.temporaries import hold_directory, sweep_directories
 
 DIGITS = "0123456789abcdef"
 
@@ -147,23 +145,9 @@ def test_no_locks_no_sweep(tmp_path, monkeypatch):
 def test_long_names_of_several_bytes(tmp_path):
     """A temporary name has at most 255 bytes, as the final one."""
     target = tmp_path / ("é" * 127)
-    (tmp_path / leftovers.temporary_name(target.name, DIGITS)).touch()
+    (tmp_path / leftovers.temporary_name(target.name)).touch()
     write(target)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
-
-
-def test_directories_of_killed_runs(tmp_path):
-    with ExitStack() as stack:
-        for name in (".dpsan-live.tmp", ".dpsan-dead.tmp", ".dpsan-else.tmp", ".dpsan-old.tmp"):
-            (tmp_path / name).mkdir()
-            (tmp_path / name / "part").touch()
-        hold_directory(tmp_path / ".dpsan-live.tmp", stack)
-        with ExitStack() as ended:
-            hold_directory(tmp_path / ".dpsan-dead.tmp", ended)
-            hold_directory(tmp_path / ".dpsan-else.tmp", ended)
-        (tmp_path / ".dpsan-else.tmp" / ".alive").write_text("another machine")
-        sweep_directories(tmp_path, ".dpsan-", ".tmp")
-        assert temporaries(tmp_path) == [".dpsan-else.tmp", ".dpsan-live.tmp", ".dpsan-old.tmp"]
 
 
 def test_nothing_is_left_to_remember(tmp_path):

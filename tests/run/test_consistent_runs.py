@@ -6,6 +6,7 @@ import json
 from contextlib import ExitStack
 from functools import partial
 
+import engine_here
 import pytest
 from support import make_embeddings
 
@@ -15,7 +16,7 @@ from dpsan.embeddings.cache.store import Store
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
-from dpsan.run.ray import ClusterRun, work
+from dpsan.run.ray import ClusterRun
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.run.workers import Pool
@@ -91,28 +92,11 @@ def cells(path):
     return [tuple(line.split("\t")) for line in path.read_text().splitlines()]
 
 
-class Here:
-    """An engine without a cluster: pieces one after the other, the last one first."""
-
-    workers = 2
-
-    def count(self, job, todo):
-        for each in reversed(todo):
-            yield {"piece": each.number, **work.guarded(partial(work.count, job, each))}
-
-    def rewrite(self, job, todo):
-        sanitizer = work.prepared(job)
-        for each in reversed(todo):
-            done = work.guarded(partial(work.rewrite, job, sanitizer, each))
-            # As a cluster passes it on.
-            yield json.loads(json.dumps({"piece": each.number, **done}))
-
-
 def plan_of(ending, **more):
     return Plan(options=ReadOptions(fields=() if ending == "txt" else ("t", "u")), **more)
 
 
-def rewritten(sanitizer, plan, paths, out, *, cluster=0, seed="s", workers=None, **more):
+def rewritten(sanitizer, plan, paths, out, *, cluster=False, seed="s", workers=None, **more):
     """A run with an audit, which must read back as its totals say."""
     out.mkdir(parents=True, exist_ok=True)
     audit = out / "audit.jsonl"
@@ -122,11 +106,10 @@ def rewritten(sanitizer, plan, paths, out, *, cluster=0, seed="s", workers=None,
             root = sanitizer._store.root
             run = ClusterRun(
                 *(sanitizer, plan, run_key(seed), paths, out),
-                engine=lambda _: Here(),
+                start=engine_here.start,
                 cache=root,
                 audit=writer,
                 audit_path=audit,
-                piece_bytes=cluster,
                 **more,
             )
         else:
@@ -169,9 +152,8 @@ def test_every_way_to_run_draws_the_same_words(unit, ending, opened, vectors, st
     assert result.totals.draws == draws
     assert result.totals.largest_file == draws if unit is Unit.RUN else draws // 2
     assert (done[paths[0].name] == done[paths[1].name]) == (unit is Unit.RUN)
-    ways = [
-        partial(rewritten, sanitizer, plan_of(ending, batch=batch), paths) for batch in (1, 7)
-    ] + [partial(rewritten, sanitizer, plan_of(ending), paths, cluster=size) for size in (64, 500)]
+    ways = [partial(rewritten, sanitizer, plan_of(ending, batch=batch), paths) for batch in (1, 7)]
+    ways.append(partial(rewritten, sanitizer, plan_of(ending), paths, cluster=True))
     with Pool(sanitizer.spec, store.root, 2, file_digest(vectors)) as pool:
         ways.append(partial(rewritten, sanitizer, plan_of(ending, batch=7), paths, workers=pool))
         for number, way in enumerate(ways):

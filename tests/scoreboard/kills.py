@@ -143,7 +143,7 @@ a lock that outlives its process @ Store._turn
 - from filelock import FileLock, Timeout
 + from filelock import SoftFileLock as FileLock, Timeout
 outputs are written under their final names @ AtomicFile.__init__
-- self._temporary = target.with_name(temporary_name(target.name, secrets.token_hex(8)))
+- self._temporary = target.with_name(temporary_name(target.name))
 + self._temporary = target
 + self.place = self._forget = lambda: None
 outputs get their names before they are whole @ AtomicFile.seal

@@ -9,8 +9,6 @@ import itertools
 import json
 import random
 import shutil
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +19,7 @@ _FORMATS: Final = ("txt", "jsonl", "csv", "parquet", "txt.gz")
 
 
 def configurations(size: Size, folder: Path) -> Row:
-    """Jobs, batches, threads, formats, pieces of a cluster, resumed runs, cold and warm caches."""
+    """Jobs, batches, threads, formats, tasks of a cluster, resumed runs, cold and warm caches."""
     from dpsan.embeddings import file_digest
     from dpsan.embeddings.cache.store import Store
     from dpsan.errors import DpsanError
@@ -32,7 +30,7 @@ def configurations(size: Size, folder: Path) -> Row:
 
     row = Row(
         "configurations with one seed (mechanism × jobs × batch × threads × format × gz × cluster"
-        " pieces × resume × cold cache)",
+        " tasks × resume × cold cache)",
         "≥ 100",
     )
     source = embedding_file(folder / "e.txt", size.of(200, 400, 1000), 8)
@@ -61,14 +59,13 @@ def configurations(size: Size, folder: Path) -> Row:
             it.run(f"batch {batch}", sanitizer, batch=batch, threads=threads)
         cold = Sanitizer.from_spec(spec, Store(folder / f"cold-{name}"))
         it.run("cold", cold, resume=True)
-        for pieces in (64, 1000):
-            it.cluster(sanitizer, Store(folder / "cache").root, pieces)
+        it.cluster(sanitizer, Store(folder / "cache").root)
         several = (2, 4) if size is Size.FULL else (2,)
         heavy = name in ("laplace", "exponential", "knn-response") or size is Size.FULL
         for jobs in several if heavy and not (size is Size.MUTANT and name != "laplace") else ():
             with Pool(spec, folder / f"pool-{jobs}", jobs, digest) as pool:
                 it.run(f"jobs {jobs}", sanitizer, batch=7, pool=pool, resume=True)
-    row.note = f"{count} mechanisms, {len(_FORMATS)} formats; left out: {', '.join(left_out) or 'none'}; Ray: see tests/run/test_cluster.py"
+    row.note = f"{count} mechanisms, {len(_FORMATS)} formats; left out: {', '.join(left_out) or 'none'}; Ray: see tests/run/test_ray.py"
     return row
 
 
@@ -161,8 +158,10 @@ class _Compared:
         faiss.omp_set_num_threads(1)
         self._compare(what, tree(out))
 
-    def cluster(self, sanitizer: Any, cache: Path, size: int) -> None:
-        """Cut into pieces, the last one first, each done twice: as on a cluster with deaths."""
+    def cluster(self, sanitizer: Any, cache: Path) -> None:
+        """One task per file, the last one first, each run twice: as on a cluster with deaths."""
+        import engine_here
+
         from dpsan.run.ray import ClusterRun
         from dpsan.sanitize.sanitizer import run_key
 
@@ -173,12 +172,11 @@ class _Compared:
             plan = self._plan(f".{ending}", 7)
             run = ClusterRun(
                 *(sanitizer, plan, run_key("s"), inputs, out),
-                engine=_engine,
+                start=engine_here.start,
                 cache=cache,
-                piece_bytes=size,
             )
             self.row.count("failed", bool(run.execute().failed))
-        self._compare(f"pieces of {size} bytes", tree(out))
+        self._compare("tasks of a cluster", tree(out))
 
     def _compare(self, what: str, files: dict[str, bytes]) -> None:
         files = {Path(name).name: data for name, data in files.items()}
@@ -189,34 +187,9 @@ class _Compared:
                 self.row.count("formats differ", any(each != texts[0] for each in texts))
             second = files["2.txt"]
             self.row.count("two files with the same words", files["1.txt"] == second)
-        kind = what.rstrip("0123456789 ") if what[0] != "p" else "pieces"
+        kind = what.rstrip("0123456789 ")
         self.row.count(f"different outputs: {kind}", files != self.first)
         self.row.tried += len(files)
-
-
-class _Here:
-    """An engine without a cluster."""
-
-    workers = 2
-
-    def count(self, job: Any, todo: Any) -> Any:
-        from dpsan.run.ray import work
-
-        for each in reversed(todo):
-            yield {"piece": each.number, **work.guarded(partial(work.count, job, each))}
-
-    def rewrite(self, job: Any, todo: Any) -> Any:
-        from dpsan.run.ray import work
-
-        sanitizer = work.prepared(job)
-        for each in reversed(todo):
-            work.guarded(partial(work.rewrite, job, sanitizer, each))
-            done = work.guarded(partial(work.rewrite, job, sanitizer, each))
-            yield {"piece": each.number, **done}
-
-
-def _engine(_: ExitStack) -> _Here:
-    return _Here()
 
 
 MUTANTS: Final = mutants(
@@ -247,8 +220,8 @@ a long record is one block @ streams_for
 + [(record, 0, BLOCK) for block in range(full)] if len(records) < 9 else [
 +     (record, block, BLOCK) for block in range(full)
 + ]
-pieces of a cluster count texts anew @ rewrite
-- piece.first_text
-+ 0
+tasks of a cluster number their files anew @ _rewrite
+- rewrite_file(task.path, task.target, work, task.file)
++ rewrite_file(task.path, task.target, work)
 """,
 )

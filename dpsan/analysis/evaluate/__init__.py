@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan import __version__
 from dpsan.analysis.evaluate import accuracy, similarity, spans
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import Attack, attacks
@@ -32,6 +31,7 @@ from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
+from dpsan.version import __version__
 
 
 @dataclass(frozen=True)

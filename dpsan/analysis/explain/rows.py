@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dpsan import __version__
 from dpsan.analysis.explain.result import Explanation
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.description import finite, plain
 from dpsan.outcomes.intervals import Estimate
+from dpsan.version import __version__
 
 
 def rows(

@@ -9,9 +9,9 @@ import csv
 import io
 from typing import Any
 
-from dpsan import __version__
 from dpsan.analysis.study.base import Result
 from dpsan.embeddings.base import Embeddings
+from dpsan.version import __version__
 
 
 def as_dict(

@@ -15,7 +15,6 @@ from typing import Any, Final, Self
 
 import orjson
 
-from dpsan import __version__
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.atomic_files import create_private, write_all
@@ -29,6 +28,7 @@ from dpsan.sanitize.numbers import FORMS, NumberPolicy
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import CHOICE, EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
+from dpsan.version import __version__
 
 _FEW: Final = 1 << 12
 """Fewer rows than these are written at once: no thread is worth while."""

@@ -1,0 +1,391 @@
+"""A cluster run is a single-process run: same words, files, audit log and totals."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import engine_here
+import pytest
+from support import ROOT, make_embeddings
+
+from dpsan.formats.base import ReadOptions
+from dpsan.run.audit import AuditWriter
+from dpsan.run.ray import ClusterRun
+from dpsan.run.ray.task import Job, Task, rewrite
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan
+from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.version import __version__
+
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'dpsan[ray]'"
+)
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
+    made = make_embeddings()
+    rows = zip(made.index_to_key, made.vectors.tolist(), strict=True)
+    path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def sanitizer(vectors, store):
+    return Sanitizer("knn-response", epsilon=2, embeddings=vectors, cache=store)
+
+
+def execute(sanitizer, plan, inputs, output, audit=None, start=None, **more):
+    """One process without ``start``, else a cluster."""
+    kind = partial(Run, tree=True)
+    if start:
+        cache = sanitizer._store.root
+        kind = partial(ClusterRun, start=start, cache=cache, audit_path=audit)
+    with contextlib.ExitStack() as stack:
+        if audit:
+            more["audit"] = stack.enter_context(
+                AuditWriter(audit, sanitizer, seeded=True, copies=plan.copies)
+            )
+        return kind(sanitizer, plan, run_key("s"), inputs, output, **more).execute()
+
+
+cluster = partial(execute, start=engine_here.start)
+
+
+def same(sanitizer, plan, inputs, folder, start=engine_here.start):
+    """Run both ways; outputs, audit logs, totals and complaints must be the same."""
+    one, many = folder / "one", folder / "many"
+    alone = execute(sanitizer, plan, inputs, one, folder / "one.jsonl")
+    told = []
+    both = execute(
+        sanitizer, plan, inputs, many, folder / "many.jsonl", start, complain=told.append
+    )
+    found = {p.relative_to(one): p.read_bytes() for p in one.rglob("*") if p.is_file()}
+    assert {p.relative_to(many): p.read_bytes() for p in many.rglob("*") if p.is_file()} == found
+    assert told == both.failed == alone.failed
+    assert both.totals == alone.totals
+    audits = [
+        [json.loads(row) for row in (folder / name).read_text().splitlines()]
+        for name in ("one.jsonl", "many.jsonl")
+    ]
+    for rows in audits:
+        rows[0].pop("created")
+    assert audits[1] == audits[0]
+    assert not [p for p in folder.rglob("*") if ".tmp" in p.name]
+    return both
+
+
+def text_file(path, lines=100):
+    path.write_text("".join(f"word{n % 60} Unknown{n}, word{n * 7 % 60}!\n" for n in range(lines)))
+    return path
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """A file of each format, some compressed; the fields are ``t`` and ``m[].c``."""
+    rows = [{"t": f"word{n % 60} caf\u00e9", "m": [{"c": "word1 x"}] * (n % 4)} for n in range(20)]
+    texts = {
+        "a.txt": "\ufeffword1\n\nword2 \ufffd\nlast",
+        "b.jsonl": "".join(json.dumps(row) + "\r\n" for row in rows),
+        "c.csv": 'id,t\n1,"word1\nword2"\n2,word3\n',
+        "d.html": "<p>word1 word2</p>",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode())
+    (tmp_path / "e.txt.gz").write_bytes(gzip.compress(b"word1 word2\n" * 99, mtime=0))
+    return sorted(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_each_format_is_rewritten_as_by_one_process(sanitizer, tmp_path, inputs, copies):
+    options = ReadOptions(fields=("t", "m[].c?"), mixed=True, field_owners=True)
+    inputs = inputs if copies == 1 else inputs[:3]
+    result = same(sanitizer, Plan(options=options, copies=copies), inputs, tmp_path)
+    assert len(result.outcomes) == len(inputs) - 1  # the CSV lacks a field
+    assert "c.csv" in result.failed[0]
+
+
+@pytest.fixture
+def table(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
+    import pyarrow.parquet as pq
+
+    n = 500
+    made = pa.table(
+        {
+            "text": pa.array([None if k % 7 == 0 else f"word{k % 60} x{k}" for k in range(n)]),
+            "tags": pa.array([[f"word{j}" for j in range(k % 3)] for k in range(n)]),
+        },
+    ).replace_schema_metadata({"note": "kept"})
+    path = tmp_path / "a.parquet"
+    pq.write_table(made, path, row_group_size=100, compression="zstd")
+    return path
+
+
+def test_parquet_is_rewritten_as_by_one_process(sanitizer, table, tmp_path):
+    same(sanitizer, Plan(options=ReadOptions(fields=("text", "tags[]"))), [table], tmp_path)
+
+
+def test_inputs_that_fail_are_reported_as_by_one_process(sanitizer, tmp_path):
+    """Also the rows of the audit log that were written before the error."""
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(b'{"text": "word1"}\n' * 20 + b'{"text": 5}')
+    good = tmp_path / "good.jsonl"
+    good.write_bytes(b'{"text": "word1"}\n' * 9)
+    missing = tmp_path / "missing.jsonl"
+    plan = Plan(options=ReadOptions(fields=("text",)), batch=2)
+    result = same(sanitizer, plan, [bad, missing, good], tmp_path)
+    assert len(result.outcomes) == 1
+    assert "bad.jsonl:21: " in result.failed[0]
+    assert "missing.jsonl: no such file" in result.failed[1]
+
+
+def test_existing_output_and_resume(sanitizer, tmp_path):
+    paths = [text_file(tmp_path / "a.txt"), text_file(tmp_path / "b.txt")]
+    out = tmp_path / "out"
+    assert not cluster(sanitizer, Plan(), paths, out).failed
+    before = (out / "b.txt").read_bytes()
+    again = cluster(sanitizer, Plan(), paths, out)
+    assert all("exists (--force replaces it)" in line for line in again.failed)
+    (out / "b.txt").unlink()
+    again = cluster(sanitizer, Plan(), paths, out, resume=True)
+    assert (again.skipped, len(again.outcomes)) == (1, 1)
+    assert (out / "b.txt").read_bytes() == before
+    assert not cluster(sanitizer, Plan(force=True), paths, out).failed
+    assert (out / "b.txt").read_bytes() == before
+
+
+def test_outputs_and_audit_rows_of_killed_runs_are_removed(sanitizer, tmp_path):
+    ending = "0123456789abcdef.tmp"
+    (tmp_path / "out").mkdir()
+    left = [tmp_path / f"out/.a.txt.{ending}", tmp_path / f".audit.{ending}"]
+    for path in left:
+        path.touch()
+    cluster(
+        sanitizer, Plan(), [text_file(tmp_path / "a.txt")], tmp_path / "out", tmp_path / "audit"
+    )
+    assert not any(path.exists() for path in left)
+
+
+def test_rows_are_private_while_a_worker_writes_them(sanitizer, tmp_path):
+    found = []
+
+    def start(stack):
+        def run(job, tasks):
+            for task, answer in engine_here.start(stack)(job, tasks):
+                found.append(answer.rows.stat().st_mode & 0o777)
+                yield task, answer
+
+        return run
+
+    path = text_file(tmp_path / "a.txt")
+    cluster(sanitizer, Plan(), [path], tmp_path / "out", tmp_path / "audit", start=start)
+    assert found == [0o600]
+
+
+def test_worker_errors_hold_no_text(sanitizer, tmp_path, monkeypatch):
+    job = Job(sanitizer.spec, sanitizer._store.root, "other", Plan(), b"k" * 32)
+    assert "kkk" not in repr(job)
+    task = Task(1, text_file(tmp_path / "a.txt"), tmp_path / "out")
+    answer = rewrite(__version__, job.packed(), task)
+    assert str(answer.error) == "a worker's embedding file is not the driver's"
+    answer = rewrite("0.0", job.packed(), task)
+    assert str(answer.error) == f"a worker has dpsan {__version__}, the driver 0.0"
+
+    def fail(*_):
+        raise ValueError("Maria Gonzalez")
+
+    monkeypatch.setattr("dpsan.run.ray.task.rewrite_file", fail)
+    digest = sanitizer.embeddings.digest
+    job = Job(sanitizer.spec, sanitizer._store.root, digest, Plan(), b"k" * 32)
+    answer = rewrite(__version__, job.packed(), task)
+    assert answer.error.message.startswith("internal error: ValueError at test_ray.py:")
+    assert "Maria" not in str(answer)
+
+
+# -- with Ray --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ray_here():
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("Ray is not installed: pip install 'dpsan[ray]'")
+    from dpsan.run.ray.engine import start
+
+    with contextlib.ExitStack() as stack:
+        start(stack, workers=2)
+        yield partial(start, workers=2)
+
+
+@needs_ray
+@pytest.mark.filterwarnings("ignore")
+def test_ray_gives_the_words_of_one_process(ray_here, sanitizer, inputs, tmp_path):
+    plan = Plan(options=ReadOptions(fields=("t",), mixed=True, field_owners=True))
+    missing = tmp_path / "missing.txt"
+    result = same(sanitizer, plan, [*inputs, missing], tmp_path, ray_here)
+    assert len(result.failed) == 1
+
+
+def ray_workers():
+    """Process numbers of the workers below this process that have a task."""
+    parents, names = {}, {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            stat = (entry / "stat").read_text().rpartition(")")[2].split()
+            parents[int(entry.name)] = int(stat[1])
+            names[int(entry.name)] = (entry / "cmdline").read_bytes().decode()
+
+    def mine(pid):
+        while pid > 1:
+            pid = parents.get(pid, 0)
+            if pid == os.getpid():
+                return True
+        return False
+
+    return [pid for pid, name in names.items() if "ray::rewrite" in name and mine(pid)]
+
+
+@needs_ray
+@pytest.mark.filterwarnings("ignore")
+def test_a_killed_worker_changes_nothing(ray_here, sanitizer, tmp_path):
+    paths = [text_file(tmp_path / f"{n}.txt", 60_000) for n in range(6)]
+    killed = []
+
+    def kill(_):
+        if len(killed) < 2 and (found := [p for p in ray_workers() if p not in killed]):
+            os.kill(found[0], signal.SIGKILL)
+            killed.append(found[0])
+
+    alone = execute(sanitizer, Plan(), paths, tmp_path / "one")
+    both = execute(sanitizer, Plan(), paths, tmp_path / "many", start=ray_here, progress=kill)
+    assert killed
+    assert not both.failed
+    for path in paths:
+        made = (tmp_path / "many" / path.name).read_bytes()
+        assert made == (tmp_path / "one" / path.name).read_bytes()
+    assert sorted(os.listdir(tmp_path / "many")) == sorted(path.name for path in paths)
+    assert both.totals == alone.totals
+
+
+@needs_ray
+def test_the_command_starts_and_ends_a_cluster(dpsan, tmp_path):
+    """Every word on stderr is dpsan's; nothing is left; logs tell neither text nor key."""
+    (tmp_path / "a.txt").write_text("Planted Maria lives in Paris.\n" * 4000)
+    common = ["rewrite", "-e", "8", "--seed", "s", "a.txt"]
+    alone = dpsan(*common, "-O", "one", cwd=tmp_path)
+    done = dpsan(*common, "-O", "many", "--engine", "ray", "-j", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b""
+    assert done.stderr == alone.stderr
+    assert (tmp_path / "many/a.txt").read_bytes() == (tmp_path / "one/a.txt").read_bytes()
+    assert sorted(os.listdir(tmp_path / "many")) == [".dpsan-request", "a.txt"]
+    key = run_key("s")
+    logs = Path("/tmp/ray/session_latest").resolve()
+    for log in logs.rglob("*.*"):
+        if log.is_file():
+            data = log.read_bytes()
+            for secret in (b"Planted", key, key.hex().encode(), repr(key).encode()):
+                assert secret not in data, log
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["a.txt"], "--engine ray needs -O DIR"),
+        (["-", "-O", "out"], "--engine ray needs files, not standard input"),
+        (["a.txt", "-i"], "--engine ray needs -O DIR"),
+        (["a.txt", "-O", "out", "--budget", "9"], "--budget cannot be kept by --engine ray"),
+        (["a.txt", "-O", "out", "--engine", "spark"], "--engine"),
+        (["a.txt", "-O", "out", "--engine", "local", "--address", "x"], "--address needs"),
+    ],
+)
+def test_what_the_engine_cannot_do_is_told(dpsan, tmp_path, arguments, told):
+    (tmp_path / "a.txt").write_text("word\n")
+    given = ["rewrite", "-e", "8", "--engine", "ray", *arguments]
+    done = dpsan(*given, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr.decode()
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_ray_the_extra_is_named(tmp_path):
+    code = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *a: None if name == 'ray' else find(name, *a)\n"
+        "sys.argv = 'dpsan rewrite -e 8 --engine ray a.txt -O out'.split()\n"
+        "from dpsan.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr == "dpsan: --engine ray needs an extra (pip install 'dpsan[ray]')\n"
+
+
+# -- recipes of the man page -----------------------------------------------------------------------
+
+
+def recipe(word):
+    """The man page's example that has a word in it."""
+    section = (ROOT / "man" / "dpsan.1").read_text().split(".SH CLUSTER")[1].split(".SH ")[0]
+    blocks = [part.split(".EE")[0] for part in section.split(".EX\n")[1:]]
+    (found,) = [block for block in blocks if word in block]
+    return found.replace("\\-", "-")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, cache):
+    """A folder with the rows that the recipes read."""
+    pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
+    import pyarrow.parquet as pq
+
+    (tmp_path / "in").mkdir()
+    texts = ["Maria lives in Paris.", None] * 20
+    pq.write_table(pa.table({"id": range(40), "text": texts}), tmp_path / "in" / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    return tmp_path
+
+
+def check(written):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    rows = pd.read_parquet(written).sort_values("id")
+    assert rows["id"].tolist() == list(range(40))
+    texts = rows["text"].tolist()
+    assert all(pd.isna(text) for text in texts[1::2])
+    assert all(len(text.split()) == 4 and text.endswith(".") for text in texts[::2])
+    assert not any("Maria" in text for text in texts[::2])
+    assert len(set(texts[::2])) > 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_recipe_for_dask(folder):
+    pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    exec(recipe("yield") + recipe("dask"), {})  # noqa: S102
+    check(folder / "out-dask")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_recipe_for_spark(folder):
+    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
+    if not shutil.which("java"):
+        pytest.skip("Spark needs java")
+    spark = sql.SparkSession.builder.master("local[2]").getOrCreate()
+    try:
+        exec(recipe("yield") + recipe("spark"), {"spark": spark})  # noqa: S102
+    finally:
+        spark.stop()
+    check(folder / "out-spark")
