@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.passing import Fields
-from dpsan.text.long_text import Text
 
 if TYPE_CHECKING:
     from dpsan.text.spans import Spans  # numpy comes with it
@@ -64,8 +63,8 @@ class Record:
 
     line: int
     """1-based, for messages and the audit."""
-    texts: Sequence[Text] = field(repr=False)
-    render: Callable[[list[Text]], bytes] = field(repr=False)
+    texts: Sequence[str] = field(repr=False)
+    render: Callable[[list[str]], bytes] = field(repr=False)
     invalid: int = 0
     """Undecodable byte sequences that were replaced."""
     part: Part = "record"
@@ -82,11 +81,6 @@ class Record:
     fields: Sequence[Fields] = ()
     """Fields of the input, which its reader completes while it reads: once for each input."""
 
-    @property
-    def strings(self) -> list[str]:
-        """The texts, whatever their length."""
-        return list(map(str, self.texts))
-
 
 @dataclass(slots=True, repr=False)
 class Unchanged:
@@ -94,7 +88,7 @@ class Unchanged:
 
     raw: bytes
 
-    def __call__(self, texts: list[Text]) -> bytes:
+    def __call__(self, texts: list[str]) -> bytes:
         """These bytes."""
         return self.raw
 

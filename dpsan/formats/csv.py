@@ -28,12 +28,10 @@ from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.text import (
     byte_order_mark,
     decode,
-    long_text,
     text_encoding,
     text_records,
     too_long,
 )
-from dpsan.text.long_text import LongText, Text
 from dpsan.text.patterns import compiled
 
 _QUOTED: Final = compiled(rb'(?:[^"]++|"")*+')
@@ -142,34 +140,6 @@ def _value(cell: bytes) -> bytes:
     return cell[1:-1].replace(b'""', b'"') if cell[:1] == b'"' else cell
 
 
-class _Quoted:
-    """Between quotes every quote stands twice."""
-
-    opening = b'"'
-
-    def read(self, pieces: Iterator[str]) -> Iterator[str]:
-        held = ""
-        for piece in pieces:
-            held += piece
-            # Of an odd number the last one ends the piece, and the other of its pair comes next.
-            cut = len(held) - held.count('"') % 2
-            yield held[:cut].replace('""', '"')
-            held = held[cut:]
-
-    def write(self, text: str) -> bytes:
-        return text.replace('"', '""').encode(errors="replace")
-
-
-_QUOTES: Final = _Quoted()
-
-
-def _long(cell: bytes, encoding: str) -> LongText | None:
-    """The value of a long cell."""
-    if cell[:1] == b'"':
-        return long_text(cell, encoding, 1, len(cell) - 1, _QUOTES)
-    return long_text(cell, encoding)
-
-
 class CsvFormat(Format):
     """Comma-separated values."""
 
@@ -247,7 +217,7 @@ class CsvFormat(Format):
         width: int,
         options: ReadOptions,
         encoding: str,
-    ) -> tuple[list[Text], int]:
+    ) -> tuple[list[str], int]:
         """The chosen cells of a row, and its invalid sequences.  Raises InputError."""
         if len(row.cells) != width:
             raise InputError(
@@ -256,13 +226,10 @@ class CsvFormat(Format):
                 "check quotes and --format",
                 line=row.line,
             )
-        texts: list[Text] = []
+        texts: list[str] = []
         invalid = 0
         for column in columns:
             cell = row.cells[column]
-            if long := _long(cell, encoding):
-                texts.append(long)
-                continue
             text, bad = decode(source, row.line, _value(cell), options)
             texts.append(text)
             invalid += bad
@@ -352,32 +319,23 @@ class _Render:
     """All columns, or with ``--drop-other`` the chosen ones."""
     quoted: set[int]
     """The columns of which every cell is quoted."""
-    texts: list[Text]
+    texts: list[str]
     """What is in the chosen cells; none if they hold invalid sequences."""
     delimiter: bytes
     encoding: str
 
-    def __call__(self, texts: list[Text]) -> bytes:
+    def __call__(self, texts: list[str]) -> bytes:
         cells = self.row.cells.copy()
         for at, column in enumerate(self.columns):
             text = texts[at]
             # White space keeps its bytes: an empty cell in quotes is not a missing one.
-            if isinstance(text, LongText) or text.strip() or [text] != self.texts[at : at + 1]:
-                cells[column] = self._cell(text, cells[column][:1] == b'"', column in self.quoted)
+            if text.strip() or [text] != self.texts[at : at + 1]:
+                cells[column] = self._cell(text, column in self.quoted)
         return _joined([cells[at] for at in self.written], self.delimiter) + self.row.ending
 
-    def _cell(self, text: Text, was_quoted: bool, quoted: bool) -> bytes:
-        special = (self.delimiter, b'"', b"\n", b"\r")
-        if isinstance(text, LongText) and was_quoted:
-            whole = text.ended(b'"')
-            if quoted or len(whole) == 2 or any(whole.find(each, 1, -1) > 0 for each in special):
-                return whole
-            return whole[1:-1]
-        if isinstance(text, LongText):
-            body = text.ended(b"")
-        else:
-            body = text.encode(self.encoding, errors="replace")
+    def _cell(self, text: str, quoted: bool) -> bytes:
+        body = text.encode(self.encoding, errors="replace")
         # Empty, it would be a line without a row in a table of one column.
-        if quoted or not body or any(each in body for each in special):
+        if quoted or not body or any(each in body for each in (self.delimiter, b'"', b"\n", b"\r")):
             return b'"' + body.replace(b'"', b'""') + b'"'
         return body

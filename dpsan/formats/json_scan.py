@@ -6,11 +6,12 @@ pass too.
 
 from __future__ import annotations
 
+import json
 import re
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Final
 
 from dpsan.errors import MalformedError
-from dpsan.formats.json_strings import parsed
 from dpsan.formats.passing import Fields
 from dpsan.text.patterns import compiled
 
@@ -44,6 +45,26 @@ _MOST_PLACES: Final = 10_000
 """Places that are told apart in an input."""
 _DEEPEST: Final = 32
 """Steps of a path; what is deeper has the same one."""
+
+
+def parsed(text: str) -> str:
+    """Return the value of a JSON string; escaped surrogates that stand alone stay as they are."""
+    if "\\" not in text:
+        return text[1:-1]
+    value: str = json.loads(text)
+    return value
+
+
+def written(text: str) -> bytes:
+    """Return a text as a JSON string, with escapes only where JSON needs one.
+
+    Others would tell which words were in the string that was read: of one that comes out equal, and
+    of one that is written in ASCII where it could be.
+    """
+    try:
+        return encode_basestring(text).encode()
+    except UnicodeEncodeError:  # a lone surrogate exists in JSON as an escape only
+        return encode_basestring_ascii(text).encode()
 
 
 class KindError(Exception):

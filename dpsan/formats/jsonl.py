@@ -24,19 +24,26 @@ from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.fields import Field, parse_field
-from dpsan.formats.json_scan import KindError, Node, Place, Places, Scan, is_blank, pruned
-from dpsan.formats.json_strings import JSON_STYLE, long_string, parsed
+from dpsan.formats.json_scan import (
+    KindError,
+    Node,
+    Place,
+    Places,
+    Scan,
+    is_blank,
+    parsed,
+    pruned,
+    written,
+)
 from dpsan.formats.near_names import near_path
 from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.text import (
     byte_order_mark,
     decode,
-    long_text,
     raw_records,
     text_encoding,
     text_records,
 )
-from dpsan.text.long_text import LongText, Text
 
 _HELD: Final = 1024
 """Records kept back, while a field has not been seen, before the input is refused."""
@@ -176,7 +183,7 @@ def record_of(
         MalformedError: they are no JSON.
         InputError: a chosen field holds something else than text.
     """
-    if options.invalid == "error" and not long_text(raw, "utf-8"):
+    if options.invalid == "error":
         decode(source, line, raw, options)
     try:
         scan = Scan(raw, place, places)
@@ -194,12 +201,9 @@ def record_of(
             "" if error.path else hint,
             line=line,
         ) from None
-    texts: list[Text] = []
+    texts: list[str] = []
     invalid = 0
     for start, end in scan.spans:
-        if long := long_string(raw, start, end):
-            texts.append(long)
-            continue
         text, bad = decode(source, line, raw[start:end], options)
         texts.append(parsed(text))
         invalid += bad
@@ -272,18 +276,16 @@ class _Render:
     raw: bytes
     ending: bytes
     spans: list[tuple[int, int]]
-    texts: list[Text]
+    texts: list[str]
 
-    def __call__(self, texts: list[Text]) -> bytes:
+    def __call__(self, texts: list[str]) -> bytes:
         out, at = [], 0
         for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
             out.append(self.raw[at:start])
-            if isinstance(new, LongText):
-                out.append(new.ended(b'"'))
-            elif new == old and not new.strip() and _clean(self.raw[start:end]):
+            if new == old and not new.strip() and _clean(self.raw[start:end]):
                 out.append(self.raw[start:end])
             else:
-                out.append(b'"' + JSON_STYLE.write(new) + b'"')
+                out.append(written(new))
             at = end
         out += (self.raw[at:], self.ending)
         return b"".join(out)

@@ -26,8 +26,7 @@ from dpsan.formats.fields import parse_field
 from dpsan.formats.near_names import did_you_mean
 from dpsan.formats.parquet_output import Output, Positioned, check_range
 from dpsan.formats.passing import Fields, named, shown_names
-from dpsan.formats.text import decode, long_text, too_long
-from dpsan.text.long_text import LongText, Text
+from dpsan.formats.text import decode, too_long
 
 __all__ = ["Columns", "ParquetFormat", "RowGroup", "opened", "read_group"]
 
@@ -288,7 +287,7 @@ class RowGroup:
         self._table, self._paths, self._written = table.combine_chunks(), paths, write
         self._rows: list[int] = []
         """The row each output row is made of: every row once, or as often as there are copies."""
-        self._texts: list[list[str | bytes]] = [[] for _ in paths]
+        self._texts: list[list[str]] = [[] for _ in paths]
 
     def records(self, metadata: Any, number: int) -> Iterator[Record]:
         """A record for each row, and a frame that writes the group."""
@@ -298,7 +297,7 @@ class RowGroup:
         yield Record(first, [], self._write, part="frame")
 
     def _some(self, table: Any, first: int, start: int) -> Iterator[Record]:
-        rows: list[list[list[Text]]] = [[[] for _ in self._paths] for _ in range(table.num_rows)]
+        rows: list[list[list[str]]] = [[[] for _ in self._paths] for _ in range(table.num_rows)]
         invalid = [0] * table.num_rows
         utf8 = ReadOptions(invalid=self._options.invalid)
         for at, path in enumerate(self._paths):
@@ -307,25 +306,23 @@ class RowGroup:
                 line = first + row + 1
                 if len(raw) > self._options.max_record:
                     raise too_long(self._source, line, self._options.max_record)
-                text: Text | None = long_text(raw, "utf-8")
-                if text is None:
-                    text, bad = decode(self._source, line, raw, utf8)
-                    invalid[row] += bad
+                text, bad = decode(self._source, line, raw, utf8)
+                invalid[row] += bad
                 rows[row][at].append(text)
         for row, texts in enumerate(rows):
             counts = [len(each) for each in texts]
             render = partial(self._take, start + row, counts)
             yield Record(first + row + 1, [t for each in texts for t in each], render, invalid[row])
 
-    def _take(self, row: int, counts: list[int], texts: list[Text]) -> bytes:
+    def _take(self, row: int, counts: list[int], texts: list[str]) -> bytes:
         """Take the new texts of a row; the bytes come with the group."""
         self._rows.append(row)
-        each = (text.ended(b"") if isinstance(text, LongText) else text for text in texts)
+        each = iter(texts)
         for new, count in zip(self._texts, counts, strict=True):
             new.extend(islice(each, count))
         return b""
 
-    def _write(self, _: list[Text]) -> bytes:
+    def _write(self, _: list[str]) -> bytes:
         import pyarrow as pa
 
         table, self._table = self._table, None  # what is rewritten is not kept beside the new
@@ -369,7 +366,7 @@ def _leaves(array: Any, steps: tuple[str | None, ...]) -> tuple[list[bytes], lis
     return array.cast(pa.large_binary()).to_pylist(), rows.to_pylist()
 
 
-def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str | bytes]) -> Any:
+def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str]) -> Any:
     """The array with other strings at the end of a path."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
-from dpsan.text.long_text import Text
 
 __all__ = ["Output", "check_range", "layout"]
 
@@ -120,7 +119,7 @@ class Output:
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
         return self._written.fetch()
 
-    def finish(self, _: list[Text]) -> bytes:
+    def finish(self, _: list[str]) -> bytes:
         """The bytes of the footer."""
         if self._metadata:
             self._writer.add_key_value_metadata(self._metadata)

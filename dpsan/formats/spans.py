@@ -28,7 +28,6 @@ import orjson
 from dpsan.errors import InputError
 from dpsan.files.source import opened
 from dpsan.formats.text import raw_records
-from dpsan.text.long_text import LongText, Text
 
 _MOST: Final = 1 << 30
 """Longest line: a list of all records may be one."""
@@ -85,7 +84,7 @@ class SpanFile:
         """Close the file; nothing is read from it any more."""
         self._rows.close()
 
-    def of(self, line: int, text: Text) -> list[Span]:
+    def of(self, line: int, text: str) -> list[Span]:
         """The spans of the next text, in the order of the file.
 
         Args:
@@ -140,11 +139,10 @@ class SpanFile:
         hint = "the number is the line of the record; see dpsan rewrite --audit"
         self._fail(f"record {row.record}: the input has no such text", hint, row.at)
 
-    def _checked(self, row: _Row, text: Text, name: str) -> list[Span]:
-        size = sum(map(len, text)) if isinstance(text, LongText) else len(text)
-        if row.text is not None and row.text != str(text):
+    def _checked(self, row: _Row, text: str, name: str) -> list[Span]:
+        if row.text is not None and row.text != text:
             self._fail(f"{name}: spans of another text", "are records missing?", row.at)
-        if any(span.end > size for span in row.spans):
+        if any(span.end > len(text) for span in row.spans):
             self._fail(f"{name}: a span ends behind its text", _OFFSETS, row.at)
         return row.spans
 

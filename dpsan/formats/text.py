@@ -19,8 +19,9 @@ from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.refused_files import binary, refuse_document, refuse_json
-from dpsan.text.long_text import LONG, PLAIN, LongText, Style, Text
 
+_LARGE: Final = 1 << 20
+"""Bytes above which a record is decoded by itself."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE: Final = ("utf-16", "utf-32")
 
@@ -144,20 +145,6 @@ def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple
         return text, max(1, text.count("\ufffd") - raw.count(b"\xef\xbf\xbd"))
 
 
-def long_text(
-    raw: bytes, encoding: str, start: int = 0, end: int | None = None, style: Style = PLAIN
-) -> LongText | None:
-    """A long text that stays in its record's bytes; None where it is short, or not valid UTF-8.
-
-    Args:
-        start, end, style: see :class:`~dpsan.text.long_text.LongText`.
-    """
-    if (len(raw) if end is None else end) - start <= LONG or encoding != "utf-8":
-        return None
-    text = LongText(raw, start, end, style)
-    return text if text.valid else None
-
-
 def text_encoding(name: str) -> str:
     """Python's name of an encoding.
 
@@ -235,10 +222,7 @@ class TextFormat(Format):
                             continue
                     if not options.force_text:
                         refuse_json(source, raw)
-                text: Text | None = long_text(raw, encoding) if len(raw) > LONG else None
-                invalid = 0
-                if text is None:
-                    text, invalid = decode(source, line, raw, options)
+                text, invalid = decode(source, line, raw, options)
                 del raw
                 if ending:
                     yield Record(line, [text], ended, invalid)
@@ -295,7 +279,7 @@ def _texts(
     records: list[bytes], separator: bytes, options: ReadOptions, encoding: str
 ) -> list[str] | None:
     """The texts of several records, where nothing needs to be said of one: decoded at once."""
-    if len(records) < 2 or encoding != "utf-8" or max(map(len, records)) > LONG:
+    if len(records) < 2 or encoding != "utf-8" or max(map(len, records)) > _LARGE:
         return None
     data = separator.join(records)
     if separator != b"\0" and b"\0" in data and not options.force_text:
@@ -323,9 +307,6 @@ class _Render:
     ending: bytes
     encoding: str
 
-    def __call__(self, texts: list[Text]) -> bytes:
-        text = texts[0]
-        if isinstance(text, LongText):
-            return text.ended(self.ending)
+    def __call__(self, texts: list[str]) -> bytes:
         # A character that the output encoding lacks becomes "?"; lone surrogates cannot occur.
-        return text.encode(self.encoding, errors="replace") + self.ending
+        return texts[0].encode(self.encoding, errors="replace") + self.ending

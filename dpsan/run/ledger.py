@@ -18,7 +18,6 @@ from dpsan.files.private_database import Book, Kind
 from dpsan.privacy.composition import Composed
 from dpsan.privacy.randomness import new_key
 from dpsan.sanitize.remembered import LedgerTotals
-from dpsan.text.long_text import Text, encoded
 
 _KIND: Final = Kind(
     name="ledger",
@@ -72,9 +71,10 @@ class Ledger(Book):
             raise self._base.damage()
         return row[1], row[2]
 
-    def digest(self, texts: Sequence[Text]) -> bytes:
+    def digest(self, texts: Sequence[str]) -> bytes:
         """What a record is known by: its chosen texts, in order."""
-        inner = (self._base.digest(b"dpsan text", encoded(text)) for text in texts)
+        each = (text.encode("utf-8", "surrogatepass") for text in texts)
+        inner = (self._base.digest(b"dpsan text", (text,)) for text in each)
         return self._base.digest(b"dpsan record", inner)
 
     def spent(self, record: bytes) -> tuple[float, float]:

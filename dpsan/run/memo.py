@@ -26,7 +26,6 @@ from dpsan.run.workers import Batch, Inline, Workers
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.long_text import Text, encoded
 from dpsan.text.numerals import number
 from dpsan.text.tokens import RULES
 
@@ -52,7 +51,7 @@ class Pending:
     """A batch of which some texts are being sanitized."""
 
     memo: Memo
-    texts: Sequence[Text]
+    texts: Sequence[str]
     digests: Sequence[bytes]
     asked: Sequence[int]
     """Places of the texts that are being sanitized."""
@@ -157,7 +156,8 @@ class Memo(Book):
 
     def submit(self, workers: Workers, batch: Batch) -> Pending:
         """Have those texts sanitized that are not known: see :meth:`Workers.submit`."""
-        digests = [self._base.digest(b"dpsan message", encoded(text)) for text in batch.texts]
+        each = (text.encode("utf-8", "surrogatepass") for text in batch.texts)
+        digests = [self._base.digest(b"dpsan message", (text,)) for text in each]
         known = {each for each in set(digests) if self._found(each) is not None}
         asked = [place for place, digest in enumerate(digests) if digest not in known]
         texts = [batch.texts[place] for place in asked]
@@ -178,7 +178,7 @@ class Memo(Book):
                 if first[digest] is None and place not in drawn:
                     raise self._base.damage()  # it was there when the batch began
                 if first[digest] is None and drawn[place]:
-                    first[digest] = str(lines[place])
+                    first[digest] = lines[place]
                     continue
             if (output := first[digest]) is not None:
                 earlier[place] = output
@@ -194,7 +194,7 @@ class Memo(Book):
         accountant = self._sanitizer.accountant()
         for place in fresh:
             cost = accountant.composed(accountant.charges_of(done.drawn[place]))
-            output = str(done.lines[place]).encode("utf-8", "surrogatepass")
+            output = done.lines[place].encode("utf-8", "surrogatepass")
             loss = float(cost.epsilon), float(cost.delta)
             self._base.put("entries", pending.digests[place], self._settings, output, *loss)
         if fresh:
@@ -251,7 +251,7 @@ class Memo(Book):
         with self.turn():
             done = pending.result()
             self.store(pending, done)
-        return list(map(str, done.lines))
+        return done.lines
 
 
 def _settings(sanitizer: Sanitizer) -> bytes:

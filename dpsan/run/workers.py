@@ -29,7 +29,6 @@ from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.long_text import Text
 from dpsan.text.spans import Spans
 
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -51,7 +50,7 @@ class Answer(Protocol):
 class Batch(NamedTuple):
     """Texts to sanitize, see :meth:`Sanitizer.sanitize`."""
 
-    texts: Sequence[Text]
+    texts: Sequence[str]
     key: bytes
     numbers: Sequence[int]
     audit: bool

@@ -13,7 +13,6 @@ from itertools import compress
 import numpy as np
 
 from dpsan.sanitize.result import DRAWN, Action, AuditTable, Sanitized
-from dpsan.text.long_text import LongText, Text
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,11 @@ class LedgerTotals:
 
 
 def merged(
-    texts: Sequence[Text],
+    texts: Sequence[str],
     asked: Sequence[int],
     done: Sanitized,
     earlier: Mapping[int, str],
-    survey: Callable[[Text], Sanitized],
+    survey: Callable[[str], Sanitized],
 ) -> Sanitized:
     """The result for all texts of a batch.
 
@@ -81,7 +80,7 @@ def merged(
     remembered = {}
     for place, output in earlier.items():
         seen = survey(texts[place])
-        lines[place] = _like(texts[place], output)
+        lines[place] = output
         now = {each: 0 if each in DRAWN else seen.counts[each] for each in Action}
         now[Action.REMEMBERED] = sum(seen.counts[each] for each in DRAWN)
         remembered[place] = now
@@ -97,15 +96,6 @@ def merged(
         invisible=invisible,
         remembered=dict(sorted(remembered.items())),
     )
-
-
-def _like(text: Text, output: str) -> Text:
-    """An output as a text of the same kind."""
-    if not isinstance(text, LongText):
-        return output
-    out = text.blank()
-    out.append(output)
-    return out
 
 
 def _spread(

@@ -14,8 +14,6 @@ from typing import Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.long_text import Text
-
 
 class Action(StrEnum):
     """What was done to a word."""
@@ -136,7 +134,7 @@ class AuditTable(Sequence[AuditRecord]):
 class Sanitized:
     """Result of one call: the texts and what was done."""
 
-    lines: list[Text] = field(repr=False)
+    lines: list[str] = field(repr=False)
     drawn: list[int]
     """Words drawn by the mechanism in each text; each distinct word of a record once where equal
     words have the same draw."""

@@ -21,11 +21,10 @@ from dpsan.sanitize.numbers import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
 from dpsan.text.batch import Batch, Ids
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
-from dpsan.text.long_text import LONG, LongText, Text, stretches
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spans import Spans, clipped
-from dpsan.text.tokens import TOKENIZERS
+from dpsan.text.tokens import LONG, TOKENIZERS, stretches
 
 _ACTIONS: Final = {
     KEPT: Action.KEPT,
@@ -114,7 +113,7 @@ class Rewriter:
 
     def rewrite(
         self,
-        texts: Sequence[Text],
+        texts: Sequence[str],
         key: bytes,
         records: Sequence[int] | None = None,
         *,
@@ -132,7 +131,7 @@ class Rewriter:
             long = [at for at in long if shared[numbers[at]] == 1]
         parts, at = [], 0
         for place in [*long, len(texts)]:
-            some = list(map(str, texts[at:place]))
+            some = [*texts[at:place]]
             if spans is None:
                 batch = self.lookup.batch(some)
             else:
@@ -145,9 +144,9 @@ class Rewriter:
             at = place + 1
         return parts[0] if len(parts) == 1 else together(parts)
 
-    def _in_stretches(self, text: Text, key: bytes, number: int, spans: Spans | None) -> Sanitized:
+    def _in_stretches(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
         """A long text, as many words at a time as are soon done."""
-        out: LongText | list[Text] = text.blank() if isinstance(text, LongText) else []
+        out = bytearray()  # a string takes up to four bytes for each of its characters
         done: list[Sanitized] = []
         previous: str | None = None
         drawn, pending, at = 0, None, 0
@@ -155,7 +154,7 @@ class Rewriter:
 
         def write(one: DrawnTexts, following: tuple[str, str] | None) -> None:
             written = self._written(one, previous=previous, following=following)
-            out.append(str(written.lines[0]))
+            out.extend(written.lines[0].encode("utf-8", "surrogatepass"))
             done.append(replace(written, lines=[]))
 
         for pieces in stretches(text, self.lookup.split):
@@ -170,7 +169,7 @@ class Rewriter:
             pending = one
         if pending is not None:
             write(pending, None)
-        line = out if isinstance(out, LongText) else "".join(map(str, out))
+        line = out.decode("utf-8", "surrogatepass")
         return replace(together(done), lines=[line], drawn=[drawn])
 
     def _drawn(
@@ -297,7 +296,7 @@ class Rewriter:
             one.public_marks,
         )
 
-    def survey(self, text: Text) -> Sanitized:
+    def survey(self, text: str) -> Sanitized:
         """What rewriting a text counts: no word is drawn, and there is no line."""
         parts = []
         for pieces in stretches(text, self.lookup.split):

@@ -29,7 +29,6 @@ from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
-from dpsan.text.long_text import Text
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.spans import Spans, checked_spans
 
@@ -244,7 +243,7 @@ class Sanitizer:
         """The row number of a word as :meth:`rewrite` writes it alone, None for other strings."""
         return self._rewriter.row_of(output)
 
-    def survey(self, text: Text) -> Sanitized:
+    def survey(self, text: str) -> Sanitized:
         """What :meth:`sanitize` counts of a text: no word is drawn, and there is no line."""
         return self._rewriter.survey(text)
 
@@ -313,15 +312,14 @@ class Sanitizer:
             key = randomness.derive_key(randomness.seeded_key(self._seed), "file", 0, "copy", 0)
             numbers = [first + at for at in places]
             found = self.sanitize(lines, key, numbers, spans=own).lines
-        written = list(map(str, found))
         if len(lines) == len(every):
-            return written
-        rest = iter(written)
+            return list(found)
+        rest = iter(found)
         return [None if text is None else next(rest) for text in every]
 
     def sanitize(
         self,
-        texts: Sequence[Text],
+        texts: Sequence[str],
         key: bytes,
         records: Sequence[int] | None = None,
         *,

@@ -43,6 +43,14 @@ from dpsan.text.shape import (
 )
 from dpsan.text.whole_tokens import MAY, NUMBER_MARKS, WHOLE, WORD, is_number
 
+LONG: Final = 1 << 20
+"""Characters above which a text is split in stretches: split whole it takes 20 times its size."""
+STRETCH: Final = 1 << 18
+"""Characters that are split at once."""
+AHEAD: Final = 1 << 12
+"""Characters behind a cut that must be known: what follows a word decides where it ends."""
+_VISIBLE: Final = {*"PSZ"}
+"""Categories of characters that stay in a gap whatever stands beside it."""
 RULES: Final = 2
 """Version of the rules below and of those of numbers: outputs that a memo holds depend on them."""
 
@@ -131,6 +139,38 @@ TOKENIZERS: Final[dict[str, Tokenizer]] = {
     "ptb": Tokenizer("ptb", partial(_split, literals=CLITICS)),
     "whitespace": Tokenizer("whitespace", partial(_split, literals=POSSESSIVES, pattern=_CHUNK)),
 }
+
+
+def stretches(text: str, split: Callable[[str], list[str]]) -> Iterator[list[str]]:
+    """Yield the alternating pieces of a long text, at most some 100,000 words at a time.
+
+    Put together they are those of ``split(text)``, but for empty gaps at the seams: a text is cut
+    where something visible stands between two words, and all of a word is seen before it is cut.
+    """
+    start, size = 0, STRETCH
+    while len(text) - start > size:
+        pieces = split(text[start : start + size])
+        if cut := _last_gap(pieces, size - AHEAD):
+            yield [*pieces[:cut], ""]
+            start, size = start + sum(map(len, pieces[:cut])), STRETCH
+        else:
+            size *= 2
+    yield split(text[start:])
+
+
+def _last_gap(pieces: list[str], limit: int) -> int:
+    """Return the index of the last visible gap before ``limit`` characters, 0 if there is none.
+
+    No gap with letters: a possessive ending is one by the word before it.
+    """
+    end = sum(map(len, pieces))
+    for at in range(len(pieces) - 1, 0, -2):
+        gap = pieces[at]
+        kinds = {unicodedata.category(each)[0] for each in gap}
+        if end <= limit and kinds & _VISIBLE and "L" not in kinds:
+            return at
+        end -= len(gap) + len(pieces[at - 1])
+    return 0
 
 
 def is_token(word: str, tokenizer: str) -> bool:

@@ -30,7 +30,6 @@ from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import run_key
 from dpsan.sanitize.statement import Statement
-from dpsan.text.long_text import LongText
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
 WORDS = " ".join(EMBEDDINGS.index_to_key[:12])
@@ -147,18 +146,6 @@ def test_nobody_who_reads_a_memo_can_test_guesses_of_its_messages(tmp_path):
     (first, second) = seen
     assert first[0] != second[0]
     assert first[1] != second[1]
-
-
-def test_a_long_text_is_the_same_message(tmp_path):
-    text = f"{WORDS}, \u00e9 {WORDS}."
-    with Memo(tmp_path / "m", SANITIZER) as memo:
-        short = memo.rewrite(text)
-        pending = memo.submit(
-            Inline(SANITIZER), Batch([LongText(text.encode())], b"k" * 32, [0], False)
-        )
-        (line,) = pending.result().lines
-    assert isinstance(line, LongText)
-    assert str(line) == short
 
 
 def test_nothing_depends_on_batches(tmp_path):

@@ -13,10 +13,9 @@ from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import long_text
+from dpsan.text import tokens
 from dpsan.text.letter_case import LetterCase
-from dpsan.text.long_text import stretches
-from dpsan.text.tokens import TOKENIZERS
+from dpsan.text.tokens import TOKENIZERS, stretches
 
 WORDS = ["the", "a", "an", "hour", "paris", "iphone", "house", "mcdonald", "5", "o'clock"]
 SPELLINGS = ["the", "a", "an", "hour", "Paris", "iPhone", "house", "McDonald", "5", "o'clock"]
@@ -128,8 +127,8 @@ def test_stretches_of_a_long_text_are_written_as_the_whole(text):
     sanitizer = small()
     (whole,) = sanitizer.sanitize([text], KEY).lines
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_text, "_STRETCH", 12)
-        patch.setattr(long_text, "_AHEAD", 5)
+        patch.setattr(tokens, "STRETCH", 12)
+        patch.setattr(tokens, "AHEAD", 5)
         patch.setattr(rewriting, "LONG", 4)
         (cut,) = sanitizer.sanitize([text], KEY).lines
         assert len(text) < 40 or len(list(stretches(text, TOKENIZERS["unicode"].split))) > 1

@@ -19,7 +19,7 @@ from dpsan.privacy.randomness import new_key
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import long_text
+from dpsan.text import tokens
 from dpsan.text.number_forms import formed_number
 
 EMBEDDINGS = make_embeddings(n=40, d=3)
@@ -121,8 +121,8 @@ def test_a_number_depends_on_its_place_and_key_alone(monkeypatch):
     assert apart == whole.lines
     again = pickle.loads(pickle.dumps(sanitizer)).sanitize(texts, KEY, [3, 4, 5, 6])
     assert again.lines == whole.lines
-    monkeypatch.setattr(long_text, "_STRETCH", 500)
-    monkeypatch.setattr(long_text, "_AHEAD", 400)
+    monkeypatch.setattr(tokens, "STRETCH", 500)
+    monkeypatch.setattr(tokens, "AHEAD", 400)
     monkeypatch.setattr(rewriting, "LONG", 501)
     assert sanitizer.sanitize(texts, KEY, [3, 4, 5, 6]).lines == whole.lines
     assert len(set(sanitizer.sanitize(["4711"] * 20, KEY).lines)) > 1
@@ -137,8 +137,8 @@ def test_equal_numbers_have_one_draw(monkeypatch, unit):
     assert sorted(first.values()) == sorted(second.values()) == [30, 30, 60]
     assert (first == second) == (unit == "run")
     assert done.drawn == [3, 3]
-    monkeypatch.setattr(long_text, "_STRETCH", 500)
-    monkeypatch.setattr(long_text, "_AHEAD", 400)
+    monkeypatch.setattr(tokens, "STRETCH", 500)
+    monkeypatch.setattr(tokens, "AHEAD", 400)
     monkeypatch.setattr(rewriting, "LONG", 501)
     if unit == "record":
         assert sanitizer.sanitize([text, text], KEY).lines == done.lines

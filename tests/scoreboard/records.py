@@ -261,8 +261,8 @@ what a read ends in the middle of is lost @ _blocks
 - held.write(last)
 + held.write(last[:0])
 CRLF becomes LF @ _Render.__call__
-- text.encode(self.encoding, errors="replace")
-+ text.rstrip("\r").encode(self.encoding, errors="replace")
+- texts[0].encode(self.encoding, errors="replace")
++ texts[0].rstrip("\r").encode(self.encoding, errors="replace")
 a form feed ends a line @ _blocks
 - data.split(separator)
 + data.replace(b"\x0c", separator).split(separator)
@@ -282,8 +282,8 @@ quotes are not doubled @ _Render._cell
 - body.replace(b'"', b'""')
 + body
 a cell that needs quotes now gets none @ _Render._cell
-- quoted or not body or any((each in body for each in special))
-+ quoted or (not body and any((each in body for each in special)))
+- quoted or not body or any((each in body for each in (self.delimiter, b'"', b"\n", b"\r")))
++ quoted or (not body and any((each in body for each in (self.delimiter, b'"', b"\n", b"\r"))))
 a cell is quoted because it was @ _Render.__call__
 - column in self.quoted
 + cells[column][:1] == b'"'
@@ -296,7 +296,7 @@ other cells are written as their values @ _Render.__call__
 an equal JSON string keeps its escapes @ _Render.__call__
 - new == old and (not new.strip()) and _clean(self.raw[start:end])
 + new == old and _clean(self.raw[start:end])
-JSON is written in ASCII @ _JsonStyle.write
+JSON is written in ASCII @ written
 - encode_basestring(text)
 + encode_basestring_ascii(text)
 a null string becomes empty @ _rebuilt

@@ -32,7 +32,7 @@ _STAGES: Final = {
     "case": "dpsan.text.letter_case:NaturalCase.write",
     "decode": "dpsan.formats.text:decode",
     "jsonl": "dpsan.formats.jsonl:parsed",
-    "json render": "dpsan.formats.json_strings:_JsonStyle.write",
+    "json render": "dpsan.formats.jsonl:written",
     "csv": "dpsan.formats.csv:_value",
     "csv render": "dpsan.formats.csv:_Render._cell",
     "batch": "dpsan.run.stream:_Flow._write",

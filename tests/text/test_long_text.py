@@ -1,6 +1,6 @@
 """Long texts, cut between words: the same words as at once, in a fraction of the memory."""
 
-import pickle
+import json
 import subprocess
 import sys
 
@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import long_text
-from dpsan.text.long_text import LongText, stretches
-from dpsan.text.tokens import TOKENIZERS
+from dpsan.text import tokens
+from dpsan.text.tokens import TOKENIZERS, stretches
 
-PIECES = st.text(st.sampled_from("ab1. ,-'’—é\u0301\u200b\U0001f600\n\ud800x"), max_size=200)
+PIECES = st.text(st.sampled_from("abs1. ,-'’—é\u0301\u200b\U0001f600\n\ud800x"), max_size=200)
 
 
 def small(monkeypatch, stretch=16, ahead=6, long=32):
-    monkeypatch.setattr(long_text, "_STRETCH", stretch)
-    monkeypatch.setattr(long_text, "_AHEAD", ahead)
+    monkeypatch.setattr(tokens, "STRETCH", stretch)
+    monkeypatch.setattr(tokens, "AHEAD", ahead)
     monkeypatch.setattr(rewriting, "LONG", long)
 
 
@@ -43,7 +42,7 @@ def test_stretches_are_short():
     text = "some words, " * 100_000 + "x" * 1_000_000 + " and more" * 100_000
     sizes = [sum(map(len, pieces)) for pieces in stretches(text, TOKENIZERS["unicode"].split)]
     assert sum(sizes) == len(text)
-    assert sorted(sizes)[-2] <= long_text._STRETCH * 2
+    assert sorted(sizes)[-2] <= tokens.STRETCH
     assert max(sizes) < 3_000_000
 
 
@@ -65,7 +64,7 @@ def test_streams_of_nothing_more():
 
 TEXTS = [
     "word1 word2",
-    "word3, unknown's x-ray—word4-word5 é\u0301 " * 60,
+    "word3, unknown's x-ray—word4-word5 é\u0301 \ud800 " * 60,
     "",
     "\U0001f600 word6 " * 90,
     "word7",
@@ -73,19 +72,16 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("mechanism", ["knn-response", "laplace", "krr"])
-@pytest.mark.parametrize("kind", [str, lambda text: LongText(text.encode())])
 @pytest.mark.parametrize("unknown", ["sample", "keep", "mask"])
-def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, kind, unknown):
+def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, unknown):
     made = Sanitizer(mechanism, epsilon=5, embeddings=embeddings, cache=store, unknown=unknown)
     whole = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
     small(monkeypatch, stretch=300, ahead=40, long=301)
     cut = []
     monkeypatch.setattr(rewriting, "stretches", lambda *a: cut.append(a) or stretches(*a))
-    texts = [kind(text) if len(text) > 300 else text for text in TEXTS]
-    done = made.sanitize(texts, b"k" * 32, [7, 8, 9, 11, 12])
+    done = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
     assert len(cut) == 2
-    assert [type(line) for line in done.lines] == [type(text) for text in texts]
-    assert list(map(str, done.lines)) == whole.lines != TEXTS
+    assert done.lines == whole.lines != TEXTS
     assert (done.drawn, done.counts) == (whole.drawn, whole.counts)
 
 
@@ -99,27 +95,20 @@ def test_noise_of_a_line_needs_the_line(monkeypatch, embeddings, store):
         list(word.sanitize(TEXTS, b"k" * 32, audit=True).records),
     ]
     small(monkeypatch)
-    texts = [LongText(text.encode()) for text in TEXTS]
-    assert line.sanitize(texts, b"k" * 32).lines == expected[0]
-    assert list(word.sanitize(texts, b"k" * 32, audit=True).records) == expected[1]
+    assert line.sanitize(TEXTS, b"k" * 32).lines == expected[0]
+    assert list(word.sanitize(TEXTS, b"k" * 32, audit=True).records) == expected[1]
 
 
-def test_long_texts_travel_to_workers():
-    text = LongText("é".encode() * 9)
-    text.append("x")
-    again = pickle.loads(pickle.dumps(text))
-    assert (str(again), len(again), again.ended(b"\n")) == (
-        "é" * 9 + "x",
-        19,
-        b"\xc3\xa9" * 9 + b"x\n",
-    )
+@pytest.fixture
+def base(tmp_path):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    return ["rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, jobs):
+def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, base, jobs):
     """A line over 1 MB, its word order and its neighbours; the record limit; invalid bytes."""
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    base = ["rewrite", "-q", "-e", "1000", "-m", "krr", "-E", "two.txt", "-j", jobs]
+    base = [*base, "-j", jobs]
     line = b"here there, HERE \xe2\x80\x94 " * 80_000
     text = b"here\n" + line + b"\r\nthere\n" + line
     done = dpsan(*base, cwd=tmp_path, stdin=text)
@@ -136,17 +125,29 @@ def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, jobs):
     assert f":1: invalid utf-8 at byte {len(line) + 1}".encode() in done.stderr
 
 
+def test_long_cells_and_strings_are_those_of_short_ones(tmp_path, dpsan, base):
+    base = [*base, "-j", "2", "-k", "t", "--case", "vocabulary"]
+    cell = 'here "there", HERE \u2014/\n' * 60_000
+    row = 't,x\n"' + cell.replace('"', '""') + '",HERE\nhere,b\n'
+    done = dpsan(*base, "--format", "csv", cwd=tmp_path, stdin=row.encode())
+    assert (done.returncode, done.stderr) == (0, b"dpsan: 1 of 2 columns passes unchanged: x\n")
+    assert done.stdout.decode() == row.replace("HERE \u2014", "here \u2014")
+    line = json.dumps({"a": "HERE", "t": cell, "b": [1]}, ensure_ascii=False) + "\n"
+    done = dpsan(*base, "--format", "jsonl", cwd=tmp_path, stdin=line.encode())
+    assert done.stderr == b"dpsan: 2 of 3 fields pass unchanged: a, b[]\n"
+    assert done.stdout.decode() == line.replace(", HERE ", ", here ")
+
+
 MEASURE = """
 import resource, sys
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.long_text import LongText
 made = Sanitizer("knn-response", epsilon=8, seed="s")
 made.rewrite(["some words to begin with"])
-text = b"some words, and more of them " * 700_000
+text = "some words, and more of them " * 700_000
 unit = 1 if sys.platform == "darwin" else 1024
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 before = peak()
-made.sanitize([LongText(text)], b"k" * 32)
+made.sanitize([text], b"k" * 32)
 print((peak() - before) / len(text))
 """
 

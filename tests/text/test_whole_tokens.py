@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsan.text import long_text
-from dpsan.text.long_text import stretches
+from dpsan.text import tokens
 from dpsan.text.lookup import Lookup
-from dpsan.text.tokens import TOKENIZERS, Kind
+from dpsan.text.tokens import TOKENIZERS, Kind, stretches
 from dpsan.text.whole_tokens import FAR, amount, is_number
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "strings.md"
@@ -132,8 +131,8 @@ def test_lossless_and_the_same_in_pieces(name, text):
     pieces = split(text)
     assert "".join(pieces) == text
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_text, "_STRETCH", 16)
-        patch.setattr(long_text, "_AHEAD", FAR)
+        patch.setattr(tokens, "STRETCH", 16)
+        patch.setattr(tokens, "AHEAD", FAR)
         found = list(stretches(text, split))
     joined = found[0]
     for more in found[1:]:
@@ -142,7 +141,7 @@ def test_lossless_and_the_same_in_pieces(name, text):
 
 
 def test_the_cut_of_long_texts_looks_far_enough():
-    assert long_text._AHEAD >= FAR
+    assert tokens.AHEAD >= FAR
 
 
 NAUGHTY = """

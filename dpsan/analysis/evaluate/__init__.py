@@ -286,7 +286,7 @@ def _lines(paths: Sequence[Path]) -> Iterator[str]:
     plain = Inputs("text", ReadOptions())
     for path in paths:
         for record in records(path, plain):
-            yield record.strings[0]
+            yield record.texts[0]
 
 
 def _public_lines(paths: Sequence[Path], progress: Progress) -> Iterator[str]:
@@ -306,8 +306,8 @@ def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
     if question.test is None:
         return accuracy.judge(*accuracy.split(whole))
     original, sanitized = question.test
-    clean = [" ".join(each.strings) for each in records(original, question.inputs)]
-    other = [" ".join(each.strings) for each in records(sanitized, question.inputs)]
+    clean = [" ".join(each.texts) for each in records(original, question.inputs)]
+    other = [" ".join(each.texts) for each in records(sanitized, question.inputs)]
     labels = read_labels(original, column, question.inputs)
     if not len(clean) == len(other) == len(labels):
         raise InputError(

@@ -52,7 +52,7 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
         gaps = [text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)]
         truth.append(collected.add(text, gaps, pairs.inputs[part]))
     for record in records(path, Inputs(inputs.format, inputs.options)):
-        for text in record.strings:
+        for text in record.texts:
             pieces, codes = vocabulary.inputs(text)
             if codes:
                 collected.add(text, pieces[::2], np.array(codes, dtype=np.int64))

@@ -129,7 +129,7 @@ def read_pairs(
                     "the same records and --field in both",
                     line=other.line,
                 )
-        for texts in zip(one.strings, *(other.strings for _, other in versions), strict=True):
+        for texts in zip(one.texts, *(other.texts for _, other in versions), strict=True):
             reading.add(texts[0], texts[1:], one.line)
     for path, source in zip(sanitized, others, strict=True):
         if rest := sum(1 for _ in source):

@@ -94,7 +94,7 @@ def labelled(asked: Asked) -> tuple[Texts, Texts]:
     def read(name: str) -> tuple[list[str], list[str]]:
         path, inputs = Path(str(values[name])), Inputs("auto", options, limit)
         try:
-            texts = [" ".join(each.strings) for each in records(path, inputs)]
+            texts = [" ".join(each.texts) for each in records(path, inputs)]
             labels = read_labels(path, str(values["label"]), inputs)
         except InputError as error:
             # Hints are for rewrite, whose options a study lacks.

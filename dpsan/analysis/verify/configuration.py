@@ -20,7 +20,6 @@ from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
 from dpsan.sanitize.numbers import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.long_text import Text
 from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spans import Spans
@@ -187,7 +186,7 @@ def _two_outputs(output: str) -> bool:
     return parts[:half] != parts[half:]
 
 
-def _lines(sanitizer: Sanitizer, text: str, spans: Spans | None) -> list[Text]:
+def _lines(sanitizer: Sanitizer, text: str, spans: Spans | None) -> list[str]:
     """What becomes of a text, drawn often."""
     own = None if spans is None else [spans] * _DRAWS
     return sanitizer.sanitize([text] * _DRAWS, randomness.new_key(), spans=own).lines
@@ -208,7 +207,7 @@ def exposures(
     out = []
     for rule in rules:
         first, second = (
-            list(map(str, _lines(single, text, None if rule.spans is None else rule.spans[at])))
+            _lines(single, text, None if rule.spans is None else rule.spans[at])
             for at, text in enumerate(rule.inputs)
         )
         # Were the event seen under the second input, the rule would not hold here.

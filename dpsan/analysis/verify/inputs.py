@@ -43,7 +43,7 @@ def drawn_rows(sanitizer: Sanitizer, texts: Sequence[str], key: bytes) -> Ids:
         return -1 if row is None else row
 
     lines = sanitizer.sanitize(texts, key).lines
-    return np.fromiter((row_of(str(line)) for line in lines), dtype=np.int64, count=len(texts))
+    return np.fromiter(map(row_of, lines), dtype=np.int64, count=len(texts))
 
 
 def name_of(sanitizer: Sanitizer, row: int) -> str:

@@ -93,7 +93,7 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
                 sentence = "some outputs of a number have not the probability of the proof"
                 return Check(name, False, sentence, {"loss": loss})
             texts, drawn = [word] * few, derive_key(key, "drawn", shape, place)
-            outputs = list(map(str, sanitizer.sanitize(texts, drawn).lines))
+            outputs = sanitizer.sanitize(texts, drawn).lines
             if not all(_alike(word, output) for output in set(outputs)):
                 return Check(name, False, "an output has not the form of its number")
             tails.append(_tail(grid, number, outputs))

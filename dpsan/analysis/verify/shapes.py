@@ -100,7 +100,7 @@ def _passed(
     table = done.records
     assert table is not None  # noqa: S101 - the audit was asked for
     at = 0
-    for line, size in zip(map(str, done.lines), table.sizes.tolist(), strict=True):
+    for line, size in zip(done.lines, table.sizes.tolist(), strict=True):
         gaps, place = [], 0
         for word in range(at, at + size):
             gap = int(table.gaps[word])

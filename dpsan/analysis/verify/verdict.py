@@ -239,7 +239,7 @@ def verify(
     single = sanitizer.by_text()
 
     def draw(text: str, count: int, phase: int) -> Sequence[str]:
-        return list(map(str, single.sanitize([text] * count, randomness.new_key()).lines))
+        return single.sanitize([text] * count, randomness.new_key()).lines
 
     question = Question(
         inputs,

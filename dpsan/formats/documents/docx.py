@@ -30,7 +30,6 @@ from dpsan.formats.documents.docx_story import (
     parse,
 )
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.text.long_text import Text
 from dpsan.text.numerals import counted
 
 _UNPACKED: Final = 16
@@ -91,7 +90,7 @@ class DocxFormat(Document):
         yield Record(1, [], finish, part="frame", noted=noted)
 
 
-def _take(story: Story, segments: list[Segment], texts: list[Text]) -> bytes:
+def _take(story: Story, segments: list[Segment], texts: list[str]) -> bytes:
     """Put texts into their part; the archive is written behind the last one."""
     for segment, text in zip(segments, texts, strict=True):
         story.write(segment, str(text))
@@ -99,6 +98,6 @@ def _take(story: Story, segments: list[Segment], texts: list[Text]) -> bytes:
 
 
 def _finish(
-    package: Package, contents: dict[str, bytes], stories: dict[str, Story], _: list[Text]
+    package: Package, contents: dict[str, bytes], stories: dict[str, Story], _: list[str]
 ) -> bytes:
     return package.written(contents | {name: story.written() for name, story in stories.items()})

@@ -34,7 +34,6 @@ from dpsan.formats.documents.mail_text import (
 )
 from dpsan.formats.passing import LEFT_OUT
 from dpsan.formats.text import decode
-from dpsan.text.long_text import Text
 from dpsan.text.tokens import wordless
 
 _DEEPEST: Final = 30
@@ -72,23 +71,23 @@ class _Page:
         self._charset, self._encoding = charset, encoding
         self._pieces: list[str] = []
 
-    def take(self, before: bytes, said: HtmlText, texts: list[Text]) -> bytes:
+    def take(self, before: bytes, said: HtmlText, texts: list[str]) -> bytes:
         """Keep a text and what stands before it; nothing is written yet."""
         self._pieces += (before.decode(), said.write(str(texts[0])))
         return b""
 
-    def finish(self, rest: bytes, texts: list[Text]) -> bytes:
+    def finish(self, rest: bytes, texts: list[str]) -> bytes:
         """All of it, encoded."""
         text = "".join([*self._pieces, rest.decode()])
         packed = pack(text, self._charset, self._encoding, self._like, page=True)
         return self._before + packed
 
 
-def _header(before: bytes, name: str, eol: bytes, texts: list[Text]) -> bytes:
+def _header(before: bytes, name: str, eol: bytes, texts: list[str]) -> bytes:
     return before + write_header(name, str(texts[0]), eol)
 
 
-def _part(before: bytes, charset: str, encoding: str, like: bytes, texts: list[Text]) -> bytes:
+def _part(before: bytes, charset: str, encoding: str, like: bytes, texts: list[str]) -> bytes:
     return before + pack(str(texts[0]), charset, encoding, like)
 
 

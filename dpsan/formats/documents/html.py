@@ -24,7 +24,6 @@ from dpsan.formats.documents.html_scan import Scan
 from dpsan.formats.documents.html_text import HtmlText
 from dpsan.formats.passing import PASSED
 from dpsan.formats.text import byte_order_mark, decode, text_encoding
-from dpsan.text.long_text import Text
 
 _DECLARED: Final = re.compile(
     rb"<meta\s[^>]{0,200}?charset\s*=\s*[\"']?\s*([a-z0-9._:-]{1,20})"
@@ -143,6 +142,6 @@ def _declared(data: bytes) -> tuple[str, int]:
     return _LATIN.get(declared, declared), 1 + data.count(b"\n", 0, match.start())
 
 
-def _written(before: bytes, text: HtmlText, encoding: str, texts: list[Text]) -> bytes:
+def _written(before: bytes, text: HtmlText, encoding: str, texts: list[str]) -> bytes:
     """Markup, and another text behind it."""
     return before + text.write(str(texts[0])).encode(encoding, errors="xmlcharrefreplace")
