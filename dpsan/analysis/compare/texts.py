@@ -96,7 +96,7 @@ def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Voca
         InputError: the file cannot be read, or has no words.
         UsageError: fewer than two labels.
     """
-    texts = [" ".join(each.strings) for each in records(path, inputs)]
+    texts = [" ".join(each.texts) for each in records(path, inputs)]
     found = [vocabulary.inputs(text) for text in texts]
     ids = np.array([row for _, rows in found for row in rows], dtype=np.int64)
     if not len(ids):
