@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import tempfile
 from functools import partial
@@ -72,11 +73,18 @@ def mechanism_at(name: str, space: Any) -> Any:
     return kind.build(epsilon, needed)
 
 
+def proof_link(name: str) -> str:
+    """The paragraph of docs/proofs.md that the docstring of a mechanism names."""
+    from dpsan.mechanisms.description import sections
+
+    found = re.search(r"proofs\.md (\d(?:\.\d+)*)", sections(name)["Proof"])
+    return f"[{found[1]}](proofs.md)" if found else "–"
+
+
 def claim_row(name: str, space: Any) -> tuple[str, ...]:
     """One mechanism: claim, truth, what comes out."""
     import numpy as np
 
-    from dpsan.mechanisms.description import sections
     from dpsan.outcomes.distributions import has_distribution
     from dpsan.outcomes.shares import Draws, from_draws, from_pmfs
     from dpsan.privacy.certificate import certify
@@ -103,15 +111,13 @@ def claim_row(name: str, space: Any) -> tuple[str, ...]:
         words = Draws(space, DRAWS, seeded_key("dpsan field"), similar=True)
         drawn, share, _, _ = from_draws(words, sampler)
         unchanged, cosine = share.value, float(words.cosines(drawn).mean())
-    proof = sections(name)["Proof"].split()[1].rstrip(",")
-    shown = f"[{proof}](proofs.md)"
     return (
         f"`{name}`",
         str(mechanism.status),
         claimed,
         true.replace("true ", ""),
         exact,
-        shown,
+        proof_link(name),
         f"{unchanged:.3f}",
         f"{cosine:.3f}",
     )

@@ -183,7 +183,12 @@ def test_docstring_has_the_sections(name):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_proof_is_there(name):
-    """The docstring names the paragraph of docs/proofs.md that speaks of this mechanism."""
+    """The docstring names the paragraph of docs/proofs.md that speaks of this mechanism.
+
+    Where there is neither a proof nor a refutation, no paragraph is asked for.
+    """
+    if MECHANISMS[name].status in (Status.CLAIMED, Status.NONE):
+        return
     page, number = docstring_sections(name)["Proof"].split()
     heads = dict(re.findall(r"^\*\*(\d\.\d+) ([^*]+)\*\*", (ROOT / page).read_text(), re.M))
     assert name in re.split(r",? and |, |\s+", heads[number].replace(".", ""))

@@ -64,23 +64,19 @@ def test_prose_fits_a_terminal(monkeypatch, name):
 
 def test_statuses_are_those_of_the_specification():
     """Issue 4, part 1."""
-    refuted = {name for name, kind in MECHANISMS.items() if kind.status == "REFUTED"}
-    assert {
-        "trlaplace-paper",
-        "tldp-paper-l",
-        "tldp-paper-g",
-        "tldp-paper-l-weighted",
-        "tldp-paper-g-weighted",
-        "tgumbel-paper",
-    } <= refuted
-    proved = {name for name, kind in MECHANISMS.items() if kind.status == "PROVED"}
-    assert proved == {
+    for name in (
+        *("trlaplace-paper", "tldp-paper-l", "tldp-paper-g", "tgumbel-paper"),
+        *("tldp-paper-l-weighted", "tldp-paper-g-weighted"),
+    ):
+        assert MECHANISMS[name].status == "REFUTED"
+    for name in (
         "optimal-response",
         *("laplace", "rank-softmax", "vickrey", "mahalanobis", "pte", "clipped-laplace"),
         *("gaussian", "gaussian-classical", "trlaplace", "tldp", "exponential", "tem", "krr"),
         *("knn-response", "zipf-response", "geodesic", "uniform"),
         *("clipped-laplace-paper", "diffractor", "clusant", "bucket-exponential"),
-    }
+    ):
+        assert MECHANISMS[name].status == "PROVED"
     assert {MECHANISMS[name].status for name in ("santext-plus", "custext")} <= {"NONE", "REFUTED"}
 
 
