@@ -114,7 +114,7 @@ def index(
 
     from functools import partial
 
-    from dpsan.mechanisms.preparing import prepare_default
+    from dpsan.mechanisms.description import prepare_default
     from dpsan.space.cached_index import describe
 
     more: dict[str, Any] = {}

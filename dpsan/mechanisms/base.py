@@ -248,5 +248,5 @@ class IntegerResponse(Mechanism):
     epsilon_unit: ClassVar[str] = "nats"
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`: what the sampler knows of its integers."""
+        """Return what the sampler knows of its integers."""
         return self.prepare(space).certificate()

@@ -57,15 +57,12 @@ class ScaledLaplace(ClippedNoise):
         return self.promise(epsilon_ldp=self.epsilon, claimed=Claim(self.epsilon), why=self.why)
 
     def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
         return math.sqrt(2) * self.scale(*clipped(space, self.clip))
 
     def noise_distribution(self, space: MetricSpace) -> LaplaceCoordinates:
-        """See :class:`Mechanism`."""
         return LaplaceCoordinates(self.scale(*clipped(space, self.clip)))
 
     def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        """See :class:`ClippedNoise`."""
         return partial(independent_laplace, scale=self.scale(moved, radius))
 
 
@@ -77,15 +74,12 @@ class TruncatedLaplace(ClippedNoise):
         """Alpha and A for vectors of d dimensions clipped to a radius."""
 
     def noise_scale(self, space: MetricSpace) -> float:
-        """See :class:`Mechanism`."""
         return truncated_laplace_std(*self.truncation(space.d, clipped(space, self.clip)[1]))
 
     def noise_distribution(self, space: MetricSpace) -> TruncatedLaplaceCoordinates:
-        """See :class:`Mechanism`."""
         _, radius = clipped(space, self.clip)
         return TruncatedLaplaceCoordinates(*self.truncation(space.d, radius))
 
     def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        """See :class:`ClippedNoise`."""
         alpha, bound = self.truncation(moved.d, radius)
         return partial(truncated_laplace, alpha=alpha, bound=bound)

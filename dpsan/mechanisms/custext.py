@@ -67,7 +67,6 @@ class GroupSampler(Sampler):
         return np.asarray(pmf / pmf.sum(axis=1, keepdims=True))
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         out = streams.integers("unknown", self.space.n).astype(np.int64)
         known = np.flatnonzero(ids < self.space.n)
         drawn = streams.uniform("member")[known, 0]
@@ -81,7 +80,6 @@ class GroupSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         for row in np.flatnonzero(ids < self.space.n).tolist():
             members = self.members[self.group[ids[row]]]

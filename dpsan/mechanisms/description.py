@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.mechanisms.base import Mechanism
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.metric_space import MetricSpace
@@ -105,4 +105,29 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
         "parameters": {
             row["name"]: row["value"] for row in parameter_rows(mechanism.name, mechanism)
         },
+    }
+
+
+def prepare_default(
+    space: MetricSpace, epsilon: float, *, optimize: bool = False, measure: bool = False
+) -> dict[str, Any]:
+    """Make and keep the tables of the default mechanism.
+
+    Args:
+        epsilon: in nats.
+        measure: take minutes for the bound on the mean cosine, if it is not kept yet.
+
+    Returns:
+        ``mechanism``, ``epsilon``, and ``mean_cosine`` with ``achieved`` and ``bound``, or None
+        where the bound is not known.
+    """
+    mechanism = MECHANISMS[DEFAULT_MECHANISM].build(epsilon, {})
+    if optimize:
+        mechanism.optimize(space)
+    mechanism.prepare(space)
+    optimum = mechanism.optimum(space, quick=not measure)
+    return {
+        "mechanism": mechanism.name,
+        "epsilon": epsilon,
+        "mean_cosine": None if optimum is None else optimum._asdict(),
     }

@@ -72,7 +72,6 @@ class Diffractor(IntegerResponse):
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
         return RankNoise(self.epsilon, space.n).certificate(word_order(space, self.order))
 
     def prepare(self, space: MetricSpace) -> RankNoiseSampler:

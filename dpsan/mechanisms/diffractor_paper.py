@@ -59,11 +59,9 @@ class CopyingSampler(RankNoiseSampler):
         self.first = first
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         return np.where(ids < self.first, ids, super().sample(ids, streams))
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         out = super().probabilities(ids)
         copied = np.flatnonzero(ids < self.first)
         out[copied] = 0.0
@@ -71,7 +69,6 @@ class CopyingSampler(RankNoiseSampler):
         return out
 
     def unchanged(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         return np.where(ids < self.first, 1.0, super().unchanged(ids))
 
 
@@ -127,7 +124,7 @@ class DiffractorPaper(Mechanism):
         )
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
-        """See :class:`Mechanism`: in places."""
+        """Count distances in places of the order."""
         places = self.prepare(space).places[ids]
         return np.asarray(np.abs(places[:, None] - places), dtype=np.float64)
 

@@ -59,10 +59,8 @@ class GaussianNoise(ClippedNoise):
         )
 
     def noise_distribution(self, space: MetricSpace) -> GaussianCoordinates:
-        """See :class:`Mechanism`."""
         return GaussianCoordinates(self.noise_scale(space))
 
     def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        """See :class:`ClippedNoise`."""
         sigma = self.sensitivity(moved, radius) / self.mu(moved.d)
         return partial(gaussian, sigma=sigma)

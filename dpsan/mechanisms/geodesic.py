@@ -37,11 +37,11 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import SCORE_CAP, WEIGHT_ERROR, RowSampler, by_word
+from dpsan.mechanisms.samplers.base import SCORE_CAP, WEIGHT_ERROR, RowSampler
 from dpsan.mechanisms.samplers.sparse import NearRows, SparseRowSampler
 from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, by_word
 from dpsan.space.metric_space import MetricSpace
 
 _BLOCK: Final = 256
@@ -246,7 +246,6 @@ class Geodesic(IntegerResponse):
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
         paths = self.paths(space)
         sampler = RowSampler(space, paths)
         return exp_certificate(

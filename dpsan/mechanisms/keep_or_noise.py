@@ -151,7 +151,6 @@ class TensorSampler(Sampler):
         return np.where(keep, points, points + noise.draw(streams, d, scale))
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         return nearest_words(self.space, ids, streams, self.release, line=self.whole_records)
 
 
@@ -271,10 +270,8 @@ class WeightedTensor(PaperTensor):
     """Weights of all words, read from the file."""
 
     def with_vocabulary(self, lists: WordLists) -> WeightedTensor:
-        """See :class:`Mechanism`."""
         found: WeightedTensor = with_listed(self, lists)
         return found
 
     def word_weights(self, space: MetricSpace) -> Floats:
-        """See :class:`PaperTensor`."""
         return resolve(self.weights, self.listed, space.counts, space.n)

@@ -54,9 +54,8 @@ from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats, Ids, blocks
+from dpsan.space.arrays import Floats, Ids, blocks, side_by_side
 from dpsan.space.metric_space import MetricSpace
-from dpsan.space.threads import side_by_side
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""

@@ -56,7 +56,6 @@ class LaplaceNoise(Mechanism):
         return radial_std(self.projected(space).d, self.rate(space))
 
     def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
-        """See :class:`Mechanism`."""
         return SphericalLaplace(self.rate(space))
 
     def prepare(self, space: MetricSpace) -> PointSampler:

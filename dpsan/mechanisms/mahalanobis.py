@@ -123,7 +123,6 @@ class Mahalanobis(LaplaceNoise):
         )
 
     def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
-        """See :class:`Mechanism`."""
         values, vectors = self.spectrum(space)
         return SphericalLaplace(self.epsilon, vectors @ np.diag(np.sqrt(values)) @ vectors.T)
 

@@ -228,7 +228,7 @@ class OptimalResponse(IntegerResponse):
         )
 
     def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
-        """See :class:`Mechanism`.  With public words no bound is known but 1."""
+        """With public words no bound is known but 1."""
         if self.public:
             return Optimum(mean_cosine(self.prepare(space)), 1.0)
         if quick and not has_bound(space, self.epsilon):
@@ -236,7 +236,6 @@ class OptimalResponse(IntegerResponse):
         return optimum(self.prepare(space), self.epsilon)
 
     def optimize(self, space: MetricSpace) -> None:
-        """See :class:`Mechanism`."""
         task = self.task(space)
         with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
             found = optimized_table(space, *task[:5], progress=progress)

@@ -87,7 +87,7 @@ class ProjectedLaplace(LaplaceNoise):
         return self._stretch(space)[0]
 
     def projected(self, space: MetricSpace) -> MetricSpace:
-        """See :class:`LaplaceNoise`: in m dimensions."""
+        """Noise in m dimensions."""
         m = min(self.dimensions, space.d)
         phi = projection(space.d, m)
         moved = np.empty((space.n, m), dtype=np.float32)
@@ -99,7 +99,7 @@ class ProjectedLaplace(LaplaceNoise):
         return space.transformed(f"pte-{m}", moved)
 
     def rate(self, space: MetricSpace) -> float:
-        """See :class:`LaplaceNoise`: epsilon'."""
+        """Epsilon', that of the projected points."""
         return self.epsilon / self.factor(space)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:

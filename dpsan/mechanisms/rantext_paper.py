@@ -36,12 +36,12 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.noise.vectors import independent_laplace
-from dpsan.mechanisms.samplers.base import Sampler, by_word
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.laplace_norm import LaplaceNorm
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, by_word
 from dpsan.space.metric_space import MetricSpace
 
 _AUDITED: Final = 200
@@ -80,7 +80,6 @@ class RanTextSampler(Sampler):
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         out = streams.integers("unknown", self.space.n).astype(np.int64)
         noise = independent_laplace(streams, self.space.d, 1.0) * self.scales
         radii = np.linalg.norm(noise, axis=1)
@@ -96,7 +95,7 @@ class RanTextSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:
-        """See :class:`Sampler`; None above 200 words."""
+        """Return None above 200 words."""
         n = self.space.n
         if n > _AUDITED:
             return None

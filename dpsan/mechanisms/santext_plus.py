@@ -87,7 +87,6 @@ class SanTextPlusSampler(DistanceSampler):
         return out
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         keep = (ids < self.first) & (streams.uniform("keep")[:, 0] >= self.p)
         out = ids.copy()
         self._draw(ids, streams, np.flatnonzero(~keep), out)
@@ -97,7 +96,6 @@ class SanTextPlusSampler(DistanceSampler):
         """None: the coin of a word of V_N is no integer weight."""
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         out = super().probabilities(ids)
         frequent = np.flatnonzero(ids < self.first)
         out[frequent] *= self.p

@@ -151,7 +151,6 @@ class TruncatedGumbelSampler(Sampler):
         return np.argsort(first, kind="stable")
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         n = self.space.n
         out = streams.integers("unknown", n).astype(np.int64)
         size = np.searchsorted(self._below, streams.uniform("size")[:, 0], side="left")
@@ -178,7 +177,7 @@ class TruncatedGumbelSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:
-        """See :class:`Sampler`; None above 2000 words."""
+        """Return None above 2000 words."""
         n = self.space.n
         if n > MATRIX_WORDS:
             return None
@@ -251,7 +250,7 @@ class TGumbelPaper(Mechanism):
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:
-        """See :class:`Mechanism`: the scale b of the noise must be positive."""
+        """The scale b of the noise must be positive."""
         return least_epsilon(space.n, _smallest_distance(space))
 
     def constants(self, space: MetricSpace) -> tuple[float, float]:

@@ -162,7 +162,6 @@ class GridSampler(Sampler):
         return losses * (1 + 2.0**-50)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
 
         def release(ids: Ids, words: Ids, streams: Streams) -> Floats:
             return self.lattice.decode(self.perturb(ids, words, streams))
@@ -193,7 +192,7 @@ class GridSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:
-        """See :class:`Sampler`; None for lines and for grids of more than 65,536 points."""
+        """Return None for lines and for grids of more than 65,536 points."""
         width, k = len(self.shares), self.lattice.levels
         if self.whole_records or k**width > _CELLS:
             return None
@@ -245,7 +244,6 @@ class TLDP(Mechanism):
     """Weights of all words, read from the file."""
 
     def with_vocabulary(self, lists: WordLists) -> TLDP:
-        """See :class:`Mechanism`."""
         found: TLDP = with_listed(self, lists)
         return found
 

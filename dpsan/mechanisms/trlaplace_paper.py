@@ -61,7 +61,6 @@ class TrLaplacePaper(TruncatedLaplace):
         return padded_dimensions(self.epsilon, self._given(), d)
 
     def pads(self, d: int) -> bool:
-        """See :class:`Mechanism`."""
         return self.dimensions(d) > d
 
     def truncation(self, d: int, radius: float) -> tuple[float, float]:

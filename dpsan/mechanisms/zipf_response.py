@@ -72,7 +72,6 @@ class ZipfResponse(IntegerResponse):
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """See :class:`Mechanism`."""
         sampler = self.prepare(space)
         farthest = int(sampler.order(np.zeros(1, dtype=np.int64))[0, -1])
         return rank_certificate(sampler.weights, (farthest, 0))

@@ -40,7 +40,6 @@ class SphericalLaplace(NoiseDistribution):
     root: Floats | None = None
 
     def whitened(self, noise: Floats) -> Floats:
-        """See :class:`NoiseDistribution`."""
         if self.root is None:
             return noise
         return np.asarray(np.linalg.solve(self.root.T, noise.T).T, dtype=np.float64)

@@ -1,12 +1,10 @@
-"""Arrays: types that many files name, and rows taken in pieces, which need less memory.
-
-Knows numbers.  Must not know what they stand for.
-"""
+"""Array types that many files name, and work on parts of arrays: in pieces, in threads, by word."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,8 @@ Floats32 = NDArray[np.float32]
 """Vectors as embedding files have them, and what is made of them for speed."""
 Integers = NDArray[np.uint64]
 """Weights, their sums, and the numbers that are drawn below them."""
+
+T = TypeVar("T")
 
 _PIECE: Final = 4096
 
@@ -35,3 +35,36 @@ def norms(vectors: Floats32, centre: Floats | float = 0.0) -> Floats:
         apart = np.subtract(vectors[at : at + _PIECE], centre, dtype=np.float64)
         out[at : at + _PIECE] = np.linalg.norm(apart, axis=1)
     return out
+
+
+def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:
+    """Tokens of equal words together, so many words at a time.
+
+    Returns:
+        Distinct words, ascending; the places of their tokens, and which of the words each is.
+    """
+    order = np.argsort(ids, kind="stable")
+    distinct, starts = np.unique(ids[order], return_index=True)
+    bounds = np.append(starts, len(ids))
+    for at in range(0, len(distinct), size):
+        words = distinct[at : at + size]
+        ends = bounds[at : at + len(words) + 1]
+        yield words, order[ends[0] : ends[-1]], np.repeat(np.arange(len(words)), np.diff(ends))
+
+
+def threads() -> int:
+    """As many as FAISS uses: the OpenMP setting, one in worker processes."""
+    import faiss  # heavy import
+
+    return int(faiss.omp_get_max_threads())
+
+
+def side_by_side(work: Callable[[T], None], parts: Sequence[T]) -> None:
+    """Do the work for each part; the first error is raised."""
+    if (count := min(threads(), len(parts))) <= 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(count) as pool:
+        for _ in pool.map(work, parts):
+            pass

@@ -83,7 +83,6 @@ class CachedTables(Tables):
         self._store, self._digest, self._bundled = store, digest, bundled
 
     def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        """See :class:`Tables`."""
         found = bundled_table(name) if self._bundled else None
         if found is not None:
             return found
@@ -91,7 +90,6 @@ class CachedTables(Tables):
         return entry.arrays
 
     def find(self, name: str) -> Arrays | None:
-        """See :class:`Tables`."""
         found = bundled_table(name) if self._bundled else None
         if found is not None:
             return found
@@ -99,11 +97,7 @@ class CachedTables(Tables):
         return None if entry is None else entry.arrays
 
     def keep(self, name: str, arrays: Arrays) -> None:
-        """See :class:`Tables`.
-
-        Raises:
-            CacheError: it cannot be written.
-        """
+        """Raise CacheError if the cache cannot be written."""
         self._store.save(TABLE_KIND, self._key(name), self._entry(name, arrays))
 
     def _key(self, name: str) -> str:
@@ -231,7 +225,7 @@ class _Stored(Embeddings):
         )
 
     def begin(self, *, vectors: bool) -> None:
-        """See :class:`Embeddings`: threads read."""
+        """Read in threads."""
         wanted = {"words": True, "spellings": self._spelled, INDEX: vectors}
         for name in (name for name, needed in wanted.items() if needed):
             self._part(name)

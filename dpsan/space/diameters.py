@@ -14,10 +14,9 @@ import numpy as np
 
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import UsageError
-from dpsan.space.arrays import Floats, Floats32, Ids, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, far_apart
-from dpsan.space.threads import side_by_side
 
 _UP: Final = 1 + 1e-9
 _WORK: Final = 2e10

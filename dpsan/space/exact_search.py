@@ -19,10 +19,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Floats32, Ids
+from dpsan.space.arrays import Floats, Floats32, Ids, side_by_side, threads
 from dpsan.space.float32_search import least_values
 from dpsan.space.int8_search import FEWEST_POINTS, MOST_NEAREST, SmallIntegers
-from dpsan.space.threads import side_by_side, threads
 
 _EXTRA: Final = 3
 """Candidates taken beyond those asked for; more cost time, fewer cost retries."""

@@ -17,9 +17,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Floats32, Ids, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
 from dpsan.space.int8_product import SIGNED, Product, levels, wins
-from dpsan.space.threads import side_by_side
 
 _TILE: Final = 512
 """Rows whose products are computed at once: with those of _BLOCK points they fit into a cache."""

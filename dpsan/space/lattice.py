@@ -18,8 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Floats32, Ids, norms
-from dpsan.space.threads import side_by_side
+from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
 
 _LARGEST: Final = 2.0**25.5
 """Bound on a norm L in lattice units: 2·|x||y| + x² + y² <= 4·L² = 2^53."""

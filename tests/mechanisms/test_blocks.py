@@ -19,9 +19,9 @@ from dpsan.mechanisms.samplers.blocked import DistanceSampler, DistanceScores
 from dpsan.mechanisms.samplers.wide_integers import first_above
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
+from dpsan.space.arrays import side_by_side
+from dpsan.space.arrays import threads as allowed
 from dpsan.space.metric_space import MetricSpace
-from dpsan.space.threads import side_by_side
-from dpsan.space.threads import threads as allowed
 
 
 class Rows(RowSampler):

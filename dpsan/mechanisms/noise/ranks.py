@@ -125,18 +125,15 @@ class RankNoiseSampler(Sampler):
         self.places[n] = (n - 1) // 2  # ⊥ is in the middle
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         drawn = streams.integers("place", self.noise.total)
         return self.order[self.noise.moved(self.places[ids], drawn)]
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         out = np.empty((len(ids), len(self.order)))
         out[:, self.order] = self.noise.pmf(self.places[ids])
         return out
 
     def unchanged(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         places, last = self.places[ids], len(self.order) - 1
         ends = (places == 0) | (places == last)
         inner = self.noise.cumulative[0]

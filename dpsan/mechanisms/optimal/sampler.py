@@ -94,7 +94,6 @@ class BaseResponseSampler(Sampler):
         self._draws = np.repeat(base.words, base.weights)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         known = ids < self.space.n
         words = ids[known]
         self.near.make(words)
@@ -122,12 +121,11 @@ class BaseResponseSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         weights = self.weights(ids)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def integer_weights(self) -> CommonWeights:
-        """See :class:`Sampler`.  That of ⊥, base weights alone, is ``scale`` times as much here."""
+        """That of ⊥, base weights alone, is ``scale`` times as much here."""
         common = np.zeros(self.space.n, dtype=np.int64)
         common[self.base.words] = self.scale * self.base.weights
 

@@ -17,9 +17,8 @@ from dpsan.mechanisms.samplers.wide_integers import cumulative, first_above, num
 from dpsan.privacy.certificate import PROBABILITY_ERROR, Certificate
 from dpsan.privacy.integer_weights import IntegerWeights, RowWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
-from dpsan.space.arrays import Floats, Ids, blocks
+from dpsan.space.arrays import Floats, Ids, blocks, by_word, side_by_side
 from dpsan.space.metric_space import MetricSpace
-from dpsan.space.threads import side_by_side
 
 
 class ByRank(NamedTuple):
@@ -120,13 +119,11 @@ class PointSampler(Sampler):
         self.project = project
 
     def load_libraries(self) -> None:
-        """See :class:`Sampler`."""
         import faiss  # noqa: F401 - of the search
 
         self.noise(streams_for(bytes(KEY_BYTES), [0], [1]), self.space.d)  # thrown away
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         points = self.space.points(ids)
 
         def add(part: tuple[int, Streams]) -> None:
@@ -137,21 +134,6 @@ class PointSampler(Sampler):
         begins = np.cumsum([0, *map(len, parts)])[:-1].tolist()
         side_by_side(add, list(zip(begins, parts, strict=True)))
         return self.project(self.space, points, streams)
-
-
-def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:
-    """Tokens of equal words together, so many words at a time.
-
-    Returns:
-        Distinct words, ascending; the places of their tokens, and which of the words each is.
-    """
-    order = np.argsort(ids, kind="stable")
-    distinct, starts = np.unique(ids[order], return_index=True)
-    bounds = np.append(starts, len(ids))
-    for at in range(0, len(distinct), size):
-        words = distinct[at : at + size]
-        ends = bounds[at : at + len(words) + 1]
-        yield words, order[ends[0] : ends[-1]], np.repeat(np.arange(len(words)), np.diff(ends))
 
 
 SCORE_CAP: Final = 30.0
@@ -210,12 +192,10 @@ class RowSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         weights = self.weights(ids).astype(np.float64)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def integer_weights(self) -> RowWeights | None:
-        """See :class:`Sampler`."""
 
         def rows() -> Iterator[NDArray[np.uint64]]:
             for ids in blocks(self.space.n, self.block):
@@ -224,7 +204,6 @@ class RowSampler(Sampler):
         return RowWeights(rows)
 
     def unchanged(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         distinct, place = np.unique(ids, return_inverse=True)
         found = np.empty(len(distinct))
         for at in range(0, len(distinct), self.block):
@@ -247,7 +226,6 @@ class RowSampler(Sampler):
             self._rows[key] = high[row].copy(), low[row].astype(np.uint32)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         out = np.empty(len(ids), dtype=np.int64)
         self._draw(ids, streams, np.arange(len(ids)), out)
         return out

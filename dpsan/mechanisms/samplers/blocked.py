@@ -29,9 +29,8 @@ from dpsan.mechanisms.samplers.wide_integers import (
     minus,
     number_below,
 )
-from dpsan.space.arrays import Floats, Ids, Integers
+from dpsan.space.arrays import Floats, Ids, Integers, side_by_side, threads
 from dpsan.space.metric_space import MetricSpace
-from dpsan.space.threads import side_by_side, threads
 
 _CELLS: Final = 49_152
 """Cells of a tile: their float64 and integer values fit in a core's second-level cache."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.samplers.base import Sampler, by_word
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids, Integers
+from dpsan.space.arrays import Floats, Ids, Integers, by_word
 from dpsan.space.metric_space import MetricSpace
 
 MOST_BUCKETS: Final = 64
@@ -59,7 +59,6 @@ class BucketResponseSampler(Sampler):
         return np.array(each, dtype=np.int64).reshape(-1, count)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         out = streams.integers("unknown", self.space.n).astype(np.int64)
         numbers = _Numbers(streams)
         known = np.flatnonzero(ids < self.space.n)
@@ -94,7 +93,6 @@ class BucketResponseSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         return np.exp(self.log_pmf(ids))
 
 

@@ -144,7 +144,6 @@ class ClusterResponseSampler(Sampler):
         return np.where(real, weights, np.uint64(0)), words
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         clusters = self.outer.sample(self.clusters.of[ids], streams)
         size = self.clusters.members.shape[1]
         sums = np.empty((len(ids), size), dtype=np.uint64)
@@ -175,5 +174,4 @@ class ClusterResponseSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         return np.exp(self.log_pmf(ids))

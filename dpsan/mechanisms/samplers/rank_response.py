@@ -38,7 +38,6 @@ class RankResponseSampler(Sampler):
 
     @property
     def by_rank(self) -> ByRank:
-        """See :class:`Sampler`."""
         return ByRank(self._pmf, self.order)
 
     def order(self, ids: Ids) -> NDArray[np.int32]:
@@ -46,7 +45,6 @@ class RankResponseSampler(Sampler):
         return self.orders.order(ids)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         n = self.space.n
         bounds = np.where(ids < n, self._cumulative[-1], np.uint64(n))
         drawn = streams.integers("rank", bounds)
@@ -57,14 +55,12 @@ class RankResponseSampler(Sampler):
         return out
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         out = np.full((len(ids), self.space.n), 1 / self.space.n)
         known = np.flatnonzero(ids < self.space.n)
         out[known[:, None], self.order(ids[known])] = self._pmf
         return out
 
     def integer_weights(self) -> RankWeights:
-        """See :class:`Sampler`."""
 
         def rows() -> Iterator[Ids]:
             for ids in blocks(self.space.n, 64):
@@ -73,5 +69,5 @@ class RankResponseSampler(Sampler):
         return RankWeights(self.weights, rows)
 
     def unchanged(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`; a word is taken to have the first rank from itself."""
+        """A word is taken to have the first rank from itself."""
         return np.full(len(ids), float(self._pmf[0]))

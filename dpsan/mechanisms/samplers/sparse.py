@@ -4,7 +4,7 @@ Knows integer weights and arrays.  Must not know graphs or strings.
 
 The cumulative weight of a row after word u is ``base·(u + 1)`` and what the near words up to u have
 more than that.  It is kept at the near words only; between them the inverse is a division.  All of
-it is integer arithmetic in two limbs, of 32 bits and above, so the words drawn are those of
+it is integer arithmetic in two parts, of 32 bits and above, so the words drawn are those of
 :class:`RowSampler` for the same bits.
 """
 
@@ -16,15 +16,22 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.samplers.base import SCORE_CAP, RowSampler, by_word
-from dpsan.mechanisms.samplers.wide_integers import LOW, SHIFT, Limbs, less, minus, number_below
-from dpsan.space.arrays import Floats, Ids
+from dpsan.mechanisms.samplers.base import SCORE_CAP, RowSampler
+from dpsan.mechanisms.samplers.wide_integers import (
+    LOW,
+    SHIFT,
+    WideIntegers,
+    less,
+    minus,
+    number_below,
+)
+from dpsan.space.arrays import Floats, Ids, Integers, by_word
 from dpsan.space.metric_space import MetricSpace
 
 _ENTRIES: Final = 1 << 20
 """Near words handled at once."""
 _WORDS: Final = 2048
-"""Words handled at once: their number and a high limb fit 64 bits together."""
+"""Words handled at once: their number and a high part fit 64 bits together."""
 
 
 class NearRows(NamedTuple):
@@ -61,16 +68,16 @@ class SparseRowSampler(RowSampler):
         super().__init__(space, scores)
         self._near = near
         weights = np.exp(-np.minimum(level_scores, SCORE_CAP)) * 2.0**62
-        self._level_weights: Limbs = weights.astype(np.uint64)
+        self._level_weights: Integers = weights.astype(np.uint64)
         self._step = int(np.clip(_ENTRIES // max(reach, 1), 16, _WORDS))
 
-    def _round(self, ids: Ids, bits: Limbs, out: Ids, places: Ids) -> NDArray[np.bool_]:
+    def _round(self, ids: Ids, bits: Integers, out: Ids, places: Ids) -> NDArray[np.bool_]:
         good = np.zeros(len(ids), dtype=np.bool_)
         for words, draws, rows in by_word(ids, self._step):
             good[draws], out[places[draws]] = self._inverse(words, rows, bits[draws])
         return good
 
-    def _inverse(self, words: Ids, rows: Ids, bits: Limbs) -> tuple[NDArray[np.bool_], Ids]:
+    def _inverse(self, words: Ids, rows: Ids, bits: Integers) -> tuple[NDArray[np.bool_], Ids]:
         """For draws from ``words[rows]``: whether each is accepted, and the word drawn."""
         n = self.space.n
         known = int(np.searchsorted(words, n))  # ⊥ comes last: uniform, no word is near
@@ -78,7 +85,7 @@ class SparseRowSampler(RowSampler):
         starts = np.append(near.starts, near.starts[-1:]) if known < len(words) else near.starts
         base = np.full(len(words), self._level_weights[-1])
         base[known:] = np.uint64(1 << 62)
-        # What near words have more, summed over all rows: at most 2^22·2^32 in each limb.
+        # What near words have more, summed over all rows: at most 2^22·2^32 in each part.
         more = self._level_weights - self._level_weights[-1]
         sums = [np.zeros(len(near.words) + 1, dtype=np.uint64) for _ in range(2)]
         np.cumsum((more >> SHIFT)[near.levels], out=sums[0][1:])
@@ -86,7 +93,7 @@ class SparseRowSampler(RowSampler):
         sizes = np.diff(starts)
         owner = np.repeat(np.arange(len(words)), sizes)
 
-        def cumulative(row: Ids, count: NDArray[np.integer], upto: Ids) -> tuple[Limbs, Limbs]:
+        def cumulative(row: Ids, count: NDArray[np.integer], upto: Ids) -> WideIntegers:
             """The weight of the first ``count`` words, of which ``upto`` are near."""
             first = starts[row]
             high, low = _times(base[row], count)
@@ -96,8 +103,8 @@ class SparseRowSampler(RowSampler):
 
         every = np.arange(len(words))
         total = cumulative(every, np.full(len(words), n), starts[1:])
-        good, *limbs = number_below(total[0][rows], total[1][rows], bits)
-        drawn = limbs[0] * good, limbs[1] * good
+        good, high, low = number_below(total[0][rows], total[1][rows], bits)
+        drawn = high * good, low * good
         # The first near word of the row whose cumulative weight exceeds the drawn number.
         ends = cumulative(owner, near.words.astype(np.int64) + 1, np.arange(1, len(owner) + 1))
         shift = np.uint64(int(total[0].max()).bit_length())
@@ -122,13 +129,13 @@ class SparseRowSampler(RowSampler):
         return good, np.minimum(begin + _divided(rest, base[rows]), limit)
 
 
-def _times(weight: Limbs, count: NDArray[np.integer]) -> tuple[Limbs, Limbs]:
-    """weight·count, for weights up to 2^62 and counts up to 2^31; the low limb is not reduced."""
+def _times(weight: Integers, count: NDArray[np.integer]) -> WideIntegers:
+    """weight·count, for weights up to 2^62 and counts up to 2^31; the low part is not reduced."""
     number = count.astype(np.uint64)
     return (weight >> SHIFT) * number, (weight & LOW) * number
 
 
-def _divided(number: tuple[Limbs, Limbs], by: Limbs) -> Ids:
+def _divided(number: WideIntegers, by: Integers) -> Ids:
     """The whole quotients, which are below 2^31."""
     # The float64 quotient is wrong by far less than 1/2: rounded, it is the whole one or one more.
     out = np.rint((number[0] * 2.0**32 + number[1]) / by).astype(np.int64)

@@ -83,7 +83,6 @@ class SubsetResponseSampler(Sampler):
         )
 
     def integer_weights(self) -> CommonWeights:
-        """See :class:`Sampler`."""
         one = np.ones(self.k, dtype=np.int64)
 
         def rows() -> Iterator[tuple[Ids, Ids]]:
@@ -110,7 +109,6 @@ class SubsetResponseSampler(Sampler):
         return self._sets[ids]
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        """See :class:`Sampler`."""
         known = ids < self.space.n
         bounds = np.where(known, np.uint64(self.total), np.uint64(self.outputs))
         drawn = streams.integers("response", bounds)
@@ -132,7 +130,6 @@ class SubsetResponseSampler(Sampler):
         return np.asarray(rank + skipped, dtype=np.int64)
 
     def probabilities(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`."""
         out = np.zeros((len(ids), self.space.n))
         out[:, : self.outputs] = self.outside / self.total
         unknown = ids == self.space.n
@@ -142,6 +139,6 @@ class SubsetResponseSampler(Sampler):
         return out
 
     def unchanged(self, ids: Ids) -> Floats:
-        """See :class:`Sampler`; an output is taken to be in its own set, as the nearest of all."""
+        """An output is taken to be in its own set, as the nearest of all."""
         own = (self.inside if self.k else self.outside) / self.total
         return np.where(ids < self.outputs, own, 0.0)

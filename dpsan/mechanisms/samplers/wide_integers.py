@@ -1,7 +1,7 @@
-"""Integers beyond 64 bits in two limbs: cumulative weights, and numbers drawn below a total.
+"""Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
 
-Knows integers.  Must not know words or weights' meaning.  Weights are at most 2^62; the sum of n of
-them needs log2(n) bits more.  A value is high·2^32 + low with low < 2^32.
+Both parts are uint64, low is below 2^32.  Weights are at most 2^62; the sum of n of them needs
+log2(n) bits more.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Ids, Integers
 
-Limbs = NDArray[np.uint64]
+WideIntegers = tuple[Integers, NDArray[Any]]
+"""High and low parts, of the same shape; low may have a shorter type."""
 
 LOW: Final = np.uint64(0xFFFFFFFF)
 SHIFT: Final = np.uint64(32)
 
 
-def less(a: tuple[Limbs, NDArray[Any]], b: tuple[Limbs, NDArray[Any]]) -> NDArray[np.bool_]:
+def less(a: WideIntegers, b: WideIntegers) -> NDArray[np.bool_]:
     """Whether a is below b."""
     return np.asarray((a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])))
 
 
-def minus(a: tuple[Limbs, Limbs], b: tuple[Limbs, NDArray[Any]]) -> tuple[Limbs, Limbs]:
+def minus(a: WideIntegers, b: WideIntegers) -> WideIntegers:
     """What is left of a without b, which is at most a."""
     return a[0] - b[0] - (a[1] < b[1]), (a[1] - b[1]) & LOW
 
 
-def cumulative(weights: Limbs) -> tuple[Limbs, Limbs]:
-    """High and low limbs of the cumulative sums of rows (m, n), which are overwritten."""
+def cumulative(weights: Integers) -> WideIntegers:
+    """Return the cumulative sums of rows (m, n), which are overwritten."""
     low = weights & LOW
     np.cumsum(low, axis=1, out=low)
     weights >>= SHIFT
@@ -41,9 +42,9 @@ def cumulative(weights: Limbs) -> tuple[Limbs, Limbs]:
 
 
 def number_below(
-    high: Limbs, low: NDArray[Any], bits: Limbs
-) -> tuple[NDArray[np.bool_], Limbs, Limbs]:
-    """Uniform numbers below totals (m,), or rejected: accepted?, high and low limbs.
+    high: Integers, low: NDArray[Any], bits: Integers
+) -> tuple[NDArray[np.bool_], Integers, Integers]:
+    """Uniform numbers below totals (m,), or rejected: accepted?, high and low parts.
 
     Args:
         bits: uniform, shape (m, 2).
@@ -56,7 +57,7 @@ def number_below(
 
 
 def first_above(
-    high: Limbs, low: NDArray[Any], rows: Ids, wanted_high: Limbs, wanted_low: Limbs
+    high: Integers, low: NDArray[Any], rows: Ids, wanted_high: Integers, wanted_low: Integers
 ) -> Ids:
     """The first column of each row whose cumulative value exceeds a number; the last if none."""
     begin = np.zeros(len(rows), dtype=np.int64)

@@ -18,11 +18,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.samplers.base import by_word
 from dpsan.mechanisms.tables.sorted_distances import SortedRows, place_type
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Ids, by_word, side_by_side
 from dpsan.space.metric_space import MetricSpace
-from dpsan.space.threads import side_by_side
 
 _ORDER_BYTES: Final = 128 << 20
 """Memory for whole orders."""
