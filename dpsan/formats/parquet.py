@@ -2,7 +2,7 @@
 
 A row is a record; its texts are the strings of the chosen columns, through structs (``a.b``) and
 lists (``a[]``); a column whose whole name is the field comes first.  Null stays null.  What is kept
-of the file itself is told in :mod:`dpsan.formats.parquet_output`.  A row group is in memory as a
+of the file itself is told in :mod:`dpsan.formats.parquet_layout`.  A row group is in memory as a
 whole, on input and on output, as the format wants it.
 
 Parquet is read from its end, so it needs a file: a pipe would have to be copied to disk, where
@@ -12,11 +12,11 @@ private text does not belong.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
-from typing import Any, ClassVar, Final
+from itertools import chain, islice
+from typing import Any, ClassVar, Final, TypeAlias
 
 from dpsan.errors import ExtraMissingError, InputError
 from dpsan.errors import reason as os_reason
@@ -24,11 +24,9 @@ from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.fields import parse_field
 from dpsan.formats.near_names import did_you_mean
-from dpsan.formats.parquet_output import Output, Positioned, check_range
+from dpsan.formats.parquet_layout import Output, Positioned, check_times
 from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.text import decode, too_long
-
-__all__ = ["Columns", "ParquetFormat", "RowGroup", "opened", "read_group"]
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
@@ -46,12 +44,12 @@ class ParquetFormat(Format):
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         """See :class:`Format`."""
-        with opened(source) as (file, size):
+        with _opened(source) as (file, size):
             yield from _records(source, options, file, size)
 
     def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
         """Yield a column, whatever its type."""
-        with opened(source) as (file, _):
+        with _opened(source) as (file, _):
             if field not in file.schema_arrow.names:
                 raise InputError(source.name, f"no column '{field}'")
             for batch in file.iter_batches(columns=[field]):
@@ -59,7 +57,7 @@ class ParquetFormat(Format):
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[tuple[Any, int]]:
+def _opened(source: Source) -> Iterator[tuple[Any, int]]:
     """A source as a ``pyarrow.parquet.ParquetFile``, and its size in bytes.
 
     Raises:
@@ -91,13 +89,16 @@ def opened(source: Source) -> Iterator[tuple[Any, int]]:
 def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iterator[Record | None]:
     done = 0
     columns = Columns(source, file, options)
-    output = columns.output(source, file)
+    output = Output(source, file, columns.narrow)
     yield Record(0, [], lambda _: b"", part="frame", fields=columns.fields(file))
     groups = file.num_row_groups
+    first = 1
     for number in range(groups):
-        table = columns.kept(read_group(source, file, number))
-        group = RowGroup(source, options, table, columns.paths, output.write)
-        yield from group.records(file.metadata, number)
+        check_times(source, file, number)
+        table = file.read_row_group(number, columns=columns.read)
+        yield from _Group(source, options, table, columns.paths, output).records(first)
+        first += table.num_rows
+        del table
         # Hash and count the input's bytes as its groups are done.
         while done < size * (number + 1) // groups and (data := source.read()):
             done += len(data)
@@ -117,35 +118,30 @@ class Columns:
         schema = file.schema_arrow
         if not options.fields:
             raise InputError(source.name, "parquet needs --field", _there(schema))
-        chosen = dict.fromkeys(options.fields)
+        names = dict.fromkeys(options.fields)
         self._options = options
-        self.paths = [_Path(source, schema, each) for each in chosen]
-        self._leaves = {(each.column, each.steps): each.field for each in self.paths}
-        self._narrow: Any = None
+        self.paths = [_Path(source, schema, each) for each in names]
+        self._chosen = {(each.column, each.steps): each.field for each in self.paths}
+        self.read: list[str] | None = None
+        """Columns to read, as paths of the file; None: all."""
+        self.narrow: Any = None
         """The schema of the chosen columns alone; None: all columns are written."""
         if options.drop_other:
-            self._narrow = _narrowed(schema, self.paths)
-            self.paths = [_Path(source, self._narrow, each) for each in chosen]
-
-    def output(self, source: Source, file: Any) -> Output:
-        """Return the output that the file becomes."""
-        return Output(source, file, {each.name for each in self.paths}, self._narrow)
-
-    def kept(self, table: Any) -> Any:
-        """Return the columns of a table that are written."""
-        if self._narrow is None:
-            return table
-        arrays = [_cut(_whole(table.column(each.name)), each.type) for each in self._narrow]
-        return type(table).from_arrays(arrays, schema=self._narrow)
+            numbered = enumerate(_leaves_of(schema))
+            at = [at for at, (column, steps, _) in numbered if (column, steps) in self._chosen]
+            self.read = [file.schema.column(each).path for each in at]
+            self.narrow = file.read_row_groups([], columns=self.read).schema.remove_metadata()
+            if len([*_leaves_of(self.narrow)]) != len(self._chosen):
+                raise InputError(source.name, "two columns have the same path in the file")
+            self.paths = [_Path(source, self.narrow, each) for each in names]
 
     def fields(self, file: Any) -> list[Fields]:
         """Return all columns, down to their leaves, and the entries of key-value metadata."""
         schema, left_out = file.schema_arrow, self._options.drop_other
         columns = Fields("column", asked=self._options.fields, left_out=left_out)
-        for at, label in enumerate(named(schema.names)):
-            for path, steps in _leaf_paths(label, schema.field(at).type):
-                name = self._leaves.get((at, steps))
-                (columns.others if name is None else columns.chosen)[name or path] = None
+        for column, steps, path in _leaves_of(schema):
+            name = self._chosen.get((column, steps))
+            (columns.others if name is None else columns.chosen)[name or path] = None
         metadata = Fields("metadata item", left_out=left_out)
         keys = [*(file.metadata.metadata or {}), *(schema.metadata or {})]
         for each in schema:
@@ -157,8 +153,18 @@ class Columns:
         return [columns, metadata]
 
 
-def _leaf_paths(path: str, kind: Any) -> Iterator[tuple[str, tuple[str | None, ...]]]:
-    """Yield each leaf of a column, as a path and as its steps."""
+_Steps: TypeAlias = tuple[str | None, ...]
+"""Names of struct fields from the outside in; None stands for every item of a list."""
+
+
+def _leaves_of(schema: Any) -> Iterator[tuple[int, _Steps, str]]:
+    """Yield each leaf in the order of the file: its column, the steps to it, and its path."""
+    for at, label in enumerate(named(schema.names)):
+        for steps, path in _leaf_paths(label, schema.field(at).type):
+            yield at, steps, path
+
+
+def _leaf_paths(path: str, kind: Any) -> Iterator[tuple[_Steps, str]]:
     import pyarrow as pa
 
     inner: list[tuple[str, str | None, Any]] = []
@@ -169,70 +175,10 @@ def _leaf_paths(path: str, kind: Any) -> Iterator[tuple[str, tuple[str | None, .
     elif pa.types.is_nested(kind):
         inner = [("[]", None, kind.value_type)]
     if not inner:
-        yield path, ()
+        yield (), path
     for name, step, below in inner:
-        for whole, steps in _leaf_paths(path + name, below):
-            yield whole, (step, *steps)
-
-
-def _narrowed(schema: Any, paths: list[_Path]) -> Any:
-    """Return the schema without other columns, parts of columns and metadata."""
-    import pyarrow as pa
-
-    def narrow(kind: Any, ways: list[tuple[str | None, ...]]) -> Any:
-        if () in ways:
-            return kind
-        below = {step: [way[1:] for way in ways if way[0] == step] for step in (w[0] for w in ways)}
-        if None in below:
-            made = pa.large_list if pa.types.is_large_list(kind) else pa.list_
-            return made(field(kind.value_field, below[None]))
-        return pa.struct([field(each, below[each.name]) for each in kind if each.name in below])
-
-    def field(each: Any, ways: list[tuple[str | None, ...]]) -> Any:
-        return pa.field(each.name, narrow(each.type, ways), each.nullable)
-
-    columns = sorted({each.column for each in paths})
-    ways = {at: [each.steps for each in paths if each.column == at] for at in columns}
-    return pa.schema([field(schema.field(at), ways[at]) for at in columns])
-
-
-def _cut(array: Any, kind: Any) -> Any:
-    """Return the part of an array that a narrower type has."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if array.type == kind:
-        return array
-    if pa.types.is_struct(kind):
-        children = [_cut(child, each.type) for each, child in _children(array, kind)]
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())
-    return _listed(array, kind, _cut(pc.list_flatten(array), kind.value_type))
-
-
-def _children(array: Any, kind: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the fields of a struct type, and what an array of a wider type holds of each."""
-    flat = array.flatten()
-    for each in kind:
-        yield each, flat[array.type.get_field_index(each.name)]
-
-
-def _listed(array: Any, kind: Any, items: Any) -> Any:
-    """Return lists as long as those of an array, of other items."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    large = pa.types.is_large_list(kind)
-    ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0))
-    offset = pa.int64() if large else pa.int32()
-    offsets = pa.concat_arrays([pa.array([0], offset), ends.cast(offset)])
-    made = pa.LargeListArray if large else pa.ListArray
-    return made.from_arrays(offsets, items, type=kind, mask=array.is_null())
-
-
-def read_group(source: Source, file: Any, number: int) -> Any:
-    """A row group as a table.  Raises InputError: a value in it would change."""
-    check_range(source, file, number)
-    return file.read_row_group(number)
+        for steps, whole in _leaf_paths(path + name, below):
+            yield (step, *steps), whole
 
 
 def _there(schema: Any) -> str:
@@ -252,7 +198,7 @@ class _Path:
             raise InputError(source.name, f"no column '{column}'", near or _there(schema))
         if schema.names.count(column) > 1:
             raise InputError(source.name, f"two columns are named '{column}'")
-        self.field, self.name, self.column = field, column, int(schema.names.index(column))
+        self.field, self.column = field, int(schema.names.index(column))
         self.steps = steps[1:]
         kind = schema.field(self.column).type
         for step in self.steps:
@@ -268,12 +214,8 @@ class _Path:
             raise InputError(source.name, f"field '{field}' is {kind}, not a string")
 
 
-class RowGroup:
-    """One row group: its texts out, the new ones in.
-
-    Args:
-        write: turns the new table into bytes of the output.
-    """
+class _Group:
+    """One row group: its texts out, the new texts in, then its bytes."""
 
     def __init__(
         self,
@@ -281,38 +223,37 @@ class RowGroup:
         options: ReadOptions,
         table: Any,
         paths: list[_Path],
-        write: Callable[[Any], bytes],
+        output: Output,
     ) -> None:
         self._source, self._options = source, options
-        self._table, self._paths, self._written = table.combine_chunks(), paths, write
+        self._table, self._paths, self._output = table.combine_chunks(), paths, output
         self._rows: list[int] = []
         """The row each output row is made of: every row once, or as often as there are copies."""
         self._texts: list[list[str]] = [[] for _ in paths]
 
-    def records(self, metadata: Any, number: int) -> Iterator[Record]:
-        """A record for each row, and a frame that writes the group."""
-        first = sum(metadata.row_group(before).num_rows for before in range(number))
-        for start in range(0, self._table.num_rows, _BATCH):
-            yield from self._some(self._table.slice(start, _BATCH), first + start, start)
-        yield Record(first, [], self._write, part="frame")
+    def records(self, first: int) -> Iterator[Record]:
+        """Yield a record for each row, and a frame that writes the group.
 
-    def _some(self, table: Any, first: int, start: int) -> Iterator[Record]:
-        rows: list[list[list[str]]] = [[[] for _ in self._paths] for _ in range(table.num_rows)]
-        invalid = [0] * table.num_rows
+        Args:
+            first: number of the first row in the file, from 1.
+        """
         utf8 = ReadOptions(invalid=self._options.invalid)
-        for at, path in enumerate(self._paths):
-            values, of_row = _leaves(_whole(table.column(path.column)), path.steps)
-            for raw, row in zip(values, of_row, strict=True):
-                line = first + row + 1
-                if len(raw) > self._options.max_record:
-                    raise too_long(self._source, line, self._options.max_record)
-                text, bad = decode(self._source, line, raw, utf8)
-                invalid[row] += bad
-                rows[row][at].append(text)
-        for row, texts in enumerate(rows):
-            counts = [len(each) for each in texts]
-            render = partial(self._take, start + row, counts)
-            yield Record(first + row + 1, [t for each in texts for t in each], render, invalid[row])
+        for start in range(0, self._table.num_rows, _BATCH):
+            some = self._table.slice(start, _BATCH)
+            texts: list[list[list[str]]] = [[[] for _ in self._paths] for _ in range(len(some))]
+            invalid = [0] * len(some)
+            for at, path in enumerate(self._paths):
+                for raw, row in _strings(_whole(some.column(path.column)), path.steps):
+                    line = first + start + row
+                    if len(raw) > self._options.max_record:
+                        raise too_long(self._source, line, self._options.max_record)
+                    text, bad = decode(self._source, line, raw, utf8)
+                    invalid[row] += bad
+                    texts[row][at].append(text)
+            for row, each in enumerate(texts, start):
+                render = partial(self._take, row, [*map(len, each)])
+                yield Record(first + row, [*chain(*each)], render, invalid[row - start])
+        yield Record(first, [], self._write, part="frame")
 
     def _take(self, row: int, counts: list[int], texts: list[str]) -> bytes:
         """Take the new texts of a row; the bytes come with the group."""
@@ -333,7 +274,7 @@ class RowGroup:
             texts.clear()
             table = table.set_column(path.column, table.schema.field(path.column), new)
             del new
-        return self._written(table)
+        return self._output.write(table)
 
 
 def _whole(column: Any) -> Any:
@@ -345,8 +286,11 @@ def _whole(column: Any) -> Any:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _leaves(array: Any, steps: tuple[str | None, ...]) -> tuple[list[bytes], list[int]]:
-    """The strings at the end of a path that are not null, as bytes, and the row of each."""
+def _strings(array: Any, steps: _Steps) -> Iterator[tuple[bytes, int]]:
+    """Yield the strings at the end of a path that are not null, and the row of each.
+
+    As bytes: a damaged file may hold strings that are not UTF-8.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -362,11 +306,10 @@ def _leaves(array: Any, steps: tuple[str | None, ...]) -> tuple[list[bytes], lis
     if array.null_count:  # else nothing need be copied
         there = array.is_valid()
         array, rows = array.filter(there), rows.filter(there)
-    # As bytes: a damaged file may hold strings that are not UTF-8.
-    return array.cast(pa.large_binary()).to_pylist(), rows.to_pylist()
+    return zip(array.cast(pa.large_binary()).to_pylist(), rows.to_pylist(), strict=True)
 
 
-def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str]) -> Any:
+def _rebuilt(array: Any, steps: _Steps, texts: Iterator[str]) -> Any:
     """The array with other strings at the end of a path."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -378,10 +321,14 @@ def _rebuilt(array: Any, steps: tuple[str | None, ...], texts: Iterator[str]) ->
             # Its dictionary is made anew: the old one holds the old texts.
             return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
         return pa.array(values, kind)
-    step = steps[0]
-    if step is None:
-        return _listed(array, kind, _rebuilt(pc.list_flatten(array), steps[1:], texts))
+    if steps[0] is None:
+        items = _rebuilt(pc.list_flatten(array), steps[1:], texts)
+        ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0))
+        large = pa.types.is_large_list(kind)
+        offset, made = (pa.int64(), pa.LargeListArray) if large else (pa.int32(), pa.ListArray)
+        offsets = pa.concat_arrays([pa.array([0], offset), ends.cast(offset)])
+        return made.from_arrays(offsets, items, type=kind, mask=array.is_null())
     children = array.flatten()
-    place = kind.get_field_index(step)
+    place = kind.get_field_index(steps[0])
     children[place] = _rebuilt(children[place], steps[1:], texts)
     return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())

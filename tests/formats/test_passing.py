@@ -8,7 +8,6 @@ import pytest
 from identity import marker, through, through_file
 
 from dpsan.errors import InputError
-from dpsan.formats.passing import Fields, Passing
 
 MASK = marker()
 BASE = ("rewrite", "-q", "-e", "5", "-m", "krr", "-E", "two.txt")
@@ -238,7 +237,7 @@ class TestParquet:
         ]
         assert after.column("a").to_pylist() == cut
         assert after.schema.names == ["a", "t"]
-        assert after.schema.field("t").type == string
+        assert after.schema.field("t").type == pa.string()  # large strings are Arrow's
         if rows:
             assert [*outcome.passing.lines()] == [
                 "3 of 5 columns are left out: x, a.b[].d, a.e",
@@ -250,15 +249,6 @@ def test_fields_of_several_inputs_are_named_together(folder, dpsan):
     (folder / "b.csv").write_text("ssn,body,mail\n1,here,x\n")
     done = dpsan(*BASE, "-k", "body", "-O", "out", "a.csv", "b.csv", cwd=folder)
     assert done.stderr == b"dpsan: 3 of 4 columns pass unchanged: name, ssn, mail\n"
-
-
-def test_what_passes_survives_the_way_from_another_process():
-    passing = Passing()
-    fields = Fields("column", {"t": None}, {"T": None, "u": None}, ("t",))
-    passing.add([fields], {"left out:header": 2})
-    again = Passing.of(json.loads(json.dumps(passing.plain())))
-    assert [*again.lines()] == [*passing.lines()]
-    assert again.row() == passing.row()
 
 
 def test_a_table_without_rows_is_not_told_of(folder, dpsan):
