@@ -103,7 +103,7 @@ def _built(request: Request) -> tuple[Run, Path]:
 
 def _scale(sanitizer: Sanitizer) -> str:
     """Return what a unit of epsilon is where it depends on distances; else nothing."""
-    from dpsan.outcomes.near_words import usual_nearest
+    from dpsan.outcomes.word_statistics import usual_nearest
 
     if sanitizer.guarantee.metric is None:
         return ""

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of, open_regular
-from dpsan.embeddings.rows import Rows, check_dimensions
+from dpsan.embeddings.usable_rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
 

@@ -19,9 +19,9 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
-from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
 from dpsan.embeddings.text_rows import read_glove, read_word2vec
+from dpsan.embeddings.usable_rows import Rows
 from dpsan.errors import EmbeddingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 

@@ -22,7 +22,7 @@ from typing import Final
 
 from dpsan.embeddings.files import MAX_WORD, Bounded, Lines, Source
 from dpsan.embeddings.numpy_array import Array, open_array
-from dpsan.embeddings.rows import BLOCK, Rows, check_dimensions
+from dpsan.embeddings.usable_rows import BLOCK, Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
 _MOST: Final = 10**15

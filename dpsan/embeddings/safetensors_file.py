@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsan.embeddings.files import Lines
-from dpsan.embeddings.rows import Rows, check_dimensions
+from dpsan.embeddings.usable_rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError, ExtraMissingError
 
 _BYTES: Final = {"F16": 2, "F32": 4, "F64": 8}

@@ -20,8 +20,8 @@ from typing import Final
 import numpy as np
 
 from dpsan.embeddings.files import MAX_WORD
-from dpsan.embeddings.rows import Rows
 from dpsan.embeddings.text_rows import declared_sizes
+from dpsan.embeddings.usable_rows import Rows
 from dpsan.errors import EmbeddingError
 
 _CHUNK: Final = 4 << 20

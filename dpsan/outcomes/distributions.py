@@ -1,14 +1,32 @@
-"""The output distributions of words, where a sampler knows them.
+"""Output distributions of words where they are known, else draws under public keys.
 
-Knows samplers.  Must not know what is made of a distribution.
+Draws come from the code of ``rewrite``; with public keys all figures are repeatable.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 import numpy as np
 
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.outcomes.word_statistics import words_at
+from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
+
+Progress = Callable[[float], None]
+"""Called with a share of the work, 0 ... 1; may raise to interrupt."""
+
+_BATCH: Final = 4096
+_COUNTED: Final = 500
+"""Draws between two reports of progress: a fraction of a second for a large vocabulary."""
+_FLOPS: Final = 4e9
+"""Work of the draws, by 2·n·d for each."""
+_WORDS: Final = (50, 400)
+_LINE: Final = 10
+"""Words of a line, for samplers that share a line's epsilon among its words."""
 
 
 def has_distribution(sampler: Sampler) -> bool:
@@ -26,3 +44,74 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
     if found is None:
         raise AssertionError("the distribution is known for some words only")
     return found
+
+
+def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = None) -> Ids:
+    """One output for each word, each a record of its own.
+
+    Args:
+        ids: words (m,).
+        key: public.
+        progress: called with the share done, after every batch.
+    """
+    out, at = np.empty_like(ids), 0
+    for part in randomness.streams_for(key, range(len(ids)), [1] * len(ids)).chunks(_BATCH):
+        out[at : at + len(part)] = sampler.sample(ids[at : at + len(part)], part)
+        at += len(part)
+        if progress:
+            progress(at / len(ids))
+    return out
+
+
+def draw_counts(
+    sampler: Sampler,
+    n: int,
+    word: int,
+    draws: int,
+    key: bytes,
+    progress: Progress | None = None,
+) -> Ids:
+    """How often each output came, shape (n,), in independent draws for one word.
+
+    Every draw is a record of its own, so that mechanisms for whole lines see one word.
+
+    Args:
+        word: row number, n for ⊥.
+        key: public.
+        progress: called with the share of the draws made since the last call.
+    """
+    counts = np.zeros(n, dtype=np.int64)
+    for at in range(0, draws, _COUNTED):
+        size = min(_COUNTED, draws - at)
+        streams = randomness.streams_for(key, range(at, at + size), [1] * size)
+        drawn = sampler.sample(np.full(size, word, dtype=np.int64), streams)
+        counts += np.bincount(drawn, minlength=n)
+        if progress:
+            progress(size / draws)
+    return counts
+
+
+def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, ...] = ()) -> float:
+    """Mean probability, by public frequency, that a word of the vocabulary comes out as itself.
+
+    The words stand at evenly spaced places of the cumulative public frequencies.  Where the sampler
+    does not know the probability, each is drawn once.  The share is the same for every text.
+
+    Args:
+        public: row numbers of words that do not count.
+    """
+    least, most = _WORDS
+    words = int(min(max(_FLOPS / (2 * space.n * space.d), least), most)) // _LINE * _LINE
+    ids = words_at(space, (np.arange(words) + 0.5) / words)
+    if public:
+        ids = ids[~np.isin(ids, public)]
+        if not len(ids):  # nearly all that is ever said is public
+            ids = np.delete(np.arange(space.n), public)[:words]
+    known = sampler.unchanged(ids)
+    if known is None:
+        key = randomness.seeded_key("dpsan retention")
+        size = _LINE if sampler.whole_records else 1
+        lines = len(ids) // size
+        drawn = sampler.sample(ids, randomness.streams_for(key, range(lines), [size] * lines))
+        known = drawn == ids
+    return float(np.mean(known))

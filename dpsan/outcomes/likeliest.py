@@ -1,10 +1,9 @@
-"""The inputs that explain each output best, found while inputs pass by in blocks.
-
-Knows row numbers and scores.  Must not know where scores come from.
-"""
+"""Observations of a text's words, and the inputs that explain each output best."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,3 +53,27 @@ def _largest(values: NDArray[Any], count: int) -> Ids:
         order = np.argsort(-np.take_along_axis(values, left, axis=1), axis=1, kind="stable")
         return np.take_along_axis(left, order, axis=1)
     return np.argsort(-values, axis=1, kind="stable")[:, :count]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The different observations of m places, each once."""
+
+    outputs: Ids
+    """Of k noisings, negative where one of them tells nothing, (k, q)."""
+    of: Ids
+    """The observation of each place, -1 where no noising tells anything, (m,)."""
+
+    @classmethod
+    def combined(cls, noisings: Sequence[Ids]) -> Observations:
+        """All noisings of the same m places together.
+
+        Args:
+            noisings: outputs, negative where they tell nothing, (m,) each.
+        """
+        every = np.maximum(np.stack(noisings), -1)
+        seen = (every >= 0).any(axis=0)
+        outputs, numbers = np.unique(every[:, seen], axis=1, return_inverse=True)
+        of = np.full(every.shape[1], -1, dtype=np.int64)
+        of[seen] = numbers.ravel()
+        return cls(outputs, of)

@@ -24,8 +24,8 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.linkage import ranks
-from dpsan.outcomes.prior import UNKNOWN_PRIOR, words_at
+from dpsan.outcomes.text_likelihood import ranks
+from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, words_at
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.numerals import counted

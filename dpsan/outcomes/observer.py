@@ -22,12 +22,11 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import distributions
-from dpsan.outcomes.draws import Progress, draw_counts
+from dpsan.outcomes.distributions import Progress, distributions, draw_counts
 from dpsan.outcomes.intervals import Estimate, clopper_pearson
 from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.one_word import Figures, Row
-from dpsan.outcomes.prior import prior
+from dpsan.outcomes.word_statistics import prior
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.near_words import close_words
+from dpsan.outcomes.word_statistics import close_words
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 

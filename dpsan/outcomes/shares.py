@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import distributions
-from dpsan.outcomes.draws import Progress, draw
+from dpsan.outcomes.distributions import Progress, distributions, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
-from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
+from dpsan.outcomes.word_statistics import close_words, cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

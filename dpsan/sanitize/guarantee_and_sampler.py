@@ -16,7 +16,7 @@ from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee, Status
-from dpsan.sanitize.numbers import check_numbers
+from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 

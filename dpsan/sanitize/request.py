@@ -14,7 +14,7 @@ from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS, check_public
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, UnknownPolicy
 from dpsan.text.tokens import TOKENIZERS, is_token

@@ -1,23 +1,19 @@
-"""Texts in, sanitized texts out: words are looked up, drawn and put in their places.
-
-Knows strings and samplers.  Must not know how a sampler is made, nor whose key it draws with.
-"""
+"""Rewrite texts: look words up, draw outputs, and put these in their places."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.privacy import randomness
 from dpsan.sanitize.consistent import Held, OneDraw
-from dpsan.sanitize.drawn_texts import DrawnTexts, sums_of_runs
 from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers import NumberPolicy, Numbers
+from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
 from dpsan.text.batch import Batch, Ids
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
@@ -35,6 +31,30 @@ _ACTIONS: Final = {
 _PLACES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Places in ACTIONS of what negative codes mean, indexed by the code."""
 _DRAWN, _UNKNOWN, _NUMBER = map(ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER))
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTexts:
+    """Texts whose words are drawn, and not yet written into their places."""
+
+    batch: Batch
+    rows: Ids
+    """The row number of each output, negative where nothing was drawn."""
+    outputs: list[str]
+    drawn: list[int]
+    first: NDArray[np.bool_] | None
+    """Where equal words have the same draw: whether the word is the first of its kind."""
+    marks: NDArray[np.uint64] | None
+    public: int
+    public_marks: NDArray[np.uint64] | None
+    """These three: see :class:`dpsan.sanitize.result.Sanitized`."""
+
+
+def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
+    """Sums of consecutive runs of values, of these sizes."""
+    total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    ends = np.cumsum(sizes)
+    return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)
 
 
 class Rewriter:

@@ -17,13 +17,13 @@ from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
 from dpsan.errors import UsageError, check_name, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.retention import expected_unchanged
+from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
-from dpsan.sanitize.numbers import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter

@@ -14,7 +14,7 @@ from dpsan.privacy.composition import Composed, compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers import FORMS
+from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.text.numerals import counted, number, percent

@@ -15,9 +15,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, word_frequencies
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.frequencies import word_frequencies
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks, norms
 from dpsan.space.exact_search import FlatIndex

@@ -20,11 +20,11 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import OutputError, UsageError, printable
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.draws import draw_counts
+from dpsan.outcomes.distributions import draw_counts
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.outcomes.observer import Observer, near_observer
 from dpsan.outcomes.one_word import from_draws, from_pmf
-from dpsan.outcomes.prior import UNKNOWN_PRIOR, prior
+from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, prior
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

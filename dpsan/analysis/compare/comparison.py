@@ -18,7 +18,7 @@ from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.mechanisms import UNREVIEWED, is_own, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace
 
 Report = Callable[[str, float], None]

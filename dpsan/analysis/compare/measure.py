@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dpsan.analysis.compare.texts import CANDIDATES, LINKED, Corpus, sanitized
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.linkage import Texts, ordered, ranks
-from dpsan.outcomes.near_words import cosines, unit_vectors
 from dpsan.outcomes.shares import in_steps, part_of
+from dpsan.outcomes.text_likelihood import Texts, ordered, ranks
+from dpsan.outcomes.word_statistics import cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace

@@ -14,9 +14,9 @@ from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.draws import Progress
-from dpsan.outcomes.linkage import Texts
-from dpsan.outcomes.prior import UNKNOWN_PRIOR, words_at
+from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.text_likelihood import Texts
+from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, words_at
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace

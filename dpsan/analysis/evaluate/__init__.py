@@ -26,7 +26,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.shares import part_of

@@ -21,7 +21,7 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.linkage import Texts
+from dpsan.outcomes.text_likelihood import Texts
 from dpsan.privacy import randomness
 
 _EVERY: Final = 5

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.outcomes.linkage import Texts
+from dpsan.outcomes.text_likelihood import Texts
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import write_gaps
 

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.outcomes.emissions import Emissions
-from dpsan.outcomes.likeliest import Likeliest
-from dpsan.outcomes.observations import Observations
+from dpsan.outcomes.likeliest import Likeliest, Observations
 from dpsan.space.arrays import Floats, Ids
 
 BEST: Final = 50

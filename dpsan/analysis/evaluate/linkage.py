@@ -14,11 +14,11 @@ import numpy as np
 
 from dpsan.analysis.evaluate.candidates import Candidates
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Estimate, Share, median
-from dpsan.outcomes.linkage import Texts, bag, counted, ordered, ranks
 from dpsan.outcomes.shares import part_of
+from dpsan.outcomes.text_likelihood import Texts, bag, counted, ordered, ranks
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

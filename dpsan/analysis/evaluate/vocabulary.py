@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.frequencies import word_frequencies
+from dpsan.embeddings.base import Embeddings, word_frequencies
 from dpsan.embeddings.word_lists import row_of
 from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK

@@ -16,8 +16,7 @@ from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.optimal.optimum import Optimum
-from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.outcomes.draws import Progress, draw_counts
+from dpsan.outcomes.distributions import Progress, distributions, draw_counts, has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, near_observer
 from dpsan.outcomes.one_word import Figures, Row, from_draws, from_pmf

@@ -18,7 +18,7 @@ from typing import Any, Final
 from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers import FORMS, NumberPolicy
+from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL, expected_share
 

@@ -15,7 +15,7 @@ from dpsan.analysis.figures.panels import Series as Series
 if TYPE_CHECKING:
     from dpsan.embeddings.base import Embeddings
     from dpsan.outcomes.calibrate.target import Draft
-    from dpsan.outcomes.draws import Progress
+    from dpsan.outcomes.distributions import Progress
 
 
 @dataclass(frozen=True)

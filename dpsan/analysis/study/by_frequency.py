@@ -18,10 +18,10 @@ import numpy as np
 from dpsan.analysis.study.sample import mean_of_words
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.draws import Progress, draw
+from dpsan.outcomes.distributions import Progress, draw
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.near_words import cosines, unit_vectors
 from dpsan.outcomes.shares import Outcomes, from_pmfs, in_steps
+from dpsan.outcomes.word_statistics import cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace

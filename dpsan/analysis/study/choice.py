@@ -19,8 +19,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.outputs import Outputs
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
-from dpsan.outcomes.distributions import has_distribution
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress, has_distribution
 from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.space.metric_space import MetricSpace
 

@@ -32,7 +32,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.draws import Progress, draw
+from dpsan.outcomes.distributions import Progress, draw
 from dpsan.outcomes.shares import from_pmfs, in_steps
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats

@@ -32,7 +32,7 @@ from dpsan.analysis.study.base import Asked, Panel, Result, Series
 from dpsan.analysis.study.request import dimensions
 from dpsan.analysis.study.sample import at_least
 from dpsan.mechanisms.noise.vectors import multivariate_laplace
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.outcomes.shares import in_steps
 from dpsan.privacy import randomness

@@ -26,7 +26,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.shares import THREADS
 from dpsan.space.metric_space import MetricSpace
 

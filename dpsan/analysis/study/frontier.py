@@ -32,8 +32,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import has_distribution
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress, has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.shares import Draws, from_draws, from_pmfs, in_steps, part_of
 from dpsan.privacy import randomness

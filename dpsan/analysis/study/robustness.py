@@ -30,7 +30,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.tem import TEM
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats

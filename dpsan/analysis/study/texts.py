@@ -22,7 +22,7 @@ from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.csv import one_delimiter
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 

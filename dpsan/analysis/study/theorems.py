@@ -39,7 +39,7 @@ from dpsan.mechanisms.tldp_paper import (
 )
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.shares import in_steps
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace

@@ -18,7 +18,7 @@ from typing import Final
 from dpsan.embeddings.public_words import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
-from dpsan.sanitize.numbers import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy

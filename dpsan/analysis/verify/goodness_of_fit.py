@@ -35,8 +35,7 @@ from dpsan.analysis.verify.check import Check
 from dpsan.analysis.verify.inputs import drawn_rows, name_of, words_at_random
 from dpsan.analysis.verify.screen import DRAWS, far_repeats
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress, distributions, has_distribution
 from dpsan.outcomes.e_process import EProcess
 from dpsan.outcomes.shares import part_of
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, surprise

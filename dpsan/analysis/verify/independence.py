@@ -30,13 +30,13 @@ from dpsan.analysis.verify.goodness_of_fit import probability
 from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
 from dpsan.analysis.verify.numbers import agreement, number_strings
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.shares import part_of
 from dpsan.outcomes.tail_bounds import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 

@@ -25,7 +25,7 @@ from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers
-from dpsan.sanitize.numbers import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _STAGES: Final = 3

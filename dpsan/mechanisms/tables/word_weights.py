@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.frequencies import word_frequencies
+from dpsan.embeddings.base import word_frequencies
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.space.arrays import Floats

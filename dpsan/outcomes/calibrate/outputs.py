@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
-from dpsan.outcomes.distributions import has_distribution
-from dpsan.outcomes.draws import draw
+from dpsan.outcomes.distributions import draw, has_distribution
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.outcomes.near_words import close_words, cosines, unit_vectors
-from dpsan.outcomes.prior import words_at
 from dpsan.outcomes.shares import from_pmfs
+from dpsan.outcomes.word_statistics import close_words, cosines, unit_vectors, words_at
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

@@ -24,7 +24,7 @@ from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.numbers import FORMS, NumberPolicy
+from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import CHOICE, EQUAL, NOT_PROTECTED, SAME, not_protected, weakness

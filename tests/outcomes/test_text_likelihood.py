@@ -7,11 +7,11 @@ import pytest
 from support import make_embeddings
 
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes import linkage
-from dpsan.outcomes.draws import draw
+from dpsan.outcomes import text_likelihood
+from dpsan.outcomes.distributions import draw
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import median
-from dpsan.outcomes.linkage import Texts, bag, ordered, ranks
+from dpsan.outcomes.text_likelihood import Texts, bag, ordered, ranks
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -39,7 +39,7 @@ NOISINGS = (texts([1, 2, 8], [4, -1], [9, 9, 9]), texts([3, 2, 1], [5, 6], [-2, 
 
 @pytest.mark.parametrize("block", [1, 256])
 def test_in_order_it_is_the_product_over_words(emissions, monkeypatch, block):
-    monkeypatch.setattr(linkage, "_BLOCK", block)
+    monkeypatch.setattr(text_likelihood, "_BLOCK", block)
     scores = ordered(emissions, CANDIDATES, NOISINGS)
     known = law(emissions)
     for c in range(len(CANDIDATES)):
@@ -60,7 +60,7 @@ def test_in_order_it_is_the_product_over_words(emissions, monkeypatch, block):
 
 @pytest.mark.parametrize("cells", [1, 1 << 22])
 def test_in_any_order_each_output_is_of_a_random_word(emissions, monkeypatch, cells):
-    monkeypatch.setattr(linkage, "_CELLS", cells)
+    monkeypatch.setattr(text_likelihood, "_CELLS", cells)
     scores = bag(emissions, CANDIDATES, NOISINGS)
     known = law(emissions)
     for c in range(len(CANDIDATES)):

@@ -1,7 +1,4 @@
-"""Which words are close to a word, and how similar words are.
-
-Knows vectors and row numbers.  Must not know mechanisms.
-"""
+"""Public figures of a vocabulary: prior of the inputs, close words, cosines."""
 
 from __future__ import annotations
 
@@ -10,15 +7,33 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.outcomes.prior import words_at
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
+UNKNOWN_PRIOR: Final = 0.06
+"""Prior of ⊥: the share of tokens of AG News and SST-2 that the bundled vocabulary lacks."""
 CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
 _BATCH: Final = 1024
 _FLOPS: Final = 4e9
 """Work of the search for the usual distance to the nearest word."""
+
+
+def prior(space: MetricSpace) -> Floats:
+    """Public probabilities of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
+
+    See :func:`dpsan.embeddings.base.word_frequencies`.
+    """
+    return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
+
+
+def words_at(space: MetricSpace, places: Floats) -> Ids:
+    """The words at places 0 ... 1 of the cumulative frequencies, shape (m,).
+
+    Uniform places choose words by frequency; evenly spaced ones stand for the whole vocabulary.
+    """
+    rows = np.searchsorted(np.cumsum(space.frequencies), places, side="right")
+    return np.asarray(np.minimum(rows, space.n - 1), dtype=np.int64)
 
 
 def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.outcomes.draws import Progress
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids

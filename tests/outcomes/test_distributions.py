@@ -6,7 +6,7 @@ from support import make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.retention import expected_unchanged
+from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
