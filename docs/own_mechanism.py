@@ -1,4 +1,4 @@
-"""A mechanism of your own in everything that dpsan does: ``python docs/own_mechanism.py``."""
+"""A mechanism of your own: here from Python, elsewhere as ``-m docs/own_mechanism.py:Squares``."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dpsan import Sanitizer, register
+from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.explain import explain
 from dpsan.analysis.explain.words import read
-from dpsan.analysis.study import study
 from dpsan.analysis.verify.verdict import verify
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import RowSampler
@@ -51,8 +51,8 @@ def main():
         )
         judged = evaluate(question, mine.embeddings, mine.space, scores=False)
     print(f"evaluate: mean cosine {judged.cosine[0]:.3f}, {judged.best.key} guesses best")
-    rows = study("equal", mine.space, mechanisms=[Draft(Squares)], words=20).rows
-    print(f"study: {rows[0]['mechanism']} at total variation .5 has epsilon {rows[0]['epsilon']:g}")
+    (row,) = compare(Request([Draft(Squares)], [4.0]), mine.embeddings, mine.space).rows
+    print(f"compare: at LDP epsilon 4 the mean cosine is {row.figures['cosine'].value:.3f}")
 
 
 if __name__ == "__main__":

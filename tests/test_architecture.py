@@ -123,9 +123,9 @@ def test_no_mechanism_imports_another(path):
 
 
 def test_mechanisms_open_no_file():
-    """Lists of words are read by the caller; only the bibliography is read, for descriptions."""
+    """Callers read lists of words; only the bibliography and a mechanism of the user's are read."""
     for path in (PACKAGE / "mechanisms").rglob("*.py"):
-        if path.name == "description.py":
+        if path.name in ("description.py", "own.py"):
             continue
         assert "pathlib" not in {module.split(".")[0] for module in imports(path)}, path
         for node in ast.walk(ast.parse(path.read_text())):

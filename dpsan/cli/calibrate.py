@@ -13,7 +13,7 @@ from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.options import choice, option
 from dpsan.cli.output import print_json
-from dpsan.errors import UsageError, check_name, printable
+from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate.target import Calibration
@@ -89,11 +89,15 @@ def calibrate(
     elif epsilon is not None:
         raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
 
-    read_embeddings(check_files(reads={"--public": options.public_file(public)}), embeddings)
+    reads = {
+        "--public": options.public_file(public),
+        "--mechanism": options.own_files(mechanism),
+    }
+    read_embeddings(check_files(reads=reads), embeddings)
 
     from dpsan.cli.progress import search_progress
     from dpsan.embeddings.public_words import public_words
-    from dpsan.mechanisms import MECHANISMS, check_public
+    from dpsan.mechanisms import check_public, mechanism_class
     from dpsan.outcomes.calibrate import calibrate as find
     from dpsan.outcomes.calibrate import maximize as choose
     from dpsan.outcomes.calibrate.target import Aim, Draft, Target
@@ -102,22 +106,22 @@ def calibrate(
 
     for name, value in given.items():
         Target(name).check(value)
-    check_name("mechanism", mechanism, MECHANISMS)
+    kind = mechanism_class(mechanism)
     free = None if public is None else public_words(public)
     if free is not None:
-        check_public(MECHANISMS[mechanism])
+        check_public(kind)
     values = options.parameters(param)
-    MECHANISMS[mechanism].build(1.0 if epsilon is None else epsilon, dict(values))
+    kind.build(1.0 if epsilon is None else epsilon, dict(values))
     words, space = open_space(embeddings, vocab_size, open_cache(quiet))
     rows = () if free is None else free.rows(words.key_to_index)
-    draft = Draft(MECHANISMS[mechanism], values, words.key_to_index, rows)
+    draft = Draft(kind, values, words.key_to_index, rows)
     with search_progress(mechanism, quiet) as progress:
         if maximize is not None:
             found = choose(draft, space, options.check_epsilon(epsilon), Aim(maximize), progress)
         else:
             ((name, value),) = given.items()
             found = find(draft, space, Target(name), value, progress)
-    command = _command(found, values, embeddings, vocab_size, public)
+    command = _command(found, mechanism, values, embeddings, vocab_size, public)
     half = half_linked(found.mechanism.resolved(space), space)
     show = _print_json if as_json else _print
     show(found, command, None if half is None else half.sentence)
@@ -125,6 +129,7 @@ def calibrate(
 
 def _command(
     found: Calibration,
+    name: str,
     values: dict[str, str],
     embeddings: Path | None,
     vocab_size: int | None,
@@ -132,7 +137,7 @@ def _command(
 ) -> str:
     """The ``rewrite`` command with what was found, as a shell takes it."""
     mechanism = found.mechanism
-    words = ["dpsan", "rewrite", "-m", mechanism.name, "-e", _number(mechanism.epsilon)]
+    words = ["dpsan", "rewrite", "-m", name, "-e", _number(mechanism.epsilon)]
     for name, value in {**values, **found.chosen}.items():
         words += ["-p", f"{name}={value}"]
     given = {"-E": embeddings, "--vocab-size": vocab_size, "--public": public}

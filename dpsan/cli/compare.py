@@ -110,7 +110,9 @@ class CompareOptions:
             for name, value in given.items():
                 if value is not None:
                     raise UsageError(f"{name} needs --data")
-        files = check_files(reads={"--data": self.data}, writes={"--plot": self.plot})
+        own = options.own_files(*(self.mechanism or ()))
+        reads = {"--data": self.data, "--mechanism": own}
+        files = check_files(reads=reads, writes={"--plot": self.plot})
         read_embeddings(files, self.embeddings)
 
     def inputs(self) -> Inputs:
@@ -140,11 +142,12 @@ class CompareOptions:
     def drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
         from dpsan.analysis.explain.match import candidates
-        from dpsan.mechanisms import MECHANISMS
+        from dpsan.mechanisms import MECHANISMS, mechanism_class
 
         names = self.mechanism or [each.name for each in MECHANISMS.values() if each.compared]
-        for name in names:
-            if names.count(name) > 1:
+        kinds = [mechanism_class(name).name for name in names]
+        for name in kinds:
+            if kinds.count(name) > 1:
                 raise UsageError(f"--mechanism {name} was given twice")
         found = candidates(names, options.parameters(self.param))
         for draft in found:

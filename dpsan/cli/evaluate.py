@@ -175,6 +175,7 @@ def evaluate(
             "--audit": audit,
             "--public": public,
             "--public-list": options.public_file(public_list),
+            "--mechanism": options.own_files(mechanism),
             "--spans": spans,
             "--test-original": test_original,
             "--test-sanitized": test_sanitized,
@@ -192,7 +193,7 @@ def evaluate(
     from dpsan.embeddings.word_lists import WordLists
     from dpsan.formats.base import ReadOptions
     from dpsan.formats.registry import format_class, formats_with
-    from dpsan.mechanisms import MECHANISMS, check_public
+    from dpsan.mechanisms import check_public, mechanism_class, own_file
     from dpsan.space.cached_index import open_space
     from dpsan.text.tokens import TOKENIZERS
 
@@ -200,6 +201,8 @@ def evaluate(
         raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
     setting = None if audit is None else read_setting(audit)
     if setting is not None:
+        mechanism_class(mechanism)  # which loads the file of the run's
+        setting.check_own(own_file(setting.mechanism))
         mechanism, epsilon = setting.mechanism, setting.epsilon
         values = setting.parameters
         tokenizer, copies = tokenizer or setting.tokenizer, setting.copies
@@ -209,10 +212,10 @@ def evaluate(
         setting.check_public(free)
     tokenizer = tokenizer or "unicode"
     check_name("tokenizer", tokenizer, TOKENIZERS)
-    check_name("mechanism", mechanism, MECHANISMS)
+    kind = mechanism_class(mechanism)
     if free is not None:
-        check_public(MECHANISMS[mechanism])
-    built = None if epsilon is None else MECHANISMS[mechanism].build(epsilon, dict(values))
+        check_public(kind)
+    built = None if epsilon is None else kind.build(epsilon, dict(values))
     fields = ReadOptions(
         encoding=encoding,
         fields=tuple(field or ()),

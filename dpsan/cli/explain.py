@@ -80,7 +80,10 @@ def explain(
     value = options.check_epsilon(epsilon) if at is None else None
 
     uses = check_files(
-        reads={"--public": options.public_file(public)},
+        reads={
+            "--public": options.public_file(public),
+            "--mechanism": options.own_files(*(mechanism or ())),
+        },
         writes={"--plot": plot},
         stdin="-" in (words or ()),
     )

@@ -16,6 +16,7 @@ import typer
 
 from dpsan.cli.output import cosine_and_bound
 from dpsan.errors import printable
+from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     """One mechanism."""
     mechanism = each.mechanism
     yield f"{mechanism.name} ({each.guarantee.status})"
+    if not each.guarantee.reviewed:
+        yield from _wrap(UNREVIEWED, width, "")
     ldp = "none finite" if each.epsilon_ldp is None else number(each.epsilon_ldp)
     delta = f", delta {number(each.guarantee.delta)}" if each.guarantee.delta else ""
     epsilon = f"epsilon {number(mechanism.epsilon)} {mechanism.unit_label()}"

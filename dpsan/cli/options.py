@@ -106,7 +106,7 @@ Mechanism = Annotated[
     str,
     option(
         "-m, --mechanism NAME",
-        "How words are drawn; 'dpsan mechanisms' lists them.",
+        "How words are drawn; 'dpsan mechanisms' lists them. One of your own: FILE.py:CLASS.",
         PRIVACY,
         env="DPSAN_MECHANISM",
         complete=mechanism_names,
@@ -329,6 +329,15 @@ def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
             raise UsageError(f"{name} must be numbers > 0 (got {part})")
         out.append(value)
     return tuple(dict.fromkeys(out))
+
+
+def own_files(*names: str) -> list[Path]:
+    """The files that mechanisms are to be loaded from: those of names such as own.py:Class."""
+    if not any(".py:" in each for each in names):
+        return []  # what follows loads numpy
+    from dpsan.mechanisms import path_of
+
+    return [path for path in map(path_of, names) if path is not None]
 
 
 def public_file(given: str | None) -> Path | None:

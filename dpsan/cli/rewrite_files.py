@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dpsan.cli.file_checks import known_files
-from dpsan.cli.options import public_file
+from dpsan.cli.options import own_files, public_file
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
 from dpsan.files.placing import stream_number
@@ -94,6 +94,7 @@ class Files(RewriteOptions):
         uses = known_files()
         uses.add(Use.READ, "--keep", self.keep)
         uses.add(Use.READ, "--public", public_file(self.public))
+        uses.add(Use.READ, "--mechanism", *own_files(self.mechanism))
         for path in self.inputs:
             if path == STDIN:
                 uses.add_stream(Use.READ, "input", 0)

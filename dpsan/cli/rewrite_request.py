@@ -212,6 +212,7 @@ class Request(Files):
         }
         return values | {
             "dpsan": __version__,
+            "own": spec.own_sha256,
             "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
             "epsilon": mechanism.epsilon,
             "embeddings": sanitizer.embeddings.digest,

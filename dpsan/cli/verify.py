@@ -77,7 +77,11 @@ def verify(
     value = options.check_epsilon(epsilon)
     if not 0.5 <= confidence < 1:
         raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {confidence:g})")
-    reads = {"--keep": keep, "--public": options.public_file(public)}
+    reads = {
+        "--keep": keep,
+        "--public": options.public_file(public),
+        "--mechanism": options.own_files(mechanism),
+    }
     read_embeddings(check_files(reads=reads, writes={"--certificate": certificate}), embeddings)
 
     from dpsan.analysis.verify.certificate_file import check_certificate, write_certificate
@@ -132,13 +136,15 @@ def verify(
         if digest is None:
             say(f"no certificate written: the guarantee is {found.verdict}")
     if as_json:
-        _print_json(found)
+        _print_json(found, sanitizer.guarantee.reviewed)
     else:
-        _print(found, mechanism)
+        _print(found, sanitizer.mechanism.name, sanitizer.guarantee.reviewed)
     return _STATUS[str(found.verdict)]
 
 
-def _print(found: Verification, name: str) -> None:
+def _print(found: Verification, name: str, reviewed: bool) -> None:
+    from dpsan.privacy.guarantee import UNREVIEWED
+
     def show(value: float | None) -> str:
         return "none" if value is None else f"{value:.6f}"
 
@@ -152,6 +158,8 @@ def _print(found: Verification, name: str) -> None:
     grade = f" ({found.grade.name})" if found.grade else ""
     title = f"{name}: {str(found.verdict).upper()}{whom}{grade}"
     typer.echo("\n".join(wrap(title, 80, subsequent_indent="  ", break_on_hyphens=False)))
+    if not reviewed:
+        typer.echo(f"  {UNREVIEWED}: certificates are of the distribution that its file states")
     if public:
         typer.echo(f"  not protected: {public} public words")
     typer.echo(f"  claimed    epsilon {claimed.epsilon:.6f}{per}{delta}")
@@ -205,12 +213,13 @@ def _option(exposure: Exposure) -> str:
     return f"--{exposure.option} {exposure.value or 'FILE'}"
 
 
-def _print_json(found: Verification) -> None:
+def _print_json(found: Verification, reviewed: bool) -> None:
     from dpsan.run.audit.schema import finite
 
     empirical = found.empirical
     value: dict[str, Any] = {
         "verdict": str(found.verdict),
+        "reviewed": reviewed,
         "grade": found.grade.name if found.grade else None,
         "float64_gap": found.grade.gap if found.grade else None,
         "float64_delta": found.grade.delta if found.grade else None,

@@ -4,10 +4,10 @@ Open ``base`` first, then a mechanism.  What they share is in ``noise``, ``sampl
 and ``optimal``.  No mechanism imports another.  This package must not know strings or files.
 """
 
+from dpsan.mechanisms.own import mechanism_class, own_file, path_of
 from dpsan.mechanisms.registry import (
     DEFAULT_MECHANISM,
     MECHANISMS,
-    UNREVIEWED,
     check_public,
     is_own,
     list_mechanisms,
@@ -18,10 +18,12 @@ from dpsan.mechanisms.registry import (
 __all__ = [
     "DEFAULT_MECHANISM",
     "MECHANISMS",
-    "UNREVIEWED",
     "check_public",
     "is_own",
     "list_mechanisms",
+    "mechanism_class",
+    "own_file",
+    "path_of",
     "register",
     "space_for",
 ]

@@ -16,8 +16,6 @@ from dpsan.space.metric_space import MetricSpace
 
 DEFAULT_MECHANISM: Final = "optimal-response"
 
-UNREVIEWED: Final = "third party, not reviewed"
-"""Status of a mechanism that is none of dpsan's, whatever it says of itself."""
 
 TABLE: Final = {
     "optimal-response": "optimal_response:OptimalResponse",
@@ -88,7 +86,7 @@ MECHANISMS: Final[Mapping[str, type[Mechanism]]] = _Registry()
 def register(kind: type[Mechanism]) -> type[Mechanism]:
     """Let a mechanism of your own run under its name in this process; usable as a decorator.
 
-    ``Sanitizer``, ``verify``, ``explain``, ``evaluate`` and ``study`` then take it as they take
+    ``Sanitizer``, ``verify``, ``explain``, ``evaluate`` and ``compare`` then take it as they take
     those of dpsan (docs/own_mechanism.py).  A script that starts worker processes must register it
     at the top level, not below ``if __name__ == "__main__"``.  A name registered again is replaced.
 

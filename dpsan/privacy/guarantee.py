@@ -8,8 +8,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from dpsan.text.numerals import number
+
+UNREVIEWED: Final = "third party, not reviewed"
+"""What is said of a mechanism that is none of dpsan's, whatever it says of itself."""
 
 
 class Status(StrEnum):
@@ -90,12 +94,19 @@ class Guarantee:
     why: str = ""
     source: str = ""
     arithmetic: Arithmetic = Arithmetic.REALS
+    reviewed: bool = True
+    """Whether the mechanism is dpsan's: nobody here has read a third party's program."""
+
+    @property
+    def standing(self) -> str:
+        """The status, and whether the mechanism is a third party's."""
+        return str(self.status) if self.reviewed else f"{self.status}, {UNREVIEWED}"
 
     @property
     def grade(self) -> str:
         """The status, and in which numbers it is proved: ``PROVED on integers``."""
         proved = self.status is Status.PROVED
-        return f"{self.status} {self.arithmetic}" if proved else str(self.status)
+        return f"{self.status} {self.arithmetic}" if proved else self.standing
 
     def at(self, epsilon: float) -> Loss:
         """An epsilon with the least delta known for it; the guarantee's own pair if none is."""
@@ -104,21 +115,22 @@ class Guarantee:
         return Loss(epsilon, min(known)) if known else own
 
     def summary(self) -> str:
-        """What is claimed and what is true, in one phrase."""
-        true = (
-            f"true {self.loss_name} {number(self.epsilon_ldp)}"
+        """What is claimed and what is true (of a third party: stated), in one phrase."""
+        true = "true" if self.reviewed else "stated"
+        stated = (
+            f"{true} {self.loss_name} {number(self.epsilon_ldp)}"
             if math.isfinite(self.epsilon_ldp)
             else f"no finite {self.loss_name}"
         )
         if self.delta:
-            true += f" with true delta {number(self.delta)}"
+            stated += f" with {true} delta {number(self.delta)}"
         if self.infinite_loss_mass:
-            true += f", infinite loss with probability {number(self.infinite_loss_mass)}"
+            stated += f", infinite loss with probability {number(self.infinite_loss_mass)}"
         if self.claimed is None:
-            return true
+            return stated
         per = f" per unit of {self.claimed.metric} distance" if self.claimed.metric else ""
         delta = f", delta {number(self.claimed.delta)}" if self.claimed.delta else ""
-        return f"claimed epsilon {number(self.claimed.epsilon)}{per}{delta}, {true}"
+        return f"claimed epsilon {number(self.claimed.epsilon)}{per}{delta}, {stated}"
 
     @property
     def loss_name(self) -> str:

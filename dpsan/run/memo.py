@@ -259,7 +259,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
     spec, mechanism, guarantee = sanitizer.spec, sanitizer.mechanism, sanitizer.guarantee
     return repr(
         (
-            mechanism.name,
+            mechanism.name if spec.own_sha256 is None else (mechanism.name, spec.own_sha256),
             mechanism.epsilon,
             sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
             (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),

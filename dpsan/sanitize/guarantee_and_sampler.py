@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
-from dpsan.mechanisms import is_own, space_for
+from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee, Status
@@ -54,6 +54,10 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     """
     wanted = spec.epsilon_ldp if spec.epsilon is None else None
     kind = spec.kind()
+    own = own_file(kind.name)
+    if own is not None:  # workers may run in another directory
+        spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
+    reviewed = not is_own(kind.name)
     given = spec.build() if wanted is None else None  # before the slow part: usage errors first
     embeddings, space = opened()
     space = space_for(space, kind.name)
@@ -68,10 +72,10 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     mechanism = given or spec.build()
     mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
     mechanism = mechanism.with_public(public).resolved(space)
-    guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted)
+    guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted, reviewed)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(
-            f"{mechanism.name} is {guarantee.status}: {guarantee.summary()}; {guarantee.why}",
+            f"{mechanism.name} is {guarantee.standing}: {guarantee.summary()}; {guarantee.why}",
             Hint(
                 "allow_unproved=True runs it all the same",
                 "--allow-unproved runs it all the same",
@@ -88,12 +92,16 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     return Built(spec, embeddings, space, mechanism, guarantee, sampler, public)
 
 
-def _guarantee(mechanism: Mechanism, space: MetricSpace, certified: float) -> Guarantee:
+def _guarantee(
+    mechanism: Mechanism, space: MetricSpace, certified: float, reviewed: bool
+) -> Guarantee:
     """The mechanism's guarantee, or the certified LDP epsilon where that is smaller."""
     guarantee = mechanism.guarantee(space)
-    if is_own(mechanism.name) and guarantee.status is Status.PROVED:
-        # PROVED is for what docs/proofs.md proves: only the class says what another one is.
-        guarantee = replace(guarantee, status=mechanism.status)
+    if not reviewed:
+        status = guarantee.status
+        if status is Status.PROVED:  # which is for what docs/proofs.md proves
+            status = Status.CLAIMED if mechanism.status is Status.PROVED else mechanism.status
+        guarantee = replace(guarantee, status=status, reviewed=False)
     if certified >= guarantee.epsilon_ldp:
         return guarantee
     why = f"{guarantee.why}; the LDP epsilon by an exact certificate"

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import UsageError, check_name
-from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS, check_public
+from dpsan.mechanisms import DEFAULT_MECHANISM, check_public, mechanism_class
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers_by_value import NumberPolicy
@@ -41,16 +41,17 @@ class RunSpec:
     consistent: Unit | None = None
     """Within what equal words have the same draw; None: nowhere."""
     numbers: str = NumberPolicy.WORD
+    own_sha256: str | None = None
+    """Digest of the mechanism's file, once it was read: workers refuse another one."""
 
     def kind(self) -> type[Mechanism]:
         """The kind of mechanism.  Raises UsageError for unknown names, or without public words."""
-        check_name("mechanism", self.mechanism, MECHANISMS)
+        kind = mechanism_class(self.mechanism, self.own_sha256)
         check_name("tokenizer", self.tokenizer, TOKENIZERS)
         check_name("case", self.case, list(LetterCase))
         check_name("policy for numbers", self.numbers, list(NumberPolicy))
         if not all(is_token(word, self.tokenizer) for word in self.keep):
             raise UsageError(f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
-        kind = MECHANISMS[self.mechanism]
         if self.public is not None:
             check_public(kind)
         return kind

@@ -9,7 +9,7 @@ import pytest
 from support import ROOT, make_embeddings
 
 from dpsan import Sanitizer, list_mechanisms, register
-from dpsan.analysis.study import study
+from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UnprovedError, UsageError
@@ -24,7 +24,7 @@ from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.space.cached_index import space_of
 from dpsan.space.metric_space import _LAWS
 
-_SHOWN = {"verify": (2.0, 8.0), "explain": (0.005, 0.1), "study": (8.0, 30.0)}
+_SHOWN = {"verify": (2.0, 8.0), "explain": (0.005, 0.1), "compare": (0.05, 0.3)}
 """What the example prints lies between these, whatever the 500 most frequent words are."""
 
 
@@ -108,7 +108,7 @@ def test_no_certificate_is_that_of_yesterdays_code(tmp_path):
     assert made[1].mechanism.epsilon < made[0].mechanism.epsilon / 1.5
 
 
-@pytest.mark.parametrize("how", ["calibrate", "study"])
+@pytest.mark.parametrize("how", ["calibrate", "compare"])
 def test_nothing_else_takes_tables_of_yesterdays_code(tmp_path, how):
     """Without a sanitizer, on a space with a cache: each run is of the code that is there."""
     embeddings = make_embeddings(n=60, d=4)
@@ -130,8 +130,8 @@ def test_nothing_else_takes_tables_of_yesterdays_code(tmp_path, how):
         if how == "calibrate":
             found.append(calibrate(draft, space, Target.EPSILON_LDP, 2.0).mechanism.epsilon)
         else:
-            made = study("frontier", space, mechanisms=(draft,), epsilons=(2.0,), words=10)
-            found.append([row["epsilon"] for row in made.rows])
+            made = compare(Request([draft], [2.0], seeds=2), embeddings, space)
+            found.append([row.epsilon for row in made.rows])
     kept = [each.name for each in (tmp_path / "cache").rglob("*") if "mine" in each.name.lower()]
     assert kept == []
     assert found[0] != found[1]
@@ -218,7 +218,7 @@ def test_the_example_runs(cache, capsys, monkeypatch):
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
     runpy.run_path(str(ROOT / "docs" / "own_mechanism.py"), run_name="__main__")
     shown = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
-    assert list(shown) == ["rewrite", "verify", "explain", "evaluate", "study"]
+    assert list(shown) == ["rewrite", "verify", "explain", "evaluate", "compare"]
     figures = {name: float(line.split()[-1]) for name, line in shown.items() if name in _SHOWN}
     for name, (low, high) in _SHOWN.items():
         assert low < figures[name] < high, name

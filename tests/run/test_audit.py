@@ -17,6 +17,7 @@ HEADER = {
     "mechanism": str,
     "epsilon": float,
     "epsilon_unit": str,
+    "own": type(None),
     "parameters": dict,
     "guarantee": dict,
     "expected_unchanged": float,

@@ -15,10 +15,11 @@ from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
-from dpsan.mechanisms import UNREVIEWED, is_own, space_for
+from dpsan.mechanisms import is_own, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import Progress
+from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.space.metric_space import MetricSpace
 
 Report = Callable[[str, float], None]
@@ -54,7 +55,7 @@ class Row:
     certified: float | None = None
     """At most ``wanted``, by up to 0.2 %."""
     exact: bool = False
-    """Whether an exact certificate says so, and not the guarantee."""
+    """Whether an exact certificate says so, and not the guarantee (of a third party: a claim)."""
     delta: float = 0.0
     epsilon: float | None = None
     unit: str = ""
@@ -77,7 +78,10 @@ class Comparison:
 
 
 def compare(
-    request: Request, embeddings: Embeddings, space: MetricSpace, report: Report
+    request: Request,
+    embeddings: Embeddings,
+    space: MetricSpace,
+    report: Report = lambda what, share: None,
 ) -> Comparison:
     """Measure every mechanism at every epsilon.
 
@@ -129,7 +133,7 @@ def _row(
     status = UNREVIEWED if is_own(kind.name) else str(kind.status)
     space = space_for(space, kind.name)
     try:
-        found = calibrate(draft, space, Target.EPSILON_LDP, epsilon)
+        found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, claims=True)
     except UsageError as error:
         return Row(kind.name, status, epsilon, reason=_reason(error, kind.name))
     mechanism = found.mechanism.resolved(space)
@@ -171,5 +175,4 @@ def _notes(rows: Sequence[Row], request: Request) -> list[str]:
             f"{', '.join(weak)}: the distribution is not known, so attackers go by the density of "
             "the noise, and others may read and link more"
         )
-    own = dict.fromkeys(row.mechanism for row in rows if row.status == UNREVIEWED)
-    return notes + [f"{name}: {UNREVIEWED}" for name in own]
+    return notes

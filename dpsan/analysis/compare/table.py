@@ -13,6 +13,7 @@ from dpsan.analysis.compare.measure import Figure
 from dpsan.analysis.compare.texts import LINKED
 from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.errors import printable
+from dpsan.privacy.guarantee import UNREVIEWED
 
 HEADINGS: Final = {
     "cosine": "cosine",
@@ -47,7 +48,7 @@ def as_dicts(comparison: Comparison) -> list[dict[str, Any]]:
             "parameters": " ".join(f"{name}={each}" for name, each in row.parameters.items()),
             "epsilon_ldp": row.wanted,
             "certified": row.certified,
-            "certificate": None if row.reason else "exact" if row.exact else "guarantee",
+            "certificate": _certificate(row),
             "delta": None if row.reason else row.delta,
             "epsilon_nats": row.epsilon if row.unit == "nats" else None,
             "epsilon_per_distance": row.epsilon if row.unit == "1/distance" else None,
@@ -57,6 +58,14 @@ def as_dicts(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for row in comparison.rows
     ]
+
+
+def _certificate(row: Row) -> str | None:
+    """Return what says that the LDP epsilon holds."""
+    if row.reason:
+        return None
+    other = "claim" if row.status == UNREVIEWED else "guarantee"
+    return "exact" if row.exact else other
 
 
 def _columns(comparison: Comparison) -> list[str]:
@@ -217,6 +226,10 @@ def caption(comparison: Comparison) -> str:
     if comparison.seeds > 1:
         about.append(f"Means over {comparison.seeds} seeds ± half of the 95 % interval.")
     about.append(f"{meaning(comparison)}.")
+    others = [row for row in comparison.rows if row.status == UNREVIEWED and not row.reason]
+    for row in {row.mechanism: row for row in others}.values():
+        whose = "certified for the distribution that its file states" if row.exact else "claimed"
+        about.append(f"{row.mechanism}: {UNREVIEWED}; its LDP epsilon is {whose}.")
     about += [f"Texts as they are: {baseline(comparison)}."] if comparison.baseline else []
     return " ".join(about)
 

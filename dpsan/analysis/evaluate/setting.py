@@ -11,6 +11,7 @@ from typing import Any
 
 from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import UsageError
+from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
 
 
@@ -31,6 +32,16 @@ class Setting:
     """Public words of the run, as the header has them."""
     by_value: bool = False
     """Whether numbers were drawn by value."""
+    own: dict[str, str] | None = None
+    """File of the mechanism, its class and digest, if it is a third party's."""
+
+    def check_own(self, file: OwnFile | None) -> None:
+        """Raise UsageError if a third party's mechanism is not that of the run."""
+        if self.own is not None and (file is None or file.sha256 != self.own["sha256"]):
+            raise UsageError(
+                f"the audit was made with a mechanism of {self.own['file']}",
+                f"give -m {self.own['file']}:{self.own['class']}, the same file",
+            )
 
     @property
     def public_name(self) -> str | None:
@@ -72,4 +83,5 @@ def read_setting(path: Path) -> Setting:
         copies=row["copies"],
         public=row["public"],
         by_value=row["numbers"] == "value",
+        own=row["own"],
     )

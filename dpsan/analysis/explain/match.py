@@ -12,7 +12,7 @@ from typing import Final
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UsageError, check_name
-from dpsan.mechanisms import MECHANISMS, check_public
+from dpsan.mechanisms import check_public, mechanism_class
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.sanitize.request import RunSpec
@@ -53,12 +53,11 @@ def candidates(
     """
     out: dict[str, Draft] = {}
     for name in names:
-        check_name("mechanism", name, MECHANISMS)
-        kind = MECHANISMS[name]
+        kind = mechanism_class(name)
         if public:
             check_public(kind)
         own = kind.parameters()
-        out[name] = Draft(kind, {key: each for key, each in values.items() if key in own})
+        out[kind.name] = Draft(kind, {key: each for key, each in values.items() if key in own})
     known = dict.fromkeys(key for each in out.values() for key in each.kind.parameters())
     for key in values:
         if not known:

@@ -47,6 +47,7 @@ def _row(each: Explanation) -> dict[str, Any]:
         "unknown": each.input is None,
         "mechanism": mechanism.name,
         "status": str(guarantee.status),
+        "reviewed": guarantee.reviewed,
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
         "parameters": {name: plain(getattr(mechanism, name)) for name in mechanism.parameters()},

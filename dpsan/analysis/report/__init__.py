@@ -151,6 +151,7 @@ class Report:
             "created": header["created"],
             "dpsan": header["dpsan"],
             "mechanism": header["mechanism"],
+            "own": header["own"],
             "status": guarantee["status"],
             "arithmetic": guarantee["arithmetic"],
             "epsilon": self.epsilon,

@@ -15,6 +15,7 @@ from dpsan.analysis.report.html import cards, document, figure, table, warnings
 from dpsan.analysis.report.sections import Section
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
+from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.sanitize.statement import CHOICE
 from dpsan.text.numerals import counted, number, percent
 
@@ -56,6 +57,10 @@ def figures(report: Report) -> list[tuple[str, str]]:
     each, loss, grade = sums["per"], "LDP epsilon", sums["status"]
     if grade == "PROVED":
         grade += f" {sums['arithmetic']}"
+    if not report.header["guarantee"]["reviewed"]:
+        grade += f", {UNREVIEWED}"
+    if sums["own"]:
+        grade += f": {sums['own']['file']}, SHA-256 {sums['own']['sha256'][:16]}"
     if sums["public_words"]:
         each, loss = f"protected {each}", "high-low LDP epsilon"
     unit = f" ({sums['epsilon_unit']})" if sums["epsilon_unit"] else ""

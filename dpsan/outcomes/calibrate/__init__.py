@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms import space_for
+from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
@@ -37,8 +37,14 @@ def calibrate(
     target: Target,
     wanted: float,
     progress: Progress = lambda _: None,
+    *,
+    claims: bool = False,
 ) -> Calibration:
     """Find the epsilon of a mechanism that reaches a target, on the private side.
+
+    Args:
+        claims: take the word of a third party's mechanism for its LDP epsilon, if no certificate
+            says otherwise; never that of a published one.
 
     Raises:
         UsageError: a value outside its domain, or out of reach.
@@ -54,7 +60,10 @@ def calibrate(
     if target in (Target.UNCHANGED, Target.CLOSE):
         epsilon, achieved, interval, exact = _for_share(draft, space, target, wanted, trying)
     else:
-        epsilon, achieved, exact = epsilon_for_loss(draft, space, target, wanted, progress=trying)
+        claims = claims and is_own(draft.kind.name)
+        epsilon, achieved, exact = epsilon_for_loss(
+            draft, space, target, wanted, progress=trying, claims=claims
+        )
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
     mechanism = draft.at(epsilon)

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
+from dpsan.mechanisms import is_own
 from dpsan.outcomes.calibrate.extremes import ExtremeWords
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
@@ -43,8 +44,10 @@ class _Held(Tables):
 class _Losses:
     """The certified loss of a mechanism at different epsilons."""
 
-    def __init__(self, draft: Draft, space: MetricSpace, target: Target) -> None:
-        self.draft, self.target = draft, target
+    def __init__(
+        self, draft: Draft, space: MetricSpace, target: Target, claims: bool = False
+    ) -> None:
+        self.draft, self.target, self.claims = draft, target, claims
         self.space = space
         self.certified = False
         self._names: dict[float, set[str]] = {}
@@ -63,7 +66,7 @@ class _Losses:
         """Upper bound of the loss; raises UsageError where there is none."""
         mechanism = self.draft.at(epsilon)
         guarantee = mechanism.guarantee(self._scratch)
-        proved = guarantee.status is Status.PROVED
+        proved = guarantee.status is Status.PROVED and not is_own(self.draft.kind.name)
         before = set(self._held.certificates)
         certificate = certify(mechanism, self._scratch)
         if certificate is not None and guarantee.delta:
@@ -72,7 +75,9 @@ class _Losses:
         self._names[epsilon] = set(self._held.certificates) - before
         self.certified = certificate is not None
         ldp = self.target is Target.EPSILON_LDP
-        known = [each for each in (certificate, guarantee if proved else None) if each is not None]
+        claimed = self.claims and certificate is None
+        trusted = guarantee if proved or claimed else None
+        known = [each for each in (certificate, trusted) if each is not None]
         bounds = [each.epsilon_ldp if ldp else each.epsilon_metric for each in known]
         found = min((each for each in bounds if each is not None), default=math.inf)
         if math.isinf(found):
@@ -108,6 +113,8 @@ def epsilon_for_loss(
     wanted: float,
     guess: Callable[[], float | None] | None = None,
     progress: Callable[[float], None] | None = None,
+    *,
+    claims: bool = False,
 ) -> tuple[float, float, bool]:
     """Epsilon, its certified loss, and whether that is an exact certificate.
 
@@ -115,11 +122,12 @@ def epsilon_for_loss(
 
     Args:
         guess: where to begin, if more is known than here; asked only where nothing is stored.
+        claims: take the guarantee's word where it is not proved.
 
     Raises:
         UsageError: no such loss, or out of reach.
     """
-    losses = _Losses(draft, space, target)
+    losses = _Losses(draft, space, target, claims)
 
     def build() -> Arrays:
         start = (guess() if guess else None) or losses.guess(wanted)

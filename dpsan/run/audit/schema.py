@@ -33,7 +33,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 6
+SCHEMA: Final = 7
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -47,6 +47,7 @@ _HEADER: Final[Fields] = {
     "dpsan": (str,),
     "created": (str,),
     "mechanism": (str,),
+    "own": (dict, NoneType),
     "epsilon": _NUMBER,
     "epsilon_unit": (str,),
     "parameters": (dict,),
@@ -83,6 +84,7 @@ _GUARANTEE: Final[Fields] = {
     "per_line": (bool,),
     "infinite_loss_mass": _NUMBER,
     "public_words": (int,),
+    "reviewed": (bool,),
     "claimed": (dict, NoneType),
     "why": (str,),
     "source": (str,),
@@ -93,6 +95,7 @@ _EMBEDDINGS: Final[Fields] = {
     "words": (int,),
     "dimensions": (int,),
 }
+_OWN: Final[Fields] = {"file": (str,), "class": (str,), "sha256": (str,)}
 _PUBLIC: Final[Fields] = {"list": (str,), "words": (int,), "sha256": (str,)}
 _PASSING: Final[Fields] = {"fields": (list,), "noted": (dict,)}
 _OTHERS: Final[Fields] = {
@@ -220,6 +223,8 @@ def checked(row: object, fields: Fields | None = None) -> Row:
     if fields is _HEADER:
         _match(row["guarantee"], _GUARANTEE)
         _match(row["embeddings"], _EMBEDDINGS)
+        if row["own"] is not None:
+            _match(row["own"], _OWN)
         if row["public"] is not None:
             _match(row["public"], _PUBLIC)
         if (row["public"] is None) != (row["guarantee"]["public_words"] == 0):

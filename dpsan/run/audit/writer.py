@@ -19,6 +19,7 @@ from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.atomic_files import create_private, write_all
 from dpsan.formats.passing import Passing
+from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
 from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
@@ -238,12 +239,16 @@ def _header(
 ) -> dict[str, Any]:
     mechanism: Mechanism = sanitizer.mechanism
     spec, half = sanitizer.spec, sanitizer.half_linked
+    own = own_file(mechanism.name)
     return {
         "type": "header",
         "schema": SCHEMA,
         "dpsan": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "mechanism": mechanism.name,
+        "own": None
+        if own is None
+        else {"file": encodable(own.path.name), "class": own.class_name, "sha256": own.sha256},
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
         "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},

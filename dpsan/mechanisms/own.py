@@ -1,0 +1,107 @@
+"""A mechanism in a file of the user's: ``path/to/own.py:ClassName`` where a name may stand.
+
+The file is read once, and what was read is hashed and run: the digest is that of the program.  It
+is a third party's program with all rights of this process, and nothing of it is reviewed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from dpsan.errors import UsageError, check_name, file_reason
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.registry import MECHANISMS, is_own, register
+
+
+class OwnFile(NamedTuple):
+    """A file that a mechanism was loaded from."""
+
+    path: Path
+    """Absolute."""
+    class_name: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """What loads it again, in any directory."""
+        return f"{self.path}:{self.class_name}"
+
+
+_FILES: Final[dict[type[Mechanism], OwnFile]] = {}
+"""Where the classes come from that were loaded here."""
+
+
+def path_of(name: str) -> Path | None:
+    """Return the file that a mechanism is to be loaded from, None for a registered name."""
+    path, _, _ = name.rpartition(":")
+    return Path(path) if path.endswith(".py") else None
+
+
+def own_file(name: str) -> OwnFile | None:
+    """Return the file that the mechanism of this name was loaded from."""
+    return _FILES.get(MECHANISMS[name]) if is_own(name) else None
+
+
+def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
+    """Return a mechanism's class, by its registered name or from FILE.py:CLASS.
+
+    Args:
+        name: of either form.
+        sha256: digest that the file must have.
+
+    Raises:
+        UsageError: unknown name; no such file or class, the file cannot be imported, the class is
+            no mechanism, or the file was changed.
+    """
+    path = path_of(name)
+    if path is None:
+        check_name("mechanism", name, MECHANISMS)
+        return MECHANISMS[name]
+    try:
+        if not path.is_file():  # a pipe would block
+            raise FileNotFoundError
+        code = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {file_reason(error)}") from None
+    file = OwnFile(path.absolute(), name.rpartition(":")[2], hashlib.sha256(code).hexdigest())
+    if sha256 not in (None, file.sha256):
+        raise UsageError(f"{path}: changed after the start")
+    for kind, known in _FILES.items():
+        if known == file and own_file(kind.name) == file:
+            return kind
+    loaded = register(_class(file, path, code))
+    _FILES[loaded] = file
+    return loaded
+
+
+def _class(file: OwnFile, path: Path, code: bytes) -> Any:
+    """Run a file as a module, and return the class.  Raises UsageError."""
+    module = ModuleType(f"dpsan_own_{file.sha256[:16]}")
+    module.__file__ = str(file.path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look there
+    try:
+        with redirect_stdout(sys.stderr):  # standard output is for sanitized text
+            exec(compile(code, file.path, "exec", dont_inherit=True), vars(module))  # noqa: S102
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - its message may quote anything
+        places = [each.lineno for each in extract_tb(error.__traceback__)]
+        line = error.lineno if isinstance(error, SyntaxError) else [*places, None][1]
+        where = path if line is None else f"{path}:{line}"
+        raise UsageError(f"{where}: cannot import: {type(error).__name__}") from None
+    found = vars(module).get(file.class_name)
+    if found is None:
+        own = [
+            key
+            for key, each in vars(module).items()
+            if isinstance(each, type) and each.__module__ == module.__name__
+        ]
+        known = f"classes: {', '.join(own)}" if own else "it defines no class"
+        raise UsageError(f"{path}: no class '{file.class_name}'", known)
+    if not (isinstance(found, type) and issubclass(found, Mechanism)):
+        raise UsageError(f"{path}: {file.class_name} is no subclass of Mechanism")
+    return found

@@ -1,0 +1,194 @@
+"""A mechanism from a user's file: ``-m own.py:ClassName`` runs, and nobody vouches for it."""
+
+import hashlib
+import json
+
+import pytest
+from support import make_embeddings
+
+from dpsan import Sanitizer
+from dpsan.errors import UnprovedError, UsageError
+from dpsan.mechanisms import MECHANISMS, mechanism_class, own_file, registry
+from dpsan.mechanisms.krr import KRR
+from dpsan.outcomes.calibrate import Draft, Target, calibrate
+from dpsan.privacy.guarantee import Status
+from dpsan.sanitize.request import RunSpec
+from dpsan.space.metric_space import MetricSpace
+
+OWN = """
+from dataclasses import dataclass
+from dpsan.mechanisms.krr import KRR
+from dpsan.privacy.guarantee import Guarantee, Status
+
+print("this is no sanitized text")
+
+@dataclass(frozen=True)
+class Mine(KRR):
+    name, status, summary, source = "mine", Status.CLAIMED, "as krr", "nowhere"
+
+    def guarantee(self, space):
+        return Guarantee(Status.PROVED, self.epsilon / 10)
+"""
+WORDS = "red 1 0 0\nblue 0 1 0\ngreen 1 1 0\nblack 0 0 2\n"
+
+
+@pytest.fixture(autouse=True)
+def _as_before(monkeypatch):
+    monkeypatch.setattr(registry, "_OWN", dict(registry._OWN))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "words.txt").write_text(WORDS)
+    (tmp_path / "in.txt").write_text("red blue\nblack green\n" * 20)
+    return tmp_path
+
+
+def test_a_class_is_found_by_its_file(folder, capsys):
+    path = folder / "own.py"
+    kind = mechanism_class(f"{path}:Mine")
+    assert issubclass(kind, KRR)
+    assert MECHANISMS["mine"] is kind is mechanism_class(f"{path}:Mine")
+    assert own_file("mine").sha256 == hashlib.sha256(OWN.encode()).hexdigest()
+    assert own_file("krr") is None
+    assert mechanism_class("krr") is KRR
+    assert "no sanitized text" not in capsys.readouterr().out
+    path.write_text(OWN.replace("as krr", "another"))
+    assert mechanism_class(f"{path}:Mine").summary == "another"
+    assert MECHANISMS["mine"] is not kind
+
+
+def test_it_is_not_proved_by_its_own_word(folder):
+    path = folder / "own.py"
+    options = {"epsilon": 2, "embeddings": make_embeddings()}
+    with pytest.raises(UnprovedError, match="mine is CLAIMED, third party, not reviewed: "):
+        Sanitizer(f"{path}:Mine", **options)
+    made = Sanitizer(f"{path}:Mine", allow_unproved=True, **options)
+    assert made.guarantee.status is Status.CLAIMED
+    assert not made.guarantee.reviewed
+    assert "stated LDP epsilon" in made.guarantee.summary()
+    path.write_text(OWN.replace("Status.CLAIMED", "Status.PROVED"))
+    with pytest.raises(UsageError, match="Mine cannot be PROVED"):
+        Sanitizer(f"{path}:Mine", allow_unproved=True, **options)
+
+
+def test_calibration_takes_its_word_only_where_that_is_asked_for():
+    class NoCertificate(KRR):
+        def certificate(self, space):
+            return None
+
+    mine = type("Mine", (NoCertificate,), {"name": "mine", "prepare": KRR.prepare})
+    registry._OWN["mine"] = mine
+    space = MetricSpace(make_embeddings(n=2100, d=2))  # more than are compared cell by cell
+    with pytest.raises(UsageError, match="mine has no certified LDP epsilon"):
+        calibrate(Draft(mine), space, Target.EPSILON_LDP, 2.0)
+    found = calibrate(Draft(mine), space, Target.EPSILON_LDP, 2.0, claims=True)
+    assert not found.exact
+    with pytest.raises(UsageError, match="no certified LDP epsilon"):
+        calibrate(Draft(MECHANISMS["custext"]), space, Target.EPSILON_LDP, 2.0, claims=True)
+
+
+def test_a_worker_refuses_another_file(folder):
+    path = folder / "own.py"
+    made = Sanitizer(
+        f"{path}:Mine", epsilon=2, embeddings=folder / "words.txt", allow_unproved=True
+    )
+    spec: RunSpec = made.spec
+    assert spec.mechanism == f"{path}:Mine"
+    assert spec.kind().name == "mine"
+    path.write_text(OWN + "\n")
+    with pytest.raises(UsageError, match=r"own.py: changed after the start"):
+        spec.kind()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "told"),
+    [
+        (None, "Mine", "own.py: no such file"),
+        (OWN, "Nope", "own.py: no class 'Nope' (classes: Mine)"),
+        ("x = 1", "Nope", "own.py: no class 'Nope' (it defines no class)"),
+        (OWN, "KRR", "KRR needs another name (dpsan has one of that name)"),
+        (OWN, "Guarantee", "own.py: Guarantee is no subclass of Mechanism"),
+        ("\nimport no_such_thing", "Mine", "own.py:2: cannot import: ModuleNotFoundError"),
+        ("x = (", "Mine", "own.py:1: cannot import: SyntaxError"),
+        ("raise ValueError('secret')", "Mine", "own.py:1: cannot import: ValueError"),
+        ("import sys\nsys.exit(3)", "Mine", "own.py:2: cannot import: SystemExit"),
+        (OWN.replace("def guarantee", "def other"), "Mine", None),
+    ],
+)
+def test_errors_are_one_line(dpsan, folder, text, name, told):
+    (folder / "own.py").unlink()
+    if text is not None:
+        (folder / "own.py").write_text(text)
+    arguments = ("rewrite", "-q", "-e", "2", "-E", "words.txt", "--allow-unproved")
+    done = dpsan(*arguments, "-m", f"own.py:{name}", stdin=b"red\n", cwd=folder)
+    assert done.returncode == (0 if told is None else 2)
+    expected = f"dpsan: {told}\n" if told else ""
+    assert done.stderr.decode().removeprefix("this is no sanitized text\n") == expected
+    assert b"secret" not in done.stderr + done.stdout
+
+
+def run(dpsan, folder, *more):
+    own = ("-m", "own.py:Mine", "-e", "2", "-E", "words.txt", "--allow-unproved")
+    return dpsan("rewrite", *own, *more, cwd=folder)
+
+
+def test_rewrite_says_whose_it_is(dpsan, folder):
+    seeded = ("--seed", "1", "in.txt", "-a", "a.jsonl")
+    first = run(dpsan, folder, *seeded)
+    assert first.returncode == 0, first.stderr
+    assert b"by mine, CLAIMED, third party, not reviewed: LDP epsilon" in first.stderr
+    header = json.loads((folder / "a.jsonl").read_text().splitlines()[0])
+    digest = hashlib.sha256(OWN.encode()).hexdigest()
+    assert header["mechanism"] == "mine"
+    assert header["own"] == {"file": "own.py", "class": "Mine", "sha256": digest}
+    assert header["guarantee"]["reviewed"] is False
+    workers = run(dpsan, folder, *seeded, "-j", "2", "--force")
+    assert workers.returncode == 0, workers.stderr
+    assert workers.stdout == first.stdout
+    told = dpsan("report", "a.jsonl", cwd=folder).stdout.decode()
+    assert f"third party, not reviewed: own.py, SHA-256 {digest[:16]}" in " ".join(told.split())
+    assert run(dpsan, folder, "in.txt", "-o", "own.py", "--force").returncode == 2
+    judged = ("evaluate", "--audit", "a.jsonl", "-E", "words.txt", "--no-scores", "in.txt", "out")
+    (folder / "out").write_bytes(first.stdout)
+    assert dpsan(*judged, "-m", "own.py:Mine", cwd=folder).returncode == 0
+    done = dpsan(*judged, cwd=folder)
+    assert b"give -m own.py:Mine, the same file" in done.stderr
+    assert done.returncode == 2
+
+
+def test_resume_and_memo_know_the_file(dpsan, folder):
+    tree = ("in.txt", "-O", "out", "--resume")
+    for text, status in ((OWN, 0), (OWN, 0), (OWN + "\n", 2)):
+        (folder / "own.py").write_text(text)
+        done = run(dpsan, folder, *tree)
+        assert done.returncode == status, done.stderr
+    assert b"made with other options" in done.stderr
+    (folder / "one.txt").write_text("red blue green black red blue green black\n" * 2)
+    drawn = [run(dpsan, folder, "--memo", "memo", "one.txt").stderr.decode() for _ in range(2)]
+    assert "1 message drawn now" in drawn[0]
+    assert "0 messages drawn now" in drawn[1]
+    (folder / "own.py").write_text(OWN)
+    assert b"1 message drawn now" in run(dpsan, folder, "--memo", "memo", "one.txt").stderr
+
+
+def test_other_commands_take_it(dpsan, folder):
+    own = ("-m", "own.py:Mine", "-E", "words.txt")
+    done = dpsan("explain", "red", *own, "-e", "2", cwd=folder)
+    assert b"mine (CLAIMED)\nthird party, not reviewed\n" in done.stdout
+    done = dpsan("verify", *own, "-e", "2", "--allow-unproved", "--draws", "10000", cwd=folder)
+    assert b"third party, not reviewed" in done.stdout
+    assert done.returncode == 1, done.stdout  # it claims a tenth of what is true
+    done = dpsan("calibrate", *own, "--epsilon-ldp", "2", cwd=folder)
+    assert b"dpsan rewrite -m own.py:Mine -e 2 " in done.stdout
+    compared = ("compare", *own, "-m", "krr", "--epsilon-ldp", "2", "--seeds", "2")
+    done = dpsan(*compared, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.decode().split())
+    assert "mine: third party, not reviewed; its LDP epsilon is certified for the" in told
+    rows = json.loads(dpsan(*compared, "--json", cwd=folder).stdout)["rows"]
+    assert [row["status"] for row in rows] == ["third party, not reviewed", "PROVED"]
+    assert rows[0]["cosine"] == rows[1]["cosine"]  # the same draws under the same seeds
+    done = dpsan(*compared, "-m", f"{folder / 'own.py'}:Mine", cwd=folder)
+    assert done.stderr.decode().splitlines()[-1] == "dpsan: --mechanism mine was given twice"
