@@ -49,13 +49,14 @@ class ForkServer:
         self._folder.cleanup()
 
     def run(
-        self, arguments: tuple[str, ...], stdin: bytes, folder: Path, env: dict[str, str]
+        self, arguments: tuple[str | Path, ...], stdin: bytes, folder: Path, env: dict[str, str]
     ) -> subprocess.CompletedProcess[bytes]:
         """What ``subprocess.run`` returns for ``dpsan ARGUMENTS``."""
         pipes = [os.pipe() for _ in range(3)]
         (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = pipes
         theirs = [theirs_in, theirs_out, theirs_err]
-        request = json.dumps({"arguments": arguments, "folder": os.fspath(folder), "env": env})
+        words = [os.fspath(each) for each in arguments]
+        request = json.dumps({"arguments": words, "folder": os.fspath(folder), "env": env})
         with socket.socket(socket.AF_UNIX) as server, ThreadPoolExecutor(3) as pool:
             server.settimeout(_SECONDS)
             server.connect(self._path)
