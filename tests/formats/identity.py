@@ -50,7 +50,7 @@ def marker() -> Sanitizer:
 
 
 class Lettered(Sanitizer):
-    """Writes W for each masked word: nothing that a container has to escape."""
+    """Writes W for each masked word, nothing that a container has to escape, or another string."""
 
     letter = "W"
 
@@ -59,10 +59,12 @@ class Lettered(Sanitizer):
         return replace(done, lines=[line.replace("<unk>", self.letter) for line in done.lines])
 
 
-def lettered() -> Sanitizer:
-    """Every word becomes W."""
+def lettered(letter: str = "W") -> Sanitizer:
+    """Every word becomes W, or another string."""
     embeddings = marker().embeddings
-    return Lettered(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown="mask")
+    made = Lettered(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown="mask")
+    made.letter = letter
+    return made
 
 
 class Pieces:

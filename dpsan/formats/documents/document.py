@@ -6,10 +6,18 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from dpsan.errors import UsageError
+from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.text import TextFormat, text_encoding
+
+
+class RefusedError(Exception):
+    """A document cannot be read; raised where the name of its file is not known."""
+
+    def __init__(self, what: str, hint: str = "", *, line: int | None = None) -> None:
+        super().__init__()
+        self.what, self.hint, self.line = what, hint, line
 
 
 class Document(Format):
@@ -36,7 +44,11 @@ class Document(Format):
 
     def _all(self, source: Source, options: ReadOptions) -> Iterator[Record]:
         data = read_whole(source, self.kind, options.max_record)
-        yield from [*self.records(source, data, options)]
+        try:
+            records = [*self.records(source, data, options)]
+        except RefusedError as error:
+            raise InputError(source.name, error.what, error.hint, line=error.line) from None
+        yield from records
 
     @abstractmethod
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterable[Record]:
@@ -48,5 +60,5 @@ class Document(Format):
             options: see :class:`~dpsan.formats.base.ReadOptions`.
 
         Raises:
-            InputError: naming file and line.
+            InputError, RefusedError: with the line.
         """

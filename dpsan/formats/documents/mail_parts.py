@@ -1,211 +1,194 @@
-"""The grammar of an e-mail (RFC 5322, RFC 2046) on bytes: headers, and where its parts are.
+"""The parts of a mail as the standard library reads them, and headers that say how they are built.
 
-Knows bytes and header names.  Must not know records.  The standard library says what a header
-means; where it stands is found here, as its parser tells no places.
+Its parser follows RFC 5322 and RFC 2046.  It takes the square of the length of some headers, and
+nests as deep as the mail does, so these are bounded while it reads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from email.errors import MessageError
+from email import errors
+from email.feedparser import BytesFeedParser
 from email.message import Message
-from email.parser import BytesHeaderParser
-from typing import Final, NamedTuple
+from email.policy import Policy, compat32
+from email.utils import collapse_rfc2231_value
+from functools import cached_property, partial
+from typing import Any, Final, cast
 
-from dpsan.errors import MalformedError
-from dpsan.text.patterns import compiled
+from dpsan.formats.documents.document import RefusedError
 
-_HEADER: Final = compiled(rb"([!-9;-~]+)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)(?:\n|\Z)")
-_BLANK: Final = compiled(rb"\r?\n")
-# What a header may say that passes as it is: nothing that a person writes.
-_SPACE: Final = rb"(?:\r?\n)?[ \t]*"
-_BOUNDARY: Final = rb"boundary=(?:\"[^\"\\\r\n]{1,70}\"|[^\s\";]{1,70})"
-_PASSING: Final = {
-    "mime-version": compiled(_SPACE + rb"1\.0[ \t]*\r?"),
-    "content-transfer-encoding": compiled(
-        _SPACE + rb"(?:7bit|8bit|binary|base64|quoted-printable)[ \t]*\r?", re.IGNORECASE
-    ),
-    "content-disposition": compiled(_SPACE + rb"(?:inline|attachment)[ \t]*\r?", re.IGNORECASE),
-    "content-type": compiled(
-        _SPACE
-        + rb"(?:message/rfc822|text/(?:plain|html|csv|markdown|enriched|calendar)(?:[ \t]*;"
-        + _SPACE
-        + rb"(?:charset=\"?[a-z0-9._:-]{1,40}\"?|format=\"?flowed\"?|delsp=\"?(?:yes|no)\"?))*+"
-        rb"|multipart/(?:mixed|alternative|related|signed|report|digest)(?:[ \t]*;"
-        + _SPACE
-        + rb"(?:type=\"?(?:text/(?:plain|html)|multipart/alternative)\"?|"
-        + _BOUNDARY
-        + rb"))*+)[ \t]*;?[ \t]*\r?",
-        re.IGNORECASE,
-    ),
+_KINDS: Final = {
+    "text": ("plain", "html", "csv", "markdown", "enriched", "calendar"),
+    "multipart": ("mixed", "alternative", "related", "signed", "report", "digest"),
+    "message": ("rfc822",),
 }
-_BOUNDARIES: Final = compiled(_BOUNDARY, re.IGNORECASE)
-_LONGEST: Final = 1 << 16
-"""Bytes of a header that is read: the library takes the square of its length."""
-_ENCODINGS: Final = ("7bit", "8bit", "binary", "base64", "quoted-printable")
-_ONCE: Final = ("content-type", "content-transfer-encoding", "mime-version")
+"""Types that pass.  Another one, a name that somebody gave, becomes the first of its family."""
+_PARAMETERS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "text": {"charset": (), "format": ("flowed",), "delsp": ("yes", "no")},
+    "multipart": {"type": ("text/plain", "text/html", "multipart/alternative")},
+    "message": {},
+}
+"""Parameters and values that pass; of charsets those that Python knows."""
+_PLAIN: Final = ("7bit", "8bit", "binary")
+_ENCODED: Final = ("base64", "quoted-printable")
+_BUILD: Final = ("mime-version", "content-type", "content-transfer-encoding", "content-disposition")
+"""Headers that say how a part is written."""
+LONGEST: Final = 1 << 16
+"""Characters of a header that is drawn."""
+_LONGEST_OF_BUILD: Final = 1 << 13
+_MOST_HEADERS: Final = 1000
+"""Headers of a part: the library searches all of them for each part inside."""
+_DEEPEST: Final = 30
+_MOST_PARTS: Final = 10_000
+_SPACED: Final = re.compile(rb"^([!-9;-~]+)[ \t]+:", re.MULTILINE)
+"""A header with white space before its colon, as old programs write it."""
+_HEAD: Final = re.compile(rb"(?:[^\r\n].*\n)*")
 
 
-class Header(NamedTuple):
-    """One header: bytes from ``start`` to ``end``, its ending included."""
+class _Reading:
+    """State of a mail that is being read."""
 
-    name: str
-    """In small letters."""
-    start: int
-    value: int
-    """The first byte behind the colon."""
-    end: int
-    passes: bool
-    """Whether it says nothing but how its part is written."""
+    line = 0
+    """Line of the delimiter that was read last; 0 before the first one."""
+    parts = 0
 
 
-class Segment(NamedTuple):
-    """A part of a multipart body."""
+class Entity(Message):
+    """A mail, or a part of one."""
 
-    start: int
-    """With its delimiter."""
-    inner: int
-    """Behind it."""
-    end: int
+    def __init__(self, reading: _Reading, policy: Policy) -> None:
+        super().__init__(policy)
+        self._reading = reading
+        self.depth = 0
+        self.lines: list[int] = []
+        """Line of each header."""
+        self.blank = reading.line + 1
+        """Line after the headers."""
 
+    def set_raw(self, name: str, value: str) -> None:
+        """Take a header from the parser.  Raises RefusedError."""
+        if name.lower() in _BUILD:
+            refuse_long(value, self.blank, _LONGEST_OF_BUILD)
+        if len(self.lines) == _MOST_HEADERS:
+            raise RefusedError(f"more than {_MOST_HEADERS} headers", line=self.blank)
+        self.lines.append(self.blank)
+        self.blank += 1 + value.count("\n")
+        super().set_raw(name, value)
 
-class Entity:
-    """A mail, or a part of one: its headers, and where its body is.
-
-    Args:
-        data: of the whole mail.
-        start, end: of this entity.
-        kind: its type where it does not say.
-
-    Raises:
-        MalformedError: a line among the headers is none, or one that counts is there twice.
-    """
-
-    def __init__(self, data: bytes, start: int, end: int, kind: str = "text/plain") -> None:
-        self.data, self.end = data, end
-        self.headers = list[Header]()
-        at = start
-        while at < end and not (blank := _BLANK.match(data, at, end)):
-            match = _HEADER.match(data, at, end)
-            if match is None:
-                raise MalformedError(at, "no header, and no empty line before the text")
-            name = match[1].decode("ascii").lower()
-            pattern = _PASSING.get(name)
-            passes = pattern is not None and pattern.fullmatch(match[2]) is not None
-            if pattern is not None:
-                refuse_long(at, match.end())
-            self.headers.append(Header(name, at, match.start(2), match.end(), passes))
-            at = match.end()
-        self.blank = at
-        """Where the empty line begins."""
-        self.body = blank.end() if at < end and blank else at
-        names = [each.name for each in self.headers]
-        if any(names.count(name) > 1 for name in _ONCE):
-            raise MalformedError(start, "a header that counts once is there twice")
-        try:
-            self._said: Message = BytesHeaderParser().parsebytes(data[start:at])
-            self._said.set_default_type(kind)
-            self.kind = self._said.get_content_type()
-            """Its type in small letters."""
-            self.charset = self._said.get_content_charset("utf-8")
-            self.boundary = self._said.get_boundary()
-            self.encoding = str(self._said.get("content-transfer-encoding", "7bit")).strip().lower()
-        except (MessageError, ValueError, LookupError):
-            raise MalformedError(start, "headers that cannot be read") from None
-        if self.encoding not in _ENCODINGS:
-            raise MalformedError(start, "an unknown Content-Transfer-Encoding")
+    def attach(self, payload: Any) -> None:
+        """Take a part from the parser.  Raises RefusedError."""
+        if self.get_content_maintype() == "message":
+            payload.blank = self.blank + 1
+        payload.depth = self.depth + 1
+        self._reading.parts += 1
+        if payload.depth > _DEEPEST:
+            raise RefusedError(f"more than {_DEEPEST} parts inside one another", line=payload.blank)
+        if self._reading.parts > _MOST_PARTS:
+            raise RefusedError(f"more than {_MOST_PARTS} parts", line=payload.blank)
+        super().attach(payload)
 
     @property
-    def family(self) -> str:
-        """The first half of its type."""
-        return self.kind.partition("/")[0]
+    def parts(self) -> list[Entity]:
+        """Parts of a multipart, or the mail inside a message."""
+        found: Any = self.get_payload() if self.is_multipart() else []
+        return list(found)
 
     @property
-    def eol(self) -> bytes:
-        """How its lines end."""
-        at = self.data.find(b"\n", self.headers[0].start if self.headers else self.body)
-        return b"\r\n" if at > 0 and self.data[at - 1 : at] == b"\r" else b"\n"
+    def encoding(self) -> str:
+        """Transfer encoding in small letters."""
+        return str(self.get("content-transfer-encoding", "7bit")).strip().lower()
 
-    def written(self, header: Header, boundary: str) -> bytes | None:
-        """A header that says how its part is written, without what else it says; None: leave out.
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        """Parameters of the type in small letters; of one that is there twice the first."""
+        found = reversed(self.get_params([]))
+        return {name.lower(): collapse_rfc2231_value(each).lower() for name, each in found}
+
+    @property
+    def attached(self) -> bool:
+        """Whether it is something that cannot be rewritten."""
+        mail = self.get_content_type() == "message/rfc822" and self.encoding not in _ENCODED
+        return not mail and self.get_content_maintype() not in ("text", "multipart")
+
+    @property
+    def hollow(self) -> bool:
+        """Whether it holds nothing but what cannot be rewritten."""
+        parts = self.parts
+        return self.attached or (bool(parts) and all(each.hollow for each in parts))
+
+    def check(self) -> None:
+        """Raise RefusedError if headers are damaged or say two things."""
+        # A delimiter that is missing is a defect, too, but its last part is complete.
+        if any(not re.search("Multipart|Boundary", type(each).__name__) for each in self.defects):
+            raise RefusedError("no header, and no empty line before the text", line=self.blank)
+        names = [name.lower() for name in self.keys()]
+        if any(names.count(name) > 1 for name in _BUILD[:3]):
+            raise RefusedError("a header that counts once is there twice", line=self.lines[0])
+        if self.encoding not in _PLAIN + _ENCODED:
+            raise RefusedError("an unknown Content-Transfer-Encoding", line=self.lines[0])
+        if self.get_content_maintype() == "multipart":
+            if not self.is_multipart():
+                lacks = "parts" if self.get_boundary() else "a boundary"
+                raise RefusedError(f"a multipart text without {lacks}", line=self.blank + 1)
+            if self.encoding in _ENCODED:
+                what = "a multipart text that is encoded as a whole"
+                raise RefusedError(what, line=self.blank + 1)
+
+    def raw(self) -> bytes:
+        """Return the body as it stands in the file, with its transfer encoding."""
+        del self["content-transfer-encoding"]  # the library would undo it, whatever is damaged
+        body = self.get_payload(decode=True)
+        return body if isinstance(body, bytes) else b""
+
+    def built(self, name: str, boundary: str) -> str | None:
+        """Return the value of a header that says how its part is written; None: leave it out.
 
         Args:
-            header: of this entity.
-            boundary: what a multipart has in place of its own, which may name a host or a person.
-
-        Raises:
-            MalformedError: there is nothing that it could say.
+            name: in small letters.
+            boundary: that a multipart has in place of its own, which may name a host or a person.
         """
-        raw = self.data[header.start : header.end]
-        if header.passes:
-            return _BOUNDARIES.sub(f'boundary="{boundary}"'.encode(), raw)
-        name, eol = self.data[header.start : header.value], self.eol
-        if header.name == "content-type":
-            # A type that is not known is a name that somebody gave.
-            text = next(
-                each
-                for each in (self.kind, f"{self.family}/mixed", "text/plain")
-                if (_PASSING[header.name].fullmatch(each.encode("ascii", "replace")))
-            )
-            if self.family == "multipart":
-                text += f'; boundary="{boundary}"'
-            elif self.family == "text":
-                text += f'; charset="{self.charset}"'
-        elif header.name == "content-transfer-encoding":
-            text = self.encoding
-        elif header.name == "mime-version":
-            text = "1.0"
-        elif header.name == "content-disposition":
-            text = "attachment" if self._said.get_content_disposition() != "inline" else "inline"
-        else:
-            return None
-        out = name + b" " + text.encode("ascii", "replace") + eol
-        if not _PASSING[header.name].fullmatch(out[len(name) :].rstrip(b"\r\n")):
-            raise MalformedError(header.start, "a header that cannot be read")
-        return out
+        match name:
+            case "mime-version":
+                return "1.0"
+            case "content-transfer-encoding":
+                return self.encoding
+            case "content-disposition":
+                return "inline" if self.get_content_disposition() == "inline" else "attachment"
+            case "content-type":
+                return self._type(boundary)
+        return None
+
+    def _type(self, boundary: str) -> str:
+        family, kind = self.get_content_maintype(), self.get_content_subtype()
+        kinds = _KINDS[family]
+        said = [f"{family}/{kind if kind in kinds else kinds[0]}"]
+        for name, values in _PARAMETERS[family].items():
+            value = self.parameters.get(name, "")
+            if value in values or (name == "charset" and value):
+                said.append(f'{name}="{value}"')
+        if family == "multipart":
+            said.append(f'boundary="{boundary}"')
+        return "; ".join(said)
 
 
-def refuse_long(start: int, end: int) -> None:
-    """Raise MalformedError for a header that would take minutes to read."""
-    if end - start > _LONGEST:
-        raise MalformedError(start, f"a header longer than {_LONGEST} bytes")
-
-
-def part_of(entity: Entity, segment: Segment) -> Entity:
-    """Read a part of a multipart body.  Raises as :class:`Entity`."""
-    kind = "message/rfc822" if entity.kind == "multipart/digest" else "text/plain"
-    return Entity(entity.data, segment.inner, segment.end, kind)
-
-
-def segments(entity: Entity) -> tuple[list[Segment], int]:
-    """The parts of a multipart body, and where its last delimiter begins, or the body ends.
-
-    Raises:
-        MalformedError: no boundary, or no part.
-    """
-    if not entity.boundary:
-        raise MalformedError(entity.body, "a multipart text without a boundary")
+def parse(data: bytes) -> Entity:
+    """Read a mail.  Raises RefusedError: it is too deep, or has too many or too long headers."""
+    head = _HEAD.match(data)
+    end = head.end() if head else 0
+    data = _SPACED.sub(rb"\1:", data[:end]) + data[end:]
+    reading = _Reading()
+    parser = BytesFeedParser(partial(Entity, reading), policy=compat32)
     try:
-        boundary = re.escape(entity.boundary.encode("ascii"))
-    except UnicodeEncodeError:
-        raise MalformedError(entity.body, "a boundary that cannot be read") from None
-    found = list(_delimiters(entity, boundary))
-    if not found or found[0][1]:
-        raise MalformedError(entity.body, "a multipart text without parts")
-    last = next((at for at, (_, closes) in enumerate(found) if closes), None)
-    ends = [match.start() for match, _ in found[1:]] + [entity.end]
-    out = []
-    for (match, _), end in zip(found[:last], ends, strict=False):
-        blank = _BLANK.match(entity.data, match.end(), entity.end)
-        inner = min(end, blank.end() if blank else match.end())
-        out.append(Segment(match.start(), inner, end))
-    return out, entity.end if last is None else found[last][0].start()
+        # Delimiters begin with two hyphens: fed one by one, each part learns its line.
+        for number, piece in enumerate(re.split(rb"^(?=--)", data, flags=re.MULTILINE)):
+            parser.feed(piece)
+            reading.line += piece.count(b"\n") + (number == 0)
+        return cast(Entity, parser.close())
+    except (errors.MessageError, ValueError, LookupError):
+        raise RefusedError("headers that cannot be read", line=reading.line) from None
 
 
-def _delimiters(entity: Entity, boundary: bytes) -> Iterator[tuple[re.Match[bytes], bool]]:
-    pattern = compiled(rb"(?:\r?\n|(?<![^\n]))--" + boundary + rb"(--)?[ \t]*(?=\r?\n|\Z)")
-    at = entity.body
-    while match := pattern.search(entity.data, at, entity.end):
-        yield match, match[1] is not None
-        at = match.end()
+def refuse_long(value: str, line: int, most: int = LONGEST) -> None:
+    """Raise RefusedError for a header that would take minutes to read."""
+    if len(value) > most:
+        raise RefusedError(f"a header longer than {most} bytes", line=line)

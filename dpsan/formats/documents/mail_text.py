@@ -1,7 +1,4 @@
-"""How text stands in an e-mail: charsets, quoted-printable, base64, encoded words.
-
-Knows codecs.  Must not know headers' meanings or records.
-"""
+"""Text in an e-mail: charsets, quoted-printable, base64, encoded words."""
 
 from __future__ import annotations
 
@@ -12,46 +9,36 @@ from codecs import lookup
 from email.errors import MessageError
 from email.header import Header, decode_header
 
-from dpsan.text.patterns import compiled
-
 _NO_CHARSETS = frozenset(
     ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem")
 )
-_QUOTED = compiled(
-    rb"(?:[\t\n\x20-\x3c\x3e-\x7e\x80-\xff]|\r(?=\n)|=(?:[0-9A-Fa-f]{2}|(?=\r?\n)))*+"
-)
-
-
-class CharsetError(Exception):
-    """A charset that is unknown, or transfer encoding that cannot be undone."""
+_CHARSET = re.compile(r"[a-zA-Z0-9._:+-]{1,40}")
 
 
 def python_charset(name: str) -> str:
-    """Python's name of a charset; that of ASCII is UTF-8, which holds it.  Raises CharsetError."""
-    try:
-        found = lookup(name).name
-        "".encode(found)  # some encodings are none of text
-    except (LookupError, ValueError):
-        raise CharsetError from None
+    """Return Python's name of a charset: UTF-8 for ASCII, which it holds.
+
+    Raises:
+        LookupError: unknown, or no charset of text.
+    """
+    found = lookup(name).name if _CHARSET.fullmatch(name) else "undefined"
     if found in _NO_CHARSETS:
-        raise CharsetError
+        raise LookupError
+    "".encode(found)  # some of Python's encodings are none of text
     return "utf-8" if found in ("ascii", "utf-8-sig") else found
 
 
 def unpack(raw: bytes, encoding: str) -> bytes:
-    """A body without its transfer encoding.  Raises CharsetError: base64 that is none."""
+    """Return a body without its transfer encoding.  Raises ValueError: damaged base64."""
     if encoding == "quoted-printable":
         return binascii.a2b_qp(raw)
     if encoding == "base64":
-        try:
-            return binascii.a2b_base64(re.sub(rb"[ \t\r\n]", b"", raw), strict_mode=True)
-        except binascii.Error:
-            raise CharsetError from None
+        return binascii.a2b_base64(re.sub(rb"[ \t\r\n]", b"", raw), strict_mode=True)
     return raw
 
 
 def pack(text: str, charset: str, encoding: str, like: bytes, *, page: bool = False) -> bytes:
-    """A body with its transfer encoding.
+    """Return a body with its transfer encoding.
 
     Args:
         text: characters that the charset lacks lose their accents, or become a question mark.
@@ -72,20 +59,6 @@ def pack(text: str, charset: str, encoding: str, like: bytes, *, page: bool = Fa
     return out
 
 
-def is_plain(raw: bytes, body: bytes, text: str, charset: str, encoding: str) -> bool:
-    """Whether a body says nothing but its text: decoders pass over what they cannot read.
-
-    Args:
-        raw, body: with its transfer encoding, and without.
-    """
-    if encoding == "quoted-printable" and _QUOTED.fullmatch(raw) is None:
-        return False
-    try:
-        return text.encode(charset) == body
-    except UnicodeEncodeError:
-        return False
-
-
 def _encoded(text: str, charset: str) -> bytes:
     try:
         return text.encode(charset)
@@ -100,8 +73,13 @@ def _unaccented(character: str) -> str:
     return "".join(each for each in split if not unicodedata.combining(each)) or character
 
 
-def header_text(raw: bytes) -> tuple[str, bool]:
-    """What a header says, on one line, and whether some of it was no text."""
+def header_text(value: str) -> tuple[str, bool]:
+    """Return the text of a header on one line, and whether some of it was no text.
+
+    Args:
+        value: as the parser gives it: bytes that are not ASCII are surrogates.
+    """
+    raw = value.encode("ascii", "surrogateescape")
     try:
         # On one line: decode_header would take words together that stand on two.
         parts = decode_header(re.sub(r"\r?\n", "", raw.decode()).strip())
@@ -110,13 +88,13 @@ def header_text(raw: bytes) -> tuple[str, bool]:
             for part, charset in parts
         )
         broken = False
-    except (MessageError, CharsetError, ValueError, LookupError):
+    except (MessageError, ValueError, LookupError):
         text, broken = raw.decode("utf-8", "replace"), True
     return re.sub(r"[\s\x00-\x1f\x85\u2028\u2029]+", " ", text).strip(), broken
 
 
 def write_header(name: str, text: str, eol: bytes) -> bytes:
-    """A header that says the text, folded, its ending included."""
+    """Return a header with a text, folded, its ending included."""
     one_line = re.sub(r"[\s\x00-\x1f]+", " ", text)
     charset = "us-ascii" if one_line.isascii() and "=?" not in one_line else "utf-8"
     header = Header(one_line, charset, header_name=name)
