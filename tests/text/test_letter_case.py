@@ -50,14 +50,9 @@ CONTINUE = [
 ]
 
 
-@pytest.mark.parametrize("gap", BEGIN)
-def test_a_sentence_begins(gap):
-    assert begins_sentence(gap)
-
-
-@pytest.mark.parametrize("gap", CONTINUE)
-def test_no_sentence_begins(gap):
-    assert not begins_sentence(gap)
+def test_where_a_sentence_begins():
+    assert [gap for gap in BEGIN if not begins_sentence(gap)] == []
+    assert [gap for gap in CONTINUE if begins_sentence(gap)] == []
 
 
 @pytest.mark.parametrize("unit", [". ", ".", '."', '." ', "! ", "!   ", ".)", ", ", ".,", "? ''"])
@@ -88,19 +83,10 @@ A = (
 )
 
 
-@pytest.mark.parametrize("word", AN.split())
-def test_an(word):
-    assert article_for(word) == "an"
-
-
-@pytest.mark.parametrize("word", A.split())
-def test_a(word):
-    assert article_for(word) == "a"
-
-
-@pytest.mark.parametrize("word", ["<unk>", "Ж", "東京", "", "٣"])
-def test_no_article(word):
-    assert article_for(word) is None
+def test_articles():
+    assert [word for word in AN.split() if article_for(word) != "an"] == []
+    assert [word for word in A.split() if article_for(word) != "a"] == []
+    assert {article_for(word) for word in ("<unk>", "Ж", "東京", "", "٣")} == {None}
 
 
 ROWS = {"the": 0, "a": 1, "an": 2, "hour": 3, "Paris": 4, "iPhone": 5, "house": 6}

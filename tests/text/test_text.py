@@ -30,18 +30,11 @@ NASTY = [
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
-@given(line=st.text())
+@given(line=st.text() | st.sampled_from(NASTY))
 def test_lossless(name, line):
     pieces = TOKENIZERS[name].split(line)
     assert len(pieces) % 2 == 1
     assert "".join(pieces) == line
-    assert "".join(token.text for token in TOKENIZERS[name].tokens(line)) == line
-
-
-@pytest.mark.parametrize("name", TOKENIZERS)
-@pytest.mark.parametrize("line", NASTY)
-def test_lossless_on_nasty_lines(name, line):
-    assert "".join(TOKENIZERS[name].split(line)) == line
     assert "".join(token.text for token in TOKENIZERS[name].tokens(line)) == line
 
 
@@ -66,26 +59,21 @@ def words(line, tokenizer="unicode"):
     return TOKENIZERS[tokenizer].split(line)[1::2]
 
 
-def test_words_keep_apostrophes_and_marks():
-    assert words("O'Brien's well-known café, naïve") == [
-        "O'Brien",
-        "well",
-        "known",
-        "café",
-        "naïve",
-    ]
-    assert words("'tis the dogs' bone - or not") == ["tis", "the", "dogs", "bone", "or", "not"]
-
-
-def test_numbers_dates_and_addresses():
-    assert words("$1,000.50 at 10:30 on 2023-03-05") == [
-        "$1,000.50",
-        "at",
-        "10:30",
-        "on",
-        "2023-03-05",
-    ]
-    assert words("maria.gonzalez@example.com") == ["maria.gonzalez@example.com"]
+@pytest.mark.parametrize(
+    ("name", "line", "expected"),
+    [
+        ("unicode", "O'Brien's well-known café, naïve", "O'Brien well known café naïve"),
+        ("unicode", "'tis the dogs' bone - or not", "tis the dogs bone or not"),
+        ("unicode", "ok 😀!", "ok 😀"),
+        ("unicode", "⠍⠁", "⠍⠁"),
+        ("unicode", "→ ■ °", ""),
+        ("ptb", "I don't, Maria's cannot", "I do n't Maria 's can not"),
+        ("whitespace", "if you 've , ever.", "if you 've ever."),
+    ],
+)
+def test_words(name, line, expected):
+    """GloVe was trained on the tokens of ptb; whitespace keeps chunks, but no bare punctuation."""
+    assert words(line, name) == expected.split()
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -130,12 +118,9 @@ def test_invisible_characters_inside_a_word_belong_to_it():
         assert list(lookup_keys(f"Ma{hidden}ria"))[-1] == "maria"
 
 
-def test_emoji_and_braille_are_words():
-    assert words("ok 😀!") == ["ok", "😀"]
-    assert words("⠍⠁") == ["⠍⠁"]
+def test_emoji_are_words():
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "secret")
     assert words(f"a {hidden}") == ["a"]
-    assert words("→ ■ °") == []
     whole = "©|®|™|↔️|▶️|◽|⤴|‼️|1️⃣|🇫🇷|👍🏽|👩‍👩‍👧|🙂‍↔️|🏴󠁧󠁢󠁿|😀😀👍🏽"
     visible = [INVISIBLE.sub("", each) for each in whole.split("|")]
     assert [INVISIBLE.sub("", each) for each in words(whole.replace("|", " "))] == visible
@@ -149,22 +134,6 @@ def test_kinds():
         ("3.5", Kind.NUMBER),
         ("!", Kind.PUNCTUATION),
     ]
-
-
-def test_ptb_splits_as_glove_was_trained():
-    assert words("I don't, Maria's cannot", "ptb") == [
-        "I",
-        "do",
-        "n't",
-        "Maria",
-        "'s",
-        "can",
-        "not",
-    ]
-
-
-def test_whitespace_keeps_chunks_but_not_bare_punctuation():
-    assert words("if you 've , ever.", "whitespace") == ["if", "you", "'ve", "ever."]
 
 
 def test_lookup_keys():

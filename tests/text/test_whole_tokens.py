@@ -84,13 +84,8 @@ def test_what_is_no_such_token():
 
 
 def test_numbers_and_currencies():
-    assert [amount(each) for each in ("$5", "US$1,000", "5€", "5", "$5m")] == [
-        "5",
-        "1,000",
-        "5",
-        None,
-        None,
-    ]
+    found = [amount(each) for each in ("$5", "US$1,000", "5€", "5", "$5m")]
+    assert found == ["5", "1,000", "5", None, None]
     assert list(map(is_number, ("$5", "10:30", "10:30pm"))) == [True, True, False]
     assert TOKENIZERS["unicode"].tokens("$1,000.50")[0].kind is Kind.NUMBER
 
@@ -102,22 +97,7 @@ def test_an_amount_is_read_as_its_number():
     assert codes.tolist() == [0, 0, 0, 2, -1, 2, 1]
 
 
-SEEDS = [
-    *WHOLE,
-    *NOT_WHOLE,
-    "a" * 70,
-    ".",
-    "-",
-    "'s",
-    " ",
-    "\n",
-    "@",
-    "é",
-    "\u200b",
-    "+",
-    "(",
-    "😀",
-]
+SEEDS = [*WHOLE, *NOT_WHOLE, "a" * 70, "'s", *". - \n@é\u200b+(😀"]
 MIXED = st.lists(
     st.sampled_from(SEEDS) | st.text(st.sampled_from("ab1 .,:/@$+()-_'é0\u00a0\u200b")), max_size=40
 ).map("".join)
@@ -138,9 +118,6 @@ def test_lossless_and_the_same_in_pieces(name, text):
     for more in found[1:]:
         joined[-1:] = [joined[-1] + more[0], *more[1:]]
     assert joined == pieces
-
-
-def test_the_cut_of_long_texts_looks_far_enough():
     assert tokens.AHEAD >= FAR
 
 
