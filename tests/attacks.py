@@ -241,12 +241,12 @@ def classes() -> str:
 
 def safe() -> str:
     """Words of a text × epsilon up to which nobody links more than half of such texts."""
-    shown = dpsan("study", "linkage", "-q", "-e", "1", "--words", "1", "--json")
+    shown = page_parts.study("own.py", "linkage", "-q", "-e", "1", "--words", "1", "--json")
     proved = json.loads(shown)["epsilon_not_linked"]
     epsilons = "0.25,0.5,1,2,4"
-    command = ("study", "linkage", "-q", "-m", MECHANISMS[0], "-e", epsilons, "--words", "1000")
+    command = ("linkage", "-q", "-m", MECHANISMS[0], "-e", epsilons, "--words", "1000", "--json")
     measured: dict[float, int | None] = {}
-    for row in json.loads(dpsan(*command, "--json"))["rows"]:
+    for row in json.loads(page_parts.study("own.py", *command))["rows"]:
         measured[row["epsilon"]] = row["half_linked"]
     first = table(
         ("words of the text", *proved),

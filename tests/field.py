@@ -84,9 +84,10 @@ def proof_link(name: str) -> str:
 def claim_row(name: str, space: Any) -> tuple[str, ...]:
     """One mechanism: claim, truth, what comes out."""
     import numpy as np
+    from common.draws import Draws, from_draws
 
     from dpsan.outcomes.distributions import has_distribution
-    from dpsan.outcomes.shares import Draws, from_draws, from_pmfs
+    from dpsan.outcomes.shares import from_pmfs
     from dpsan.privacy.certificate import certify
     from dpsan.privacy.randomness import seeded_key
 
@@ -133,12 +134,12 @@ def claims(space: Any) -> str:
 
 def equal(space: Any) -> str:
     """Where two words are told apart equally well, and at one certified epsilon."""
-    from dpsan.analysis.study import study
+    from teda import STUDIES
+
     from dpsan.mechanisms import MECHANISMS
     from dpsan.outcomes.calibrate import Draft
 
-    found = study(
-        "equal",
+    found = STUDIES["equal"].make(
         space,
         mechanisms=[Draft(MECHANISMS[name]) for name in _COMPARED],
         epsilons=(CERTIFIED,),

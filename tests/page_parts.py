@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "docs" / "studies"))  # for pages that take figures of its functions
+
+
+def study(script: str, *arguments: str) -> str:
+    """Return the standard output of a script of docs/studies."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "studies" / script, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return done.stdout
 
 
 def part(page: Path, name: str) -> str:

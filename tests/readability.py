@@ -66,7 +66,7 @@ def table(*rows: tuple[str, ...]) -> str:
 def study() -> str:
     """Epsilon × (mechanisms, bound)."""
     named = [part for each in MECHANISMS for part in ("-m", each)]
-    shown = dpsan("study", "frontier", "-q", *named, "-e", EPSILONS, "--csv")
+    shown = page_parts.study("own.py", "frontier", "-q", *named, "-e", EPSILONS, "--csv")
     rows = list(csv.DictReader(io.StringIO(shown)))
     found: dict[str, dict[str, str]] = {}
     for row in rows:

@@ -1,5 +1,6 @@
 """docs/papers.md against the program.  ``python tests/test_papers.py`` draws its figures again."""
 
+import importlib
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from common.command import parser, run
 from support import need_extra
 from typer.testing import CliRunner
 
@@ -26,52 +28,53 @@ def rows():
             yield [each.strip() for each in line.strip("|").split(" | ")]
 
 
-COMMANDS = [cells for cells in rows() if "`dpsan " in cells[1]]
+COMMANDS = [cells for cells in rows() if cells[1] != "-"]
 RUN = [cells for cells in COMMANDS if cells[2] == "test"]
+STUDY = r"`(python docs/studies/[^`]+)`( \(\d+ min\))?"
 
 
 def test_every_command_is_run_or_has_its_minutes():
     text = PAGE.read_text()
     assert len(RUN) > 15
     for cells in rows():
-        assert cells[1] == "-" or re.fullmatch(r"`dpsan [^`]+`", cells[1]), cells[0]
+        assert cells[1] == "-" or re.fullmatch(r"`(dpsan|python docs/studies)[ /][^`]+`", cells[1])
         assert cells[2] in ("test", "-") or re.fullmatch(r"\d+ min", cells[2]), cells[0]
         assert (cells[1] == "-") == (cells[2] == "-"), cells[0]
         assert cells[5], cells[0]
-    for command, minutes in re.findall(r"`(dpsan study [^`]+)`( \(\d+ min\))?", text):
+    for command, minutes in re.findall(STUDY, text):
         assert minutes or any(f"`{command}`" == cells[1] for cells in COMMANDS), command
     for paper in ("TrLap", "Curse", "TLDP", "TGumbel"):
         assert f"## [{paper}]" in text
 
 
 @pytest.mark.parametrize("cells", RUN, ids=lambda cells: cells[0][:40])
-def test_what_a_command_prints(cells, cache, monkeypatch):
+def test_what_a_command_prints(cells, cache, monkeypatch, capsys):
     """The bold figures are in what it prints."""
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    done = CliRunner().invoke(app, shlex.split(cells[1].strip("`"))[1:])
-    assert done.exit_code == 0, done.output
-    shown = set(re.findall(r"[\w.]+", done.stdout))
+    program, *words = shlex.split(cells[1].strip("`"))
+    if program == "dpsan":
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        shown = done.stdout
+    else:
+        script = Path(words[0]).stem
+        run(importlib.import_module(script).STUDIES, words[1:], f"{script}.py")
+        shown = capsys.readouterr().out
     bold = re.findall(r"\*\*([^*]+)\*\*", cells[4])
     assert bold or cells[5] == "refuted"
-    assert set(bold) <= shown
+    assert set(bold) <= set(re.findall(r"[\w.]+", shown))
 
 
-@pytest.mark.parametrize("cells", [each for each in COMMANDS if each[2] != "test"])
-def test_slow_commands_are_understood(cells):
-    """Their options and studies exist; they are not run."""
-    from dpsan.analysis.study import find
-
-    words = shlex.split(cells[1].strip("`"))
-    if words[1] != "study":
-        return
-    entry = find(words[2])
-    given = [words[at + 1].partition("=")[0] for at, each in enumerate(words) if each == "-p"]
-    assert set(given) <= set(entry.parameters)
-    assert set(re.findall(r" (--?\w+)", cells[1])) <= {"-p", "-m", "-e", "-E", "--draws", "--words"}
+@pytest.mark.parametrize("command", [command for command, _ in re.findall(STUDY, PAGE.read_text())])
+def test_commands_are_understood(command):
+    """Their options and studies exist; slow ones are not run."""
+    script, *words = shlex.split(command)[1:]
+    parser(importlib.import_module(Path(script).stem).STUDIES, script).parse_args(words)
 
 
 def draw(name, path):
-    command = [sys.executable, "-m", "dpsan", "study", name, "-q", "--plot", str(path), "--force"]
+    script = ROOT / "docs" / "studies" / "own.py"
+    command = [sys.executable, script, name, "-q", "--plot", str(path), "--force"]
     subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 

@@ -1,1 +1,1 @@
-"""Commands that read and never rewrite: verify, explain, evaluate, study, report."""
+"""Commands that read and never rewrite: verify, explain, evaluate, compare, report."""

@@ -36,7 +36,6 @@ COMMANDS: Final = Commands(
         "verify": "Check the guarantee on your own vocabulary.",
         "evaluate": "Judge a sanitized text: what it kept, and what attackers read.",
         "compare": "Compare mechanisms at the same certified LDP epsilon.",
-        "study": "Make a table or figure of the papers, on any embedding.",
     }
 )
 

@@ -79,11 +79,6 @@ class Mechanism(ABC):
         return cls.family == "table"
 
     @classmethod
-    def is_heavy(cls) -> bool:
-        """Whether its LDP epsilon is found by a search among all pairs of words."""
-        return cls.is_table() and not cls.is_ldp()
-
-    @classmethod
     def unit_label(cls) -> str:
         """What epsilon counts, in words."""
         return "nats" if cls.is_ldp() else "per unit of distance"
@@ -150,10 +145,6 @@ class Mechanism(ABC):
     def least_epsilon(cls, space: MetricSpace) -> float:
         """Epsilon must be greater than this for the mechanism to be defined there."""
         return 0.0
-
-    def pads(self, d: int) -> bool:
-        """Whether the noise for words of d dimensions has dummy dimensions besides."""
-        return False
 
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""

@@ -54,11 +54,6 @@ class Diffractor(IntegerResponse):
         words=ORDERS,
     )
 
-    @classmethod
-    def is_heavy(cls) -> bool:
-        """No: its loss is that of the two ends."""
-        return False
-
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Epsilon per place, and what the integers allow between the two ends."""
         loss, _ = RankNoise(self.epsilon, space.n).losses

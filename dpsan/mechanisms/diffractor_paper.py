@@ -92,11 +92,6 @@ class DiffractorPaper(Mechanism):
         open_low=True,
     )
 
-    @classmethod
-    def is_heavy(cls) -> bool:
-        """No: its loss is infinite."""
-        return False
-
     def first(self, n: int) -> int:
         """The first row that is drawn."""
         return max(1, math.ceil(self.kept * n - 1e-9))

@@ -60,9 +60,6 @@ class TrLaplacePaper(TruncatedLaplace):
         """D with the paper's dummy dimensions."""
         return padded_dimensions(self.epsilon, self._given(), d)
 
-    def pads(self, d: int) -> bool:
-        return self.dimensions(d) > d
-
     def truncation(self, d: int, radius: float) -> tuple[float, float]:
         """Alpha and A for vectors of d dimensions clipped to a radius."""
         return published_truncation(self.epsilon, self._given(), self.dimensions(d), radius)

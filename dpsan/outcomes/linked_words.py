@@ -12,7 +12,6 @@ under a public key, so the figures are the same in every run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -135,31 +134,3 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
 
     name = f"half-linked-1-{mechanism.name}-{mechanism.digest()}"
     return HalfLinked(int(space.table(name, build)["words"][0]) or None)
-
-
-def linked_at_most(words: int, epsilon: float, candidates: int) -> float:
-    """What no reader exceeds, whatever the texts and the mechanism of that pure LDP epsilon.
-
-    A text of l words has epsilon l·E against any other, so the right one of c equally likely
-    candidates is found with probability e^(l·E)/(e^(l·E) + c - 1) at most.  Also, the divergence
-    of two outputs of a word is at most E·tanh(E/2), so all l outputs tell no more than that l
-    times, and Fano's inequality bounds the success by (information + ln 2)/ln c.
-
-    Args:
-        words: of the text.
-        epsilon: LDP epsilon of a word, nats.
-        candidates: c >= 2, the original among them.
-    """
-    odds = 1 / (1 + (candidates - 1) * math.exp(-min(words * epsilon, 700.0)))
-    told = words * epsilon * math.tanh(epsilon / 2)
-    return min(1.0, odds, (told + math.log(2)) / math.log(candidates))
-
-
-def largest_epsilon(words: int, candidates: int = CANDIDATES) -> float:
-    """Epsilon per word up to which no reader links more than half of texts of so many words."""
-    low, high = 0.0, 64.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        unlinked = linked_at_most(words, middle, candidates) <= 0.5
-        low, high = (middle, high) if unlinked else (low, middle)
-    return low

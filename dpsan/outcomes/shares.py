@@ -20,11 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, distributions, draw
-from dpsan.outcomes.intervals import CONFIDENCE, Estimate
-from dpsan.outcomes.word_statistics import close_words, cosines, unit_vectors
-from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Ids
+from dpsan.outcomes.distributions import Progress, distributions
+from dpsan.outcomes.word_statistics import close_words, unit_vectors
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 _CELLS: Final = 2e6
@@ -51,9 +49,6 @@ def in_steps(progress: Progress | None, items: Sequence[_Item]) -> Iterator[tupl
         yield item, part_of(progress, at / len(items), (at + 1) / len(items))
 
 
-# -- from distributions ---------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Block:
     """A block of words, and what all mechanisms need of them."""
@@ -68,16 +63,13 @@ class _Block:
 class Outcomes:
     """Figures of one mechanism, each (m,) for the m words that are asked for, block by block."""
 
-    def __init__(self, m: int, n: int, near: bool, similar: bool, draws: int) -> None:
-        self._draws = draws
+    def __init__(self, m: int, n: int, near: bool, similar: bool) -> None:
         self.unchanged = np.empty(m)
         """N_w = P(w -> w)."""
         self.close = np.empty(m if near else 0)
         """Probability of ranks 1 ... 100; empty unless asked for."""
         self.cosine = np.empty(m if similar else 0)
         """Mean cosine of output and word; empty unless asked for."""
-        self.distinct = np.empty(m if draws else 0)
-        """S_w, the expected number of distinct outputs in so many draws; empty unless asked for."""
         self.best = np.zeros(n if similar else 0)
         """For each output u the largest P(u|w) of the words asked for, (n,); with the cosines."""
 
@@ -95,11 +87,6 @@ class Outcomes:
         if block.cosines is not None:
             self.cosine[place] = np.einsum("mn,mn->m", pmf, block.cosines)
             np.maximum(self.best, pmf.max(axis=0), out=self.best)
-        if self._draws:
-            with np.errstate(divide="ignore"):  # certain outputs: ln 0
-                np.log1p(np.negative(np.minimum(pmf, 1.0), out=pmf), out=pmf)
-            pmf *= self._draws
-            self.distinct[place] = -np.expm1(pmf, out=pmf).sum(axis=1)
 
 
 def from_pmfs(
@@ -109,7 +96,6 @@ def from_pmfs(
     *,
     near: bool = True,
     similar: bool = False,
-    draws: int = 0,
     progress: Progress | None = None,
 ) -> list[Outcomes]:
     """The figures of words under known distributions, exactly.
@@ -117,11 +103,10 @@ def from_pmfs(
     Args:
         ids: words (m,), not ⊥.
         samplers: of known distributions, all different objects.
-        draws: number of draws that S_w is for; 0: leave it out.
         progress: called with the share done after every block.
     """
     n = space.n
-    tallies = [Outcomes(len(ids), n, near, similar, draws) for _ in samplers]
+    tallies = [Outcomes(len(ids), n, near, similar) for _ in samplers]
     ranked = next((each.by_rank for each in samplers if each.by_rank is not None), None)
     units = unit_vectors(space) if similar else None
     close = close_words(space, ids) if near else None
@@ -144,48 +129,3 @@ def from_pmfs(
             if progress:
                 progress(min((at + size) / len(ids), 1.0))
     return tallies
-
-
-# -- from draws ----------------------------------------------------------------------------------
-
-
-class Draws:
-    """Uniform random words, the same for every mechanism, with what is known of them.
-
-    Args:
-        key: public.
-    """
-
-    def __init__(self, space: MetricSpace, count: int, key: bytes, similar: bool = False) -> None:
-        self.space, self.count = space, count
-        uniform = randomness.streams_for(randomness.derive_key(key, "inputs"), [0], [count])
-        self.ids = uniform.integers("words", space.n).astype(np.int64)
-        self.key = randomness.derive_key(key, "outputs")
-        distinct, self._place = np.unique(self.ids, return_inverse=True)
-        self._near = close_words(space, distinct)
-        self._units = unit_vectors(space) if similar else np.empty((0, space.d), np.float32)
-
-    def close(self, drawn: Ids) -> NDArray[np.bool_]:
-        """Which outputs have rank 1 ... 100, (count,)."""
-        out = np.empty(self.count, dtype=np.bool_)
-        for at in range(0, self.count, 8 * _BATCH):
-            part = slice(at, at + 8 * _BATCH)
-            out[part] = (self._near[self._place[part]] == drawn[part, None]).any(axis=1)
-        return out
-
-    def cosines(self, drawn: Ids) -> Floats:
-        """Cosines of outputs and words, (count,)."""
-        return cosines(self._units, self.ids, drawn)
-
-
-def from_draws(
-    words: Draws, sampler: Sampler, progress: Progress | None = None
-) -> tuple[Ids, Estimate, Estimate, Estimate]:
-    """One output for each word, with the shares of unchanged, close and distant ones."""
-    drawn = draw(sampler, words.ids, words.key, progress)
-    same, close = drawn == words.ids, words.close(drawn)
-    counts = (int(same.sum()), int(close.sum()), int((~same & ~close).sum()))
-    unchanged, near, distant = (
-        Estimate.of_draws(each, words.count, (1 - CONFIDENCE) / 2) for each in counts
-    )
-    return drawn, unchanged, near, distant

@@ -104,22 +104,3 @@ def test_a_text_in_another_language_is_pointed_out(folder, dpsan):
     (folder / "en.txt").write_bytes(b"here there here there here there here there x y z\n")
     done = dpsan("rewrite", "-q", "-e", "1", *krr, "-O", "o", "de.txt", "en.txt", cwd=folder)
     assert done.stderr.decode() == "dpsan: " + warning.replace("standard input", "de.txt")
-
-
-def test_studies_that_need_an_extra_say_so_at_once(monkeypatch):
-    from importlib import util
-
-    from support import make_embeddings
-
-    from dpsan.analysis import study
-    from dpsan.errors import ExtraMissingError
-    from dpsan.space.metric_space import MetricSpace
-
-    found = util.find_spec
-    monkeypatch.setattr(
-        util, "find_spec", lambda name, *more: None if name == "sklearn" else found(name, *more)
-    )
-    for name in ("utility", "robustness"):
-        assert "needs dpsan[evaluate]" in study.find(name).summary
-        with pytest.raises(ExtraMissingError, match=rf"study {name} needs an extra .*evaluate"):
-            study.study(name, MetricSpace(make_embeddings()))

@@ -1,20 +1,14 @@
-"""Words until a text is linked, from the vocabulary alone, and what nobody can exceed."""
+"""Words until a text is linked, from the vocabulary alone."""
 
-import itertools
 import math
 
 import numpy as np
-import pytest
 from support import make_embeddings
 
-from dpsan.analysis.study import study
-from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.linked_words import (
     HalfLinked,
     half_linked,
-    largest_epsilon,
-    linked_at_most,
     linked_by_words,
 )
 from dpsan.privacy import randomness
@@ -66,25 +60,6 @@ def words():
     return np.append(known, np.full(64, 200))
 
 
-def test_nobody_exceeds_the_bound():
-    """krr on three words, texts of l words that all differ: exact success of the best reader."""
-    for epsilon, size in itertools.product((0.1, 0.5, 1.0, 3.0), (1, 2, 3)):
-        keep, other = math.exp(epsilon) / (math.exp(epsilon) + 2), 1 / (math.exp(epsilon) + 2)
-        success = 0.0
-        for outputs in itertools.product(range(3), repeat=size):
-            chances = [math.prod(keep if u == w else other for u in outputs) for w in range(3)]
-            success += max(chances) / 3
-        assert success <= linked_at_most(size, epsilon, 3) + 1e-12
-        # It says something: with one word and so few candidates it is nearly reached.
-        if size == 1:
-            assert linked_at_most(1, epsilon, 3) < success + 1e-9
-    for size in (1, 12, 40, 1000):
-        most = largest_epsilon(size)
-        assert linked_at_most(size, most, 1000) <= 0.5 < linked_at_most(size, most + 1e-3, 1000)
-    assert largest_epsilon(12) == pytest.approx(0.6916, abs=1e-4)
-    assert linked_at_most(1000, 700.0, 10) == 1.0
-
-
 def test_half_of_the_texts():
     found = half_linked(MECHANISMS["krr"].build(6.0, {}), SPACE)
     grown = shares(6.0, 20)
@@ -115,22 +90,3 @@ def test_a_run_its_audit_and_report_say_it(dpsan, tmp_path):
     assert sentence in " ".join(told.split())  # lines are wrapped
     found = dpsan("calibrate", "-q", "-m", "krr", "-E", "v.txt", "--epsilon-ldp", "6", cwd=tmp_path)
     assert sentence in found.stdout.decode()
-
-
-def test_study():
-    given = {"epsilons": (1.0, 8.0), "words": 5, "draws": 60, "parameters": {"candidates": "80"}}
-    from dpsan.outcomes.calibrate import Draft
-
-    drafts = (Draft(MECHANISMS["krr"]), Draft(MECHANISMS["laplace"]))
-    found = study("linkage", SPACE, mechanisms=drafts, **given)
-    assert [row["words"] for row in found.rows] == [1, 2, 3, 4, 5] * 4
-    assert all(row["linked_low"] <= row["linked"] <= row["linked_high"] for row in found.rows)
-    krr = [row for row in found.rows if row["mechanism"] == "krr"]
-    assert all(row["linked_low"] <= row["at_most"] for row in krr)
-    assert krr[9]["linked"] > 0.8 > krr[4]["linked"]
-    assert any("laplace" in note for note in found.notes)
-    assert [len(panel.series) for panel in found.panels] == [2, 2]
-    assert found == study("linkage", SPACE, mechanisms=drafts, **given)
-    for wrong in ({"draws": 81}, {"parameters": {"candidates": "1"}}):
-        with pytest.raises(UsageError):
-            study("linkage", SPACE, **{**given, **wrong})

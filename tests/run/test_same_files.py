@@ -51,7 +51,6 @@ WRITES = {
     ("report", "html"): ["--html"],
     ("evaluate", "html"): ["--html"],
     ("explain", "plot"): ["--plot"],
-    ("study", "plot"): ["--plot"],
     ("index", "export"): ["--export"],
     ("train", "output"): ["-o"],
 }
@@ -71,7 +70,6 @@ READS = {
     ("evaluate", "test_sanitized"): ["--labels", "x", "--test-original", "in.txt"],
     ("evaluate", "embeddings"): ["-E"],
     ("explain", "embeddings"): ["-E"],
-    ("study", "embeddings"): ["-E"],
     ("verify", "keep"): ["--keep"],
     ("verify", "embeddings"): ["-E"],
     ("calibrate", "embeddings"): ["-E"],
@@ -88,7 +86,6 @@ MORE = {
     "report": ["--force"],
     "evaluate": ["-q", "--force"],
     "explain": ["-q", "-e", "8", "-m", "laplace", "here", "--force"],
-    "study": ["-q", "neighbours", "--force"],
     "verify": ["-q", "-e", "8", "-m", "laplace", "--force"],
     "calibrate": ["-q", "-m", "laplace", "--unchanged", "0.5"],
     "mechanisms": [],

@@ -5,7 +5,7 @@ Knows texts and labels.  Must not know mechanisms.
 TF-IDF of words and word pairs and logistic regression (scikit-learn), without any tuning: what
 counts is the difference between the four pairs train/test x clean/sanitized.  Trained on clean and
 tested on sanitized texts is an upper bound of the adversarial accuracy of [TGumbel] §6.3 and §6.4,
-whose attackers search among many rewrites: see ``dpsan study robustness``.
+whose attackers search among many rewrites: see docs/studies/tgumbel.py.
 """
 
 from __future__ import annotations

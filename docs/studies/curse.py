@@ -1,0 +1,396 @@
+"""[Curse] d_X-privacy for text and the curse of dimensionality: its figures, table and theorems.
+
+python docs/studies/curse.py figure-1 -E FILE --plot figure-1.svg
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+from common.command import main
+from common.draws import Draws, from_draws
+from common.laplace_laws import (
+    compared,
+    curves,
+    draws,
+    length_curves,
+    moments_and_tails,
+    noisy_tail,
+)
+from common.study import ALL, Asked, Result, Studies
+from common.sweeps import about, label, repeated, sweeps
+from common.values import at_least, dimensions, whole
+from common.words import grouped, line, mean_of_words, random_words, spread, whole_words
+
+from dpsan.analysis.figures.panels import Panel, Series
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.rank_softmax import RankSoftmax
+from dpsan.mechanisms.tldp import principal_components
+from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.shares import Outcomes, from_pmfs, in_steps, part_of
+from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
+
+STUDIES: Final = Studies()
+
+# -- Figures 1, 2, 8, 9: shares of original, close and distant outputs ----------------------------
+
+_SHARES: Final = {
+    "unchanged": "original word",
+    "close": "100 close neighbours",
+    "distant": "distant words",
+}
+
+
+@STUDIES.add(
+    "[Curse] Figure 1",
+    least_words=3,
+    uses=ALL,
+    parameters={"d": "principal components that are kept of the words; default 1"},
+)
+def figure_1(space: MetricSpace, asked: Asked) -> Result:
+    """Original, close and distant outputs against epsilon, in one dimension.
+
+    In one dimension noise passes the near words on its way to far ones; in 300 it does not.
+    """
+    d = whole(asked.parameters, "d", 1, 1, space.d)
+    if d < space.d:  # an orthogonal projection, but for rounding
+        space = space.transformed(f"components-{d}", principal_components(space, d))
+    return _proportions(space, asked, (Laplace,))
+
+
+@STUDIES.add("[Curse] Figures 2, 8, 9", least_words=3, uses=ALL)
+def figure_2(space: MetricSpace, asked: Asked) -> Result:
+    """Original, close and distant outputs against epsilon."""
+    return _proportions(space, asked, (Laplace, RankSoftmax, Exponential, KnnResponse))
+
+
+def _proportions(space: MetricSpace, asked: Asked, kinds: Sequence[type[Mechanism]]) -> Result:
+    """Shares of unchanged outputs, of ranks 1 ... 100 ("close", §2), and of more distant ones.
+
+    Where the distribution of a mechanism is known the shares are its means over the words; else
+    they are counted in draws from uniform random words, with Clopper-Pearson limits.
+    """
+    count = at_least(asked.draws, 1, 10_000, "--draws")
+    key = randomness.seeded_key(f"dpsan study proportions {asked.seed}")
+    ids = random_words(space.n, at_least(asked.words, 0, whole_words(space.n), "--words"), key)
+    drafts = list(asked.mechanisms) or [Draft(kind) for kind in kinds]
+    drawn: Draws | None = None
+    rows: list[Mapping[str, Any]] = []
+    panels, notes = [], []
+    for each in sweeps(asked, space, drafts):
+        notes += each.notes
+        seen: dict[str, int | None]
+        if each.exact:
+            found = from_pmfs(space, ids, each.samplers, progress=each.progress)
+            shares = [_means(out, space.n) for out in found]
+            seen = {"words": len(ids), "draws": None}
+        else:
+            drawn = drawn or Draws(space, count, key)
+            shares = [
+                from_draws(drawn, sampler, progress)[1:]
+                for sampler, progress in in_steps(each.progress, each.samplers)
+            ]
+            seen = {"words": space.n, "draws": count}
+        own = [
+            {
+                **about(each.draft, mechanism, space),
+                **spread(**dict(zip(_SHARES, some, strict=True))),
+                **seen,
+            }
+            for mechanism, some in zip(each.mechanisms, shares, strict=True)
+        ]
+        rows += own
+        panels.append(_panel(each.draft, own))
+    # The paper's question.
+    most = {
+        name: max(row["close"] for row in own) for name, own in grouped(rows, "mechanism").items()
+    }
+    over = "all words" if len(ids) == space.n else f"{len(ids):,} random words, with 95 % limits"
+    return Result(
+        rows=rows,
+        summary={"largest_close": most},
+        parameters=repeated(
+            asked,
+            drafts,
+            epsilons=list(asked.epsilons) or "a grid for each mechanism",
+            words=len(ids),
+            d=space.d,
+            draws=count,
+        ),
+        panels=panels,
+        caption="Share of outputs that are the original word, one of its 100 nearest neighbours, "
+        f"or a more distant word; {space.n:,} words, {space.d} dimensions. Known "
+        f"distributions: exact, means over {over}. Others: {count:,} draws for each epsilon, 95 % "
+        "Clopper-Pearson.",
+        notes=notes,
+    )
+
+
+def _means(found: Outcomes, n: int) -> tuple[Estimate, ...]:
+    """Means of :data:`_SHARES`."""
+    distant = (1 - found.unchanged - found.close).clip(0)
+    return tuple(mean_of_words(values, n) for values in (found.unchanged, found.close, distant))
+
+
+def _panel(draft: Draft, rows: Sequence[Mapping[str, Any]]) -> Panel:
+    return Panel(
+        title=label(draft),
+        x_label=f"epsilon ({draft.kind.unit_label()})",
+        y_label="share of outputs",
+        series=tuple(line(text, rows, "epsilon", name) for name, text in _SHARES.items()),
+        log_x=not draft.kind.is_ldp() or max(row["epsilon"] for row in rows) > 100,
+        y_limits=(0.0, 1.0),
+    )
+
+
+# -- Table 2, Figure 6: distances that noise has to cover -----------------------------------------
+
+_RANKS: Final = {"gap_1_2": 2, "gap_1_101": 101}
+_LABELS: Final = {
+    "half_nearest": "half the distance to the nearest word",
+    "gap_1_2": "gap of ranks 1 and 2",
+    "gap_1_101": "gap of ranks 1 and 101",
+}
+
+
+def gaps(space: MetricSpace, ids: Ids) -> dict[str, Floats]:
+    """Return half the distance to the nearest word and the gaps of each word, by name, (m,) each.
+
+    Noise must carry a point half the distance to the nearest word to change the word at all, but
+    once it is carried past rank 1 towards rank 101 it needs hardly more: with x and y the
+    neighbours of ranks i and j, the projected point prefers y to x when the noise along y - x
+    exceeds (d_y² - d_x²)/(2·d_xy).  A gap is nan where the two neighbours are at one point; names
+    whose rank exceeds the number of other words are left out.
+    """
+    ranks = {name: rank for name, rank in _RANKS.items() if rank < space.n}
+    near = space.neighbors(ids, max([1, *ranks.values()]) + 1)
+    points = space.points(ids)
+    first = space.points(near[:, 1])
+    d_x = np.linalg.norm(first - points, axis=1)
+    out = {"half_nearest": d_x / 2}
+    for name, rank in ranks.items():
+        other = space.points(near[:, rank])
+        d_y = np.linalg.norm(other - points, axis=1)
+        d_xy = np.linalg.norm(other - first, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # (d_y + d_x)(d_y - d_x) loses less than the difference of squares.
+            gap = (d_y + d_x) * (d_y - d_x) / (2 * d_xy)
+        out[name] = np.where(d_xy > 0, gap, np.nan)
+    return out
+
+
+def _lengths(space: MetricSpace, asked: Asked) -> tuple[Ids, dict[str, Floats], list[str]]:
+    """Random words, the lengths of :data:`_LABELS` without nan, and notes on what is left out."""
+    count = at_least(asked.words, 0, 5000, "--words")
+    ids = random_words(
+        space.n, count, randomness.seeded_key(f"dpsan study neighbours {asked.seed}")
+    )
+    parts, progress = [], part_of(asked.progress, 0.0, 1.0)
+    for at in range(0, len(ids), 512):
+        parts.append(gaps(space, ids[at : at + 512]))
+        progress((at + 512) / len(ids))
+    out, notes = {}, []
+    for name, text in _LABELS.items():
+        if name not in parts[0]:
+            continue
+        values = np.concatenate([part[name] for part in parts])
+        out[name] = values[~np.isnan(values)]
+        if len(out[name]) < len(ids):
+            notes.append(
+                f"{text}: {len(ids) - len(out[name])} words left out, neighbours at a point"
+            )
+    if "gap_1_101" not in out:
+        notes.append("fewer than 102 words: ranks up to 101 do not exist")
+    return ids, out, notes
+
+
+@STUDIES.add("[Curse] Table 2", least_words=2, uses=frozenset({"words"}))
+def table_2(space: MetricSpace, asked: Asked) -> Result:
+    """How far words are from their neighbours, and how far these are apart."""
+    ids, found, notes = _lengths(space, asked)
+    shares = np.linspace(0.005, 0.995, 100)
+    rows = [{"quantity": name, **_row(found.get(name, np.zeros(0)), space.n)} for name in _LABELS]
+    series = [
+        Series(text, tuple(np.quantile(found[name], shares).tolist()), tuple(shares.tolist()))
+        for name, text in _LABELS.items()
+        if len(found.get(name, ()))
+    ]
+    which = "all" if len(ids) == space.n else f"{len(ids):,} random of"
+    return Result(
+        rows=rows,
+        summary={row["quantity"]: row["mean"] for row in rows} | {"words": len(ids)},
+        parameters={"words": len(ids), "seed": asked.seed},
+        panels=(
+            Panel(
+                "Distances that noise has to cover",
+                "length (units of the embedding)",
+                "share of words below",
+                tuple(series),
+                y_limits=(0.0, 1.0),
+            ),
+        ),
+        caption=f"Half the distance to the nearest word, and (d_y² - d_x²)/(2·d_xy) for its "
+        f"neighbours x, y of the ranks named: {which} {space.n:,} words, {space.d} dimensions.",
+        notes=notes,
+    )
+
+
+def _row(values: Floats, n: int) -> dict[str, Any]:
+    """Mean, its standard error (of a sample without replacement: 0 for all words), quantiles."""
+    m = len(values)
+    if not m:
+        return {"words": 0} | dict.fromkeys(("mean", "standard_error", "p5", "p50", "p95"))
+    deviation = float(values.std(ddof=1)) if m > 1 else 0.0
+    p5, p50, p95 = np.quantile(values, (0.05, 0.5, 0.95)).tolist()
+    return {
+        "words": m,
+        "mean": float(values.mean()),
+        "standard_error": deviation * max(0.0, 1 / m - 1 / n) ** 0.5,
+        "p5": p5,
+        "p50": p50,
+        "p95": p95,
+    }
+
+
+@STUDIES.add("[Curse] Figure 6", least_words=2, uses=frozenset({"words", "epsilons"}))
+def figure_6(space: MetricSpace, asked: Asked) -> Result:
+    """Why noise skips near words: P(Z <= length) for the mean lengths of Table 2.
+
+    With Z the noise of multivariate Laplace mechanisms along a fixed direction, P(Z <= half the
+    nearest distance) is near 1 where P(Z <= gap) is still near 1/2: where the word changes at all,
+    far words are as easily reached as near ones.
+    """
+    ids, found, notes = _lengths(space, asked)
+    means = {name: float(values.mean()) for name, values in found.items() if len(values)}
+    epsilons = tuple(asked.epsilons) or (5.0, 10.0, 20.0, 30.0)
+    rows = [
+        {"epsilon": epsilon, "length": name, "mean": mean, "probability": below}
+        for name, mean in means.items()
+        for epsilon, below in zip(epsilons, _below(mean, epsilons, space.d), strict=True)
+    ]
+    rows.sort(key=lambda row: row["epsilon"])
+    grid = np.geomspace(min(epsilons) / 2, max(epsilons) * 2, 61).tolist()
+    panel = Panel(
+        "Noise Z along a direction",
+        "epsilon (per unit of distance)",
+        "P(Z ≤ mean length)",
+        tuple(
+            Series(_LABELS[name], tuple(grid), _below(mean, grid, space.d))
+            for name, mean in means.items()
+        ),
+        log_x=True,
+        y_limits=(0.45, 1.02),
+    )
+    return Result(
+        rows=rows,
+        parameters={"words": len(ids), "epsilons": list(epsilons), "seed": asked.seed},
+        panels=(panel,),
+        caption="Probability that the noise of the Laplace mechanism along a direction stays below "
+        f"mean lengths of {len(ids):,} words of {space.n:,}, {space.d} dimensions.",
+        notes=[
+            *notes,
+            "near words are skipped where the first is near 1 and the gaps' still near 1/2",
+        ],
+    )
+
+
+def _below(length: float, epsilons: Sequence[float], d: int) -> tuple[float, ...]:
+    """P(Z <= length) for noise of each epsilon."""
+    return tuple((1 - noisy_tail(length * np.array(epsilons), d)).tolist())
+
+
+# -- Figure 4, Theorems 7 and 8, Corollary 10: noise and its product with a direction -------------
+
+_DIMENSIONS: Final = {"d": "dimensions, separated by commas; default 50,100,300"}
+
+
+def _drawn(
+    space: MetricSpace | None, asked: Asked
+) -> tuple[list[tuple[int, Floats, Floats, Floats]], dict[str, Any]]:
+    """For each dimension t = <u, e>, epsilon·<z, e> and epsilon·|z|; and what repeats them."""
+    given = asked.parameters.get("d")
+    dims = dimensions(given, (50, 100, 300) if space is None else (space.d,))
+    count = at_least(asked.draws, 2, 20_000, "--draws")
+    found = [
+        (d, *draws(d, count, asked.seed, progress))
+        for d, progress in in_steps(asked.progress, dims)
+    ]
+    more = {"epsilons": list(asked.epsilons or (1.0,)), "draws": count, "confidence": 0.99}
+    return found, {"d": list(dims), **more, "seed": asked.seed}
+
+
+@STUDIES.add("[Curse] Figure 4", uses=frozenset({"epsilons", "draws"}), parameters=_DIMENSIONS)
+def figure_4(space: MetricSpace | None, asked: Asked) -> Result:
+    """Length of the noise of the Laplace mechanism: its density is that of a Gamma(d) number."""
+    found, parameters = _drawn(space, asked)
+    rows, series = [], []
+    for d, _, _, r in found:
+        for epsilon in asked.epsilons or (1.0,):
+            row = compared(f"E |z| at epsilon {epsilon:g}", d / epsilon, r / epsilon)
+            rows.append({"d": d, **row})
+        series += length_curves(d, r)
+    title = "Length of the noise: density"
+    return Result(
+        rows=rows,
+        parameters=parameters,
+        panels=(Panel(title, "epsilon·|z|", "density", tuple(series)),),
+        caption="Length of the noise z of the multivariate Laplace mechanism in d dimensions. "
+        f"Points: {parameters['draws']:,} draws; lines: density of a Gamma(d) number.",
+        notes=("low and high are 99 % confidence limits of the Monte Carlo value",),
+    )
+
+
+@STUDIES.add(
+    "[Curse] Theorems 7, 8, Corollary 10",
+    uses=frozenset({"epsilons", "draws"}),
+    parameters=_DIMENSIONS,
+)
+def theorems_7_8(space: MetricSpace | None, asked: Asked) -> Result:
+    """Noise along a fixed direction: density, moments, tail bounds, closed forms and draws.
+
+    The bounds are proved in common/laplace_laws.py.
+    """
+    found, parameters = _drawn(space, asked)
+    rows = [
+        row for d, t, x, _ in found for row in moments_and_tails(d, t, x, asked.epsilons or (1.0,))
+    ]
+    shown = [curves(d, t, x) for d, t, x, _ in found]
+    variances = [row for row in rows if row["quantity"] == "Var <u, e>"]
+    titles = (
+        ("Angular part: density", "<u, e>", "density", False),
+        ("Angular part: tail", "s", "P(<u, e> ≥ s)", True),
+        ("Noisy dot product: density", "epsilon·<z, e>, |e| = 1", "density", False),
+        ("Noisy dot product: tail", "s (units of 1/epsilon)", "P(<z, e> ≥ s)", True),
+    )
+    return Result(
+        order=("d", "quantity", "closed_form", "monte_carlo", "low", "high", "bound"),
+        rows=rows,
+        summary={"angular_variance": {str(row["d"]): row["monte_carlo"] for row in variances}},
+        parameters=parameters,
+        panels=[
+            Panel(title, across, up, tuple(chain(*each)), log_y=log)
+            for (title, across, up, log), *each in zip(titles, *shown, strict=True)
+        ],
+        caption="Noise z = r·u of the multivariate Laplace mechanism (r ~ Gamma(d, 1/epsilon), u "
+        f"uniform on the sphere) along a fixed unit vector e. Points: {parameters['draws']:,} "
+        "draws for each dimension d with 99 % intervals; lines: closed forms; dashed: bounds that "
+        "hold for every d, exp(-d s²/2) for u and Chernoff's for z.",
+        notes=(
+            "low and high are 99 % confidence limits of the Monte Carlo value",
+            "bound is exp(-d s²/2) for u and the least exp(-l s)·E exp(l·x) for z; they stand for "
+            "[Curse] Theorems 7, 8 and Corollary 10: proof in docs/studies/common/laplace_laws.py",
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main(STUDIES, __doc__)

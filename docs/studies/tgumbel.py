@@ -1,0 +1,395 @@
+"""[TGumbel] Differentially private adversarial robustness through randomized perturbations.
+
+python docs/studies/tgumbel.py algorithm-2 --words 60
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+from common.attackers import ATTACKS, Attacks
+from common.claims import Part, claim_line, claim_row, together
+from common.command import main
+from common.study import ALL, Asked, Result, Studies
+from common.sweeps import about, label, parameters, repeated, sweeps
+from common.texts import PARAMETERS as TEXTS
+from common.texts import labelled
+from common.values import at_least, positive, whole
+from common.words import lines, mean_of_words, random_words, share_of_draws, spread
+
+from dpsan.analysis.compare.texts import sanitized
+from dpsan.analysis.evaluate.accuracy import Classifier
+from dpsan.analysis.figures.panels import Panel, Series
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import UsageError
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tem import TEM
+from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, least_epsilon, scale, unchanged
+from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.distributions import Progress, distributions, draw
+from dpsan.outcomes.shares import THREADS, in_steps, part_of
+from dpsan.privacy import randomness
+from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
+
+STUDIES: Final = Studies()
+
+# -- Algorithms 1, 2: the claimed epsilon ---------------------------------------------------------
+
+_AUDITED: Final = (20, 60, 100, 200)
+_EDGES: Final = (1.01, 1.5)
+"""Epsilon over the least one for which the noise is defined."""
+
+
+def simplex(n: int) -> MetricSpace:
+    """n-1 words at distance sqrt 2 from each other, and one at twice that from all, ascending."""
+    vectors = np.eye(n, dtype=np.float32)
+    vectors[n - 1, n - 1] = math.sqrt(7)
+    return MetricSpace(Embeddings([str(i) for i in range(n)], vectors, "", f"simplex-{n}"))
+
+
+@STUDIES.add("[TGumbel] Algorithms 1, 2", uses=frozenset({"words"}))
+def algorithm_2(space: MetricSpace | None, asked: Asked) -> Result:
+    """Claimed epsilon per unit of distance against the exactly audited one.
+
+    The words are n-1 at equal distances and one at twice that distance; --words is the largest n
+    (time grows as its cube).
+    """
+    most = at_least(asked.words, 3, _AUDITED[-1], "--words")
+    part = audited(Draft(TGumbelPaper), most, part_of(asked.progress, 0.0, 1.0))
+    return together({TGumbelPaper.name: part}, asked, largest_vocabulary=most)
+
+
+def audited(draft: Draft, most: int, progress: Progress) -> Part:
+    """Audited epsilon over claimed epsilon, for vocabularies of 20 to ``most`` words."""
+    sizes = [n for n in _AUDITED if n < most] + [most]
+    total = sum(n**3 for n in sizes) * len(_EDGES)
+    rows, series, done = [], [], 0
+    for edge in _EDGES:
+        ratios = []
+        for n in sizes:
+            words = simplex(n)
+            epsilon = edge * draft.kind.least_epsilon(words)
+            found = draft.at(epsilon).certificate(words)
+            if found is None or found.epsilon_metric is None:
+                raise UsageError(f"--words {n}: too many words for an exact audit")
+            ratios.append(found.epsilon_metric / epsilon)
+            rows.append(claim_row(draft, "epsilon", epsilon, epsilon, found.epsilon_metric, n=n))
+            done += n**3
+            progress(done / total)
+        series.append(
+            Series(f"epsilon {edge:g} × the least allowed", tuple(map(float, sizes)), tuple(ratios))
+        )
+    series.append(claim_line([float(n) for n in sizes], 1.0, "claimed: at most 1"))
+    panel = Panel(
+        draft.kind.name,
+        "words n",
+        "true / claimed epsilon per unit of distance",
+        tuple(series),
+    )
+    caption = (
+        f"{draft.kind.name}: exact audit of all pairs of n-1 words at equal distances and one at "
+        "twice that distance."
+    )
+    note = "N_w is above the truth by at most 2/n"
+    return Part(rows, panel, max(row["true"] / row["claimed"] for row in rows), caption, note)
+
+
+# -- Appendix C: the share of words that stay -----------------------------------------------------
+
+_STAYS: Final = 0.367
+_MANY: Final = (1000, 10_000, 100_000)
+_LOOKED_AT: Final = 500
+"""Words of a vocabulary that N_w is a mean over."""
+
+
+@STUDIES.add("[TGumbel] Appendix C", uses=frozenset({"epsilons"}))
+def appendix_c(space: MetricSpace | None, asked: Asked) -> Result:
+    """Claimed least N_w against N_w of words at equal distances, or the mean over a vocabulary."""
+    rows = staying(Draft(TGumbelPaper), space, asked)
+    where = f"{space.n:,} words of a vocabulary" if space else "words at equal distances"
+    claim = claim_line([min(r["n"] for r in rows), max(r["n"] for r in rows)], _STAYS, "claimed: ≥")
+    points = Series(
+        "true", *(tuple(r[name] for r in rows) for name in ("n", "true")), style="points"
+    )
+    return Result(
+        rows=rows,
+        parameters={"epsilons": list(asked.epsilons), "seed": asked.seed},
+        panels=(Panel("Words that stay", "words n", "N_w", (points, claim), log_x=True),),
+        caption=f"Probability N_w that a word comes out as itself, {where}.",
+        notes=("N_w is above the truth by at most 2/n",),
+    )
+
+
+def staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> list[dict[str, Any]]:
+    """Appendix C of [TGumbel]: N_w of words at equal distances, or the mean over a vocabulary's."""
+    rows = []
+    for n in (space.n,) if space else _MANY:
+        if space is None:
+            side = math.sqrt(2)
+            least = least_epsilon(n, side)
+            distances = np.full((1, min(n, 100) - 1), side)
+        else:
+            least = draft.kind.least_epsilon(space)
+            key = randomness.seeded_key(f"dpsan study theorems {asked.seed}")
+            ids = random_words(n, _LOOKED_AT, key)
+            near = space.points(space.neighbors(ids, min(n, 100)).ravel()).reshape(
+                len(ids), -1, space.d
+            )
+            distances = np.linalg.norm(near - space.points(ids)[:, None], axis=2)[:, 1:]
+        allowed = [each for each in asked.epsilons if each > least]
+        for epsilon in allowed or [edge * least for edge in _EDGES]:
+            if space is None:
+                b, delta = scale(epsilon, n, side, 2 * side), 2 * side
+            else:
+                mechanism = draft.at(epsilon)
+                assert isinstance(mechanism, TGumbelPaper)  # noqa: S101 - for the type checker
+                b, delta = mechanism.constants(space)
+            true = float(unchanged(b, delta, n, distances).mean())
+            rows.append(claim_row(draft, "N_w, at least", epsilon, _STAYS, true, n=n))
+    return rows
+
+
+# -- Figures 1, 2: N_w and S_w --------------------------------------------------------------------
+
+_WORDS: Final = 1000
+_DRAWN_WORDS: Final = 50
+"""Words of a mechanism without a distribution: each costs 1,000 draws for each epsilon."""
+_STEPS: Final = 8
+_BLOCK: Final = 64
+_QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
+
+
+@STUDIES.add("[TGumbel] Figures 1, 2", least_words=3, uses=ALL)
+def figures_1_2(space: MetricSpace, asked: Asked) -> Result:
+    """Words unchanged and distinct outputs: N_w, S_w.
+
+    N_w is the probability that the output is the word itself, S_w the number of distinct outputs in
+    1,000 draws.  A mechanism is deniable where N_w is small and S_w large.  Where the distribution
+    is known, N_w is exact and S_w is its expectation, sum over u of 1 - (1 - P(u|w))^1000.
+    """
+    count = at_least(asked.draws, 2, 1000, "--draws")
+    at_least(asked.words, 0, 0, "--words")
+    key = randomness.seeded_key(f"dpsan study deniability {asked.seed}")
+    drafts = list(asked.mechanisms) or [Draft(TGumbelPaper)]
+    rows: list[Mapping[str, Any]] = []
+    notes: list[str] = []
+    for each in sweeps(asked, space, drafts, _STEPS):
+        notes += each.notes
+        many = (_WORDS if each.exact else _DRAWN_WORDS) if asked.words is None else asked.words
+        ids = random_words(space.n, many, key)
+        if each.exact:
+            pairs = _known(each.samplers, ids, count, each.progress)
+        else:
+            own = randomness.derive_key(key, "outputs")
+            pairs = [
+                _drawn(sampler, ids, count, own, progress)
+                for sampler, progress in in_steps(each.progress, each.samplers)
+            ]
+        rows += [
+            {
+                **about(each.draft, mechanism, space),
+                **_deniable_row(space, *pair, each.exact, count),
+            }
+            for mechanism, pair in zip(each.mechanisms, pairs, strict=True)
+        ]
+    return Result(
+        rows=rows,
+        parameters=repeated(
+            asked,
+            drafts,
+            epsilons=list(asked.epsilons) or "a grid for each mechanism",
+            words="default" if asked.words is None else asked.words,
+            draws=count,
+        ),
+        panels=_deniable_panels(drafts, rows, count),
+        caption=f"N_w: probability that a word stays; S_w: distinct outputs in {count:,} draws; "
+        f"means over random words of {space.n:,} ({space.d} dimensions), bands: 95 % limits of "
+        "the mean. Known distributions: N_w exact for each word, S_w its expectation.",
+        notes=notes,
+    )
+
+
+def _known(
+    samplers: Sequence[Sampler], ids: Ids, count: int, progress: Progress
+) -> list[tuple[Floats, Floats]]:
+    """N_w and the expectation of S_w of each word under known distributions, (m,) each."""
+
+    def figures(sampler: Sampler) -> tuple[Floats, Floats]:
+        stays, distinct = np.empty(len(ids)), np.empty(len(ids))
+        for at in range(0, len(ids), _BLOCK):
+            part = ids[at : at + _BLOCK]
+            pmf = distributions(sampler, part)
+            stays[at : at + _BLOCK] = pmf[np.arange(len(part)), part]
+            with np.errstate(divide="ignore"):  # certain outputs: ln 0
+                misses = count * np.log1p(-np.minimum(pmf, 1.0))
+            distinct[at : at + _BLOCK] = -np.expm1(misses).sum(axis=1)
+        return stays, distinct
+
+    pairs = []
+    with ThreadPoolExecutor(THREADS) as pool:
+        for pair in pool.map(figures, samplers):
+            pairs.append(pair)
+            progress(len(pairs) / len(samplers))
+    return pairs
+
+
+def _drawn(
+    sampler: Sampler, ids: Ids, count: int, key: bytes, progress: Progress
+) -> tuple[Floats, Floats]:
+    """N_w and S_w counted in ``count`` draws of each word, (m,) each."""
+    drawn = draw(sampler, np.repeat(ids, count), key, progress).reshape(len(ids), count)
+    drawn.sort(axis=1)
+    distinct = 1.0 + (np.diff(drawn, axis=1) > 0).sum(axis=1)
+    return (drawn == ids[:, None]).mean(axis=1), distinct
+
+
+def _deniable_row(
+    space: MetricSpace, unchanged: Floats, distinct: Floats, exact: bool, draws: int
+) -> Mapping[str, Any]:
+    # Draws have a spread of their own, which is left over when all words are taken.
+    population = space.n if exact else math.inf
+    stays = mean_of_words(unchanged, population)
+    if not exact:  # where hardly a draw stays, words look more alike than they are
+        pooled = share_of_draws(round(float(unchanged.sum()) * draws), len(unchanged) * draws)
+        stays = replace(stays, low=min(stays.low, pooled.low), high=max(stays.high, pooled.high))
+    outputs = mean_of_words(distinct, population, (1.0, float(min(draws, space.n))))
+    quantiles = {
+        f"{name}_{end}": float(np.quantile(values, share))
+        for name, values in (("unchanged", unchanged), ("distinct", distinct))
+        for end, share in _QUANTILES.items()
+    }
+    means = spread(unchanged=stays, distinct=outputs)
+    return {**means, **quantiles, "words": len(unchanged), "draws": draws, "exact": exact}
+
+
+def _deniable_panels(
+    drafts: Sequence[Draft], rows: Sequence[Mapping[str, Any]], draws: int
+) -> tuple[Panel, ...]:
+    """N_w and S_w against epsilon for each unit of epsilon, and S_w against N_w for all."""
+    stays, differ = "N_w: probability unchanged", f"S_w: distinct outputs in {draws:,} draws"
+    panels = []
+    for ldp in dict.fromkeys(each.kind.is_ldp() for each in drafts):
+        kinds = {label(each): each.kind for each in drafts if each.kind.is_ldp() == ldp}
+        own = [row for row in rows if row["mechanism"] in kinds]
+        across = f"epsilon ({next(iter(kinds.values())).unit_label()})"
+        share, distinct = (lines(own, "epsilon", name) for name in ("unchanged", "distinct"))
+        panels += [
+            Panel("N_w against epsilon", across, stays, share, log_x=not ldp, y_limits=(0.0, 1.0)),
+            Panel("S_w against epsilon", across, differ, distinct, log_x=not ldp),
+        ]
+    both = lines(rows, "unchanged", "distinct")
+    return *panels, Panel("S_w against N_w", stays, differ, both)
+
+
+# -- §6.3, §6.4, Tables 2, 3: accuracy under attack -----------------------------------------------
+
+
+@STUDIES.add(
+    "[TGumbel] Tables 2, 3",
+    least_words=3,
+    uses=frozenset({"mechanisms", "epsilons"}),
+    parameters={
+        **TEXTS,
+        "copies": "rewrites of each training text; default 2",
+        "attacked": "number of test texts that are attacked, the first ones; default 100",
+        "near": "nearest words that an attacker may put in a word's place; default 8",
+        "changed": "share of the words that an attacker may replace; default 0.2",
+    },
+    libraries=("sklearn",),
+)
+def tables_2_3(space: MetricSpace, asked: Asked) -> Result:
+    """Accuracy under attack of classifiers trained on rewrites (needs dpsan[evaluate]).
+
+    The paper trains on randomized copies of the texts.  Here every row is a classifier (TF-IDF and
+    logistic regression): one trained on the texts as they are, and for each mechanism one trained
+    on them and on ``copies`` rewrites of each.  Attackers see the probabilities of the classifier
+    and replace a share of a text's words by some of their nearest words.
+    """
+    train, test = labelled(asked)
+    values, embeddings = asked.parameters, asked.embeddings
+    assert embeddings is not None  # noqa: S101 - the texts were split by it
+    copies = whole(values, "copies", 2)
+    near = whole(values, "near", 8)
+    changed = positive(values.get("changed", 0.2), "--changed")
+    attacked = min(whole(values, "attacked", 100), len(test.words))
+    chosen = list(asked.mechanisms) or [Draft(kind) for kind in (Laplace, TEM, KnnResponse)]
+    key = randomness.seeded_key(f"dpsan study robustness {asked.seed}")
+    epsilons = asked.epsilons or (8.0, 20.0)
+    attacks = Attacks(space, embeddings, test, attacked, near, changed, key)
+    pairs = list(product(chosen, epsilons))
+    alone = part_of(asked.progress, 0.0, 1 / (len(pairs) + 1))
+    rewritten = part_of(asked.progress, 1 / (len(pairs) + 1), 1.0)
+    rows = [
+        {
+            "trained_on": "the texts alone",
+            "parameters": "",
+            "epsilon": None,
+            "epsilon_unit": None,
+            **attacks.judge(Classifier(train.originals, train.labels), alone),
+        }
+    ]
+    for (draft, epsilon), progress in in_steps(rewritten, pairs):
+        mechanism = draft.at(epsilon)
+        mechanism.guarantee(space)
+        sampler = mechanism.prepare(space)
+        texts = train.originals
+        for copy in range(copies):
+            own = randomness.derive_key(key, f"copy {copy}")
+            drawn = sanitized(sampler, train.words, own, lambda _: None)
+            texts += train.strings([embeddings.index_to_key[row] for row in drawn.tolist()])
+        model = Classifier(texts, [*train.labels] * (copies + 1))
+        rows.append(
+            {
+                "trained_on": f"{label(draft)}, {copies} copies",
+                "parameters": parameters(mechanism, space),
+                "epsilon": epsilon,
+                "epsilon_unit": mechanism.epsilon_unit,
+                **attacks.judge(model, progress),
+            }
+        )
+    return Result(
+        rows=rows,
+        parameters=repeated(
+            asked,
+            chosen,
+            epsilons=list(epsilons),
+            training_texts=len(train.words),
+            attacked=attacked,
+            copies=copies,
+            near=near,
+            changed=changed,
+        ),
+        panels=_attacked_panels(rows),
+        caption=f"Accuracy of TF-IDF and logistic regression on {attacked:,} test texts as they "
+        f"are and under attackers who replace up to {changed:.0%} of the words by one of the "
+        f"{near} nearest; trained on {len(train.words):,} texts and {copies} rewrites of each. "
+        "95 % limits.",
+        notes=(
+            "random rewrites are only an upper bound of the accuracy under attack; greedy and "
+            "genetic search for a text that is read wrong, and may miss one that exists",
+        ),
+    )
+
+
+def _attacked_panels(rows: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
+    series = []
+    for row in rows:
+        at = "" if row["epsilon"] is None else f", epsilon {row['epsilon']:g}"
+        shares = tuple(row[each] for each in ("clean", *ATTACKS))
+        series.append(Series(f"{row['trained_on']}{at}", (0.0, 1.0, 2.0, 3.0), shares))
+    order = "0: as they are, 1: random, 2: greedy, 3: genetic"
+    title = "Accuracy under attack"
+    return (Panel(title, order, "accuracy", tuple(series), y_limits=(0.0, 1.0)),)
+
+
+if __name__ == "__main__":
+    main(STUDIES, __doc__)

@@ -1,0 +1,188 @@
+"""Refuted claims of [TrLap], [TLDP] and [TGumbel]: golden numbers of docs/proofs.md 3."""
+
+import math
+
+import numpy as np
+import own
+import pytest
+import tgumbel
+import tldp
+import trlaplace
+from support import make_embeddings
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.keep_or_noise import LAPLACE, atoms, keep_probability
+from dpsan.outcomes.calibrate import Draft
+from dpsan.space.metric_space import MetricSpace
+
+SPACE = MetricSpace(make_embeddings(n=300, d=5))
+TRUE = {
+    50: {0.05: 0.8305, 0.1: 0.8262, 0.5: 0.7876, 1.0: 0.7267},
+    100: {0.05: 0.9185, 0.1: 0.9164, 0.5: 0.8979, 1.0: 0.8687},
+    300: {0.05: 0.9869, 1.0: 0.9790, 5.0: 0.8429, 10.0: 0.3709, 20.0: 0.1229},
+}
+
+
+def test_truncated_laplace():
+    result = trlaplace.STUDIES["theorem-3"].make()
+    found = {(row["d"], row["epsilon"]): row for row in result.rows}
+    for d, values in TRUE.items():
+        for epsilon, delta in values.items():
+            assert found[d, epsilon]["true"] == pytest.approx(delta, abs=5.1e-5)
+    assert found[50, 1.0]["claimed"] == pytest.approx(4.0**-50)
+    assert result.summary["worst"] == {"trlaplace-paper": pytest.approx(0.98724, abs=1e-5)}
+    (panel,) = result.panels
+    # Lines end where dummy dimensions begin, epsilon = sqrt(d)/2; beyond there are points.
+    lines = {each.label: each for each in panel.series if each.style == "line"}
+    assert max(lines["d = 100"].x) <= 5 < max(lines["d = 300"].x) < math.sqrt(300) / 2
+    points = {each.label: each for each in panel.series if each.style == "points"}
+    assert points["d = 300, padded"].x == (10.0, 20.0)
+
+
+def tensor(study, letter, **more):
+    name = f"tldp-paper-{letter}"
+    rows = tldp.STUDIES[study].make(**more).rows
+    return {
+        (row["d"], row["range"], row["epsilon"]): row["true"]
+        for row in rows
+        if row["mechanism"] == name
+    }
+
+
+def test_tensor():
+    wanted = {(10, 0.1): 0.253, (300, 0.01): 0.132, (300, 0.1): 0.586, (300, 1.0): 1.0}
+    found = tensor("algorithm-1", "l", parameters={"d": "10,300"})
+    for (d, epsilon), delta in wanted.items():
+        assert found[d, 1.0, epsilon] == pytest.approx(delta, abs=5e-4)
+    assert min(tensor("algorithm-1", "g", parameters={"d": "10"}).values()) > 0.2
+    # The unit of the data changes the truth.
+    wide = tensor("algorithm-1", "l", parameters={"d": "300", "range": "10"}, epsilons=(0.01,))
+    assert wide[300, 10.0, 0.01] < 0.1
+    # Theorem 3: the lightest word counts, so that weights change nothing at the worst pair.
+    asked = {"epsilons": (0.05,), "parameters": {"d": "50"}}
+    plain = tensor("algorithm-1", "l", **asked)
+    assert plain == tensor("theorem-3", "l-weighted", **asked)
+
+
+def test_the_scale_of_the_paper():
+    """Delta = 256 and I = 784: nothing is kept, and the 784 noises make the claim as false."""
+    found = tensor("algorithm-1", "l", epsilons=(0.1,))
+    assert found[784, 256.0, 0.1] == pytest.approx(0.8231, abs=1e-3)
+    kept = keep_probability(LAPLACE, 0.1, 256.0, 784)
+    assert math.log(kept) == pytest.approx(0.1 * -783 - math.log(2 * 2560), abs=1e-6)
+    assert atoms(kept, 784) < 1e-30
+
+
+def test_tensor_on_a_vocabulary(space):
+    """The vocabulary's own dimension and range, as its guarantee has them."""
+    _, row = tldp.STUDIES["algorithm-1"].make(space, epsilons=(0.5,)).rows
+    assert row["d"] == space.d
+    guarantee = MECHANISMS["tldp-paper-g"](0.5).guarantee(space)
+    assert row["true"] == pytest.approx(guarantee.delta)
+
+
+def test_gumbel():
+    told = []
+    result = tgumbel.STUDIES["algorithm-2"].make(words=100, progress=told.append)
+    found = [(row["n"], row["true"] / row["claimed"]) for row in result.rows]
+    assert dict(found[:3])[60] == pytest.approx(0.96, abs=6e-3)
+    assert dict(found[:3])[100] == pytest.approx(1.33, abs=6e-3)
+    assert dict(found[3:6])[100] < 1  # far above the edge the claim is loose
+    assert result.summary["worst"]["tgumbel-paper"] == pytest.approx(1.33, abs=6e-3)
+    assert told == sorted(told)
+    assert told[-1] == 1
+    with pytest.raises(UsageError, match="--words"):
+        tgumbel.STUDIES["algorithm-2"].make(words=2)
+
+
+def test_appendix_c(space):
+    """N_w of many words at equal distances is below the 36.7 % that are claimed."""
+    rows = tgumbel.STUDIES["appendix-c"].make().rows
+    assert {row["n"] for row in rows} == {1000, 10_000, 100_000}
+    assert {row["claimed"] for row in rows} == {0.367}
+    assert all(row["true"] < 0.367 for row in rows if row["n"] == 100_000)
+    assert min(row["true"] for row in rows) < 0.345
+    # On a vocabulary it is the exact distribution's, to the 2/n that it says.
+    draft = Draft(MECHANISMS["tgumbel-paper"])
+    for row in tgumbel.STUDIES["appendix-c"].make(space).rows:
+        law = draft.at(row["epsilon"]).prepare(space).probabilities(np.arange(space.n))
+        exact = float(np.diag(law).mean())
+        assert exact - 1e-6 <= row["true"] <= exact + 2 / space.n
+        assert abs(1.3 * exact - row["true"]) > 2 / space.n
+
+
+def test_all_together_are_the_papers():
+    asked = {"epsilons": (1.0,), "parameters": {"d": "50"}}
+    every = own.STUDIES["theorems"].make(words=20, **asked)
+    assert [panel.title for panel in every.panels] == list(every.summary["worst"])
+    parts = [
+        *trlaplace.STUDIES["theorem-3"].make(**asked).rows,
+        *tldp.STUDIES["algorithm-1"].make(**asked).rows,
+        *tldp.STUDIES["theorem-3"].make(**asked).rows,
+        *tgumbel.STUDIES["algorithm-2"].make(words=20).rows,
+        *tgumbel.STUDIES["appendix-c"].make(epsilons=(1.0,)).rows,
+    ]
+    assert [row["true"] for row in every.rows] == [row["true"] for row in parts]
+
+
+# -- [TGumbel] Figures 1, 2 -----------------------------------------------------------------------
+
+
+def deniability(*names, **more):
+    drafts = [Draft(MECHANISMS[name]) for name in names]
+    return tgumbel.STUDIES["figures-1-2"].make(SPACE, mechanisms=drafts, **{"seed": "t", **more})
+
+
+def test_expected_distinct_outputs_are_those_of_draws(monkeypatch):
+    """S_w and N_w from the law lie within the limits of counts; those of another epsilon do not."""
+    asked = {"epsilons": (1.5, 3.0), "words": 0, "draws": 200}
+    exact = deniability("exponential", **asked).rows
+    monkeypatch.setattr("common.sweeps.has_distribution", lambda sampler: False)
+    drawn = deniability("exponential", **asked).rows
+    for law, counts, other in zip(exact, drawn, exact[::-1], strict=True):
+        assert (law["exact"], counts["exact"]) == (True, False)
+        for column in ("unchanged", "distinct"):
+            assert law[f"{column}_low"] == law[column] == law[f"{column}_high"]
+            assert counts[f"{column}_low"] < law[column] < counts[f"{column}_high"]
+            assert not counts[f"{column}_low"] < other[column] < counts[f"{column}_high"]
+        # Counts without chance: 300 words, sd of a mean count below 0.1.
+        assert counts["distinct"] == pytest.approx(law["distinct"], abs=1)
+        assert counts["unchanged"] == pytest.approx(law["unchanged"], abs=0.01)
+
+
+def test_krr_by_hand():
+    (row,) = deniability("krr", epsilons=(5.0,), words=0).rows
+    n, total = SPACE.n, math.exp(5) + SPACE.n - 1
+    stays, other = math.exp(5) / total, 1 / total
+    distinct = 1 - (1 - stays) ** 1000 + (n - 1) * (1 - (1 - other) ** 1000)
+    assert row["unchanged"] == pytest.approx(stays, rel=1e-4)
+    assert row["distinct"] == pytest.approx(distinct, rel=1e-4)
+    for name in ("unchanged", "distinct"):
+        assert row[f"{name}_p5"] == pytest.approx(row[f"{name}_p95"]) == pytest.approx(row[name])
+
+
+def test_deniability_falls():
+    """N_w rises and S_w falls with epsilon; quantiles are in order.
+
+    Not S_w of laplace: much noise carries points out of the vocabulary, to the few words on its
+    edge.
+    """
+    result = deniability("laplace", "exponential", draws=200, words=30)
+    for name in ("laplace", "exponential"):
+        stays = [row["unchanged"] for row in result.rows if row["mechanism"] == name]
+        assert stays == sorted(stays)
+    distinct = [row["distinct"] for row in result.rows if row["mechanism"] == "exponential"]
+    assert distinct == sorted(distinct, reverse=True)
+    for row in result.rows:
+        for name in ("unchanged", "distinct"):
+            ends = [row[f"{name}_{end}"] for end in ("p5", "p50", "p95")]
+            assert ends == sorted(ends)
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+
+
+def test_a_word_that_never_stays_may_stay_yet():
+    """No draw of 20 x 20 unchanged: the upper limit is not 0."""
+    (row,) = deniability("laplace", epsilons=(1e-3,), words=4, draws=20).rows
+    assert row["unchanged"] == 0
+    assert row["unchanged_high"] > 0.02

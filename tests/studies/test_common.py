@@ -1,0 +1,145 @@
+"""Random words with their intervals, grids of epsilon, draws of uniform words."""
+
+import math
+
+import numpy as np
+import pytest
+from common import sweeps, words
+from common.draws import Draws, from_draws
+from support import make_embeddings
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.shares import from_pmfs
+from dpsan.privacy import randomness
+from dpsan.space.metric_space import MetricSpace
+
+SPACE = MetricSpace(make_embeddings(n=300, d=5))
+KEY = randomness.seeded_key("study tests")
+
+
+def at(name, epsilon=3.0, space=SPACE, **values):
+    return MECHANISMS[name].build(epsilon, values).prepare(space)
+
+
+def test_draws_agree_with_laws():
+    """The limits hold what the law says, and not a share of another epsilon."""
+    uniform = Draws(SPACE, 20_000, KEY, similar=True)
+    for name in ("exponential", "knn-response"):
+        drawn, unchanged, close, distant = from_draws(uniform, at(name))
+        law, other = from_pmfs(SPACE, np.arange(SPACE.n), [at(name), at(name, 4.5)], similar=True)
+        assert unchanged.low < law.unchanged.mean() < unchanged.high
+        assert close.low < law.close.mean() < close.high
+        assert unchanged.value + close.value + distant.value == pytest.approx(1)
+        mean = words.mean_of_words(uniform.cosines(drawn), math.inf, (-1.0, 1.0))
+        assert mean.low < law.cosine.mean() < mean.high
+        assert not close.low < other.close.mean() < close.high
+        assert not mean.low < other.cosine.mean() < mean.high
+
+
+def test_draws_are_repeatable_and_the_seed_matters():
+    first, again, other = (
+        from_draws(Draws(SPACE, 500, randomness.seeded_key(seed)), at("laplace", 2.0))[0]
+        for seed in ("a", "a", "b")
+    )
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+# -- intervals -----------------------------------------------------------------------------------
+
+
+def test_mean_of_random_words_holds():
+    """95 % limits hold the mean of all words about that often; of half the width they do not."""
+    values = from_pmfs(SPACE, np.arange(SPACE.n), [at("exponential")])[0].unchanged
+    inside = half = 0
+    for seed in range(400):
+        ids = words.random_words(SPACE.n, 60, randomness.seeded_key(f"words {seed}"))
+        assert len(np.unique(ids)) == 60
+        found = words.mean_of_words(values[ids], SPACE.n)
+        inside += found.low <= values.mean() <= found.high
+        half += abs(found.value - values.mean()) <= (found.high - found.low) / 4
+    # Binomial(400, .95) is below 350 with probability 2e-9; half the width holds about .68.
+    assert inside >= 350
+    assert half < 350
+
+
+def test_means_without_chance_are_exact():
+    values = np.array([0.1, 0.5, 0.9])
+    found = words.mean_of_words(values, 3)
+    assert found.low == found.value == found.high == pytest.approx(0.5)
+    assert words.mean_of_words(values[:1], 3).high == 1
+    assert words.mean_of_words(values, math.inf).low < 0.5
+
+
+def test_all_words_for_0():
+    assert (words.random_words(7, 0, KEY) == np.arange(7)).all()
+    assert (words.random_words(7, 9, KEY) == np.arange(7)).all()
+    assert words.whole_words(9910) == 9910
+    assert 500 <= words.whole_words(400_000) < 4000
+
+
+# -- grids ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["laplace", "exponential", "geodesic"])
+def test_grids_go_from_changed_to_unchanged(name):
+    grid = sweeps.telling_epsilons(Draft(MECHANISMS[name]), SPACE)
+    assert list(grid) == sorted(set(grid))
+    uniform = Draws(SPACE, 2000, KEY)
+    first, last = (
+        from_draws(uniform, at(name, epsilon))[1].value for epsilon in (grid[0], grid[-1])
+    )
+    assert first < 0.05
+    assert last > 0.85
+
+
+def test_a_grid_ends_where_nothing_changes_any_more():
+    """A grid of 16 points has room for few of 300 words, whatever epsilon is."""
+    values = {"dimensions": 2, "levels": 4}
+    grid = sweeps.telling_epsilons(Draft(MECHANISMS["tldp"], values), SPACE)
+    uniform = Draws(SPACE, 2000, KEY)
+    end, beyond = (
+        from_draws(uniform, at("tldp", epsilon, **values))[1]
+        for epsilon in (grid[-1], 8 * grid[-1])
+    )
+    assert beyond.value < 0.2
+    assert end.value > 0.8 * beyond.value
+    assert grid[-1] < 200
+
+
+def test_tables_in_nats_have_round_values():
+    draft = Draft(MECHANISMS["knn-response"])
+    assert sweeps.telling_epsilons(draft, SPACE) == tuple(range(1, 17))
+
+
+def test_epsilons_outside_the_domain_are_noted():
+    draft = Draft(MECHANISMS["gaussian-classical"], {"delta": 1e-6})
+    found, notes = sweeps.defined(draft, SPACE, (0.5, 3.0))
+    assert [each.epsilon for each in found] == [0.5]
+    assert len(notes) == 1
+    assert "epsilon 3" in notes[0]
+    with pytest.raises(UsageError):
+        sweeps.defined(draft, SPACE, (3.0, 4.0))
+
+
+class Late:
+    """Shares that are flat from the start, as those of tgumbel-paper are, and rise far out."""
+
+    def __init__(self, *_):
+        pass
+
+    def words(self, _):
+        return None
+
+    def shares(self, _targets, mechanism, _ids):
+        return [float(np.interp(math.log10(mechanism.epsilon), [4, 6], [0.26, 0.97]))]
+
+
+def test_a_grid_leaves_the_flat_part(monkeypatch):
+    """All of it was where nothing changes yet: the search ended there."""
+    monkeypatch.setattr(sweeps, "Outputs", Late)
+    grid = sweeps.telling_epsilons(Draft(MECHANISMS["laplace"]), SPACE, 8)
+    assert 9e3 < grid[0] < 2e4
+    assert 6e5 < grid[-1] < 1e6

@@ -1,0 +1,282 @@
+"""[Curse]: closed forms against quadrature and draws, gaps against a direct computation, shares."""
+
+import math
+
+import numpy as np
+import pytest
+from common.laplace_laws import (
+    angular_bound,
+    angular_density,
+    angular_tail,
+    noisy_bound,
+    noisy_density,
+    noisy_tail,
+)
+from common.words import random_words
+from curse import STUDIES, gaps
+from scipy import integrate, special, stats
+from support import ALPHA, make_embeddings
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.tldp import principal_components
+from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.space.cached_index import open_space
+from dpsan.space.metric_space import MetricSpace
+
+SPACE = MetricSpace(make_embeddings(n=300, d=5))
+LENGTHS = ("half_nearest", "gap_1_2", "gap_1_101")
+
+
+def small_space(words, vectors):
+    return MetricSpace(Embeddings(words, np.array(vectors, dtype=np.float32), "", "".join(words)))
+
+
+THREE = small_space(["a", "b", "c"], [[0, 0], [1, 0], [0, 3]])
+
+
+# -- Figure 4, Theorems 7 and 8 -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [2, 3, 50, 1000])
+def test_angular_law(d):
+    def density(t):
+        return float(angular_density(np.array(t), d))
+
+    def moment(k):
+        return integrate.quad(lambda t: t**k * density(t), -1, 1, points=[0], limit=200)[0]
+
+    assert moment(0) == pytest.approx(1, abs=1e-6)
+    assert moment(1) == pytest.approx(0, abs=1e-9)
+    assert moment(2) == pytest.approx(1 / d, rel=1e-5)
+    s = np.linspace(0, 1, 5001)
+    exact = special.betainc((d - 1) / 2, 0.5, 1 - s**2) / 2
+    assert angular_tail(s, d) == pytest.approx(exact, rel=1e-9)
+    assert (exact <= angular_bound(s, d)).all()
+    # Power: the bound of a fourth of the variance is exceeded.
+    assert (exact > np.exp(-4 * d * s**2 / 2)).any()
+
+
+@pytest.mark.parametrize("d", [2, 3, 50, 300])
+def test_noisy_law(d):
+    x = np.linspace(0.5, 6 * math.sqrt(d + 1), 60)
+    order = d / 2  # a Bessel function: the marginal of exp(-|z|) in d dimensions
+    logs = (order * np.log(x / 2) + np.log(special.kve(order, x)) - x) - special.gammaln(
+        order + 0.5
+    )
+    bessel = np.exp(logs) / math.sqrt(math.pi)
+    # Far tails of the quadrature are the least exact; none is used for a guarantee.
+    near = np.isfinite(bessel) & (x < 4 * math.sqrt(d + 1))
+    assert near.sum() > 30
+    assert noisy_density(x, d)[near] == pytest.approx(bessel[near], rel=2e-3)
+    s = np.linspace(0, 8 * math.sqrt(d + 1), 400)
+    assert (noisy_tail(s, d) <= noisy_bound(s, d)).all()
+    assert noisy_tail(np.zeros(1), d)[0] == pytest.approx(0.5)
+
+
+def test_moments_and_tails_of_the_draws():
+    """E = 0, Var of the angular part 1/d, Var of the noisy product (d+1)/epsilon²."""
+    asked = {"parameters": {"d": "5,50"}, "draws": 20_000, "epsilons": (1.0, 4.0)}
+    found = [*STUDIES["theorems-7-8"].make(**asked).rows, *STUDIES["figure-4"].make(**asked).rows]
+    rows = {(row["d"], row["quantity"]): row for row in found}
+    for d in (5, 50):
+        for quantity, exact in (
+            ("E <u, e>", 0),
+            ("Var <u, e>", 1 / d),
+            ("E <z, e> at epsilon 4", 0),
+            ("Var <z, e> at epsilon 4", (d + 1) / 16),
+            ("Var <z, e> at epsilon 1", d + 1),
+            ("E |z| at epsilon 4", d / 4),
+        ):
+            row = rows[d, quantity]
+            assert row["closed_form"] == exact
+            width = (row["high"] - row["low"]) / 2 / 2.576
+            assert abs(row["monte_carlo"] - exact) < 6.1 * width
+            if quantity.startswith(("Var", "E |")):  # power: 30 % off would be seen
+                assert abs(row["monte_carlo"] - 1.3 * exact) > 6.1 * width
+        for name in ("u", "z"):
+            for sigmas in (1, 2, 3, 4):
+                row = rows[d, f"P(<{name}, e> >= {sigmas} sd)"]
+                assert row["closed_form"] <= row["bound"]
+                hits = round(row["monte_carlo"] * 20_000)
+                assert stats.binomtest(hits, 20_000, min(row["closed_form"], 1)).pvalue > 1e-9
+
+
+def test_figure_4_is_the_length():
+    """The density of a Gamma(d) number: it sums to 1, and its points are of the draws."""
+    result = STUDIES["figure-4"].make(parameters={"d": "5"}, draws=2000)
+    curve, points = result.panels[0].series
+    assert integrate.trapezoid(curve.y, curve.x) == pytest.approx(1, abs=5e-3)
+    assert curve.x[int(np.argmax(curve.y))] == pytest.approx(4, abs=0.2)
+    assert sum(points.y) * (points.x[1] - points.x[0]) == pytest.approx(1, abs=5e-3)
+    other = STUDIES["figure-4"].make(parameters={"d": "5"}, draws=2000, seed="b")
+    assert other.rows != result.rows
+    assert STUDIES["figure-4"].make(SPACE, draws=50).parameters["d"] == [5]
+
+
+# -- Table 2, Figure 6 ----------------------------------------------------------------------------
+
+
+def direct(vectors, words):
+    """Means over words from rows of the matrix of distances."""
+    points = vectors.astype(np.float64)
+    squares = (points**2).sum(axis=1)
+    apart = np.maximum(squares[words, None] + squares - 2 * points[words] @ points.T, 0)
+    apart[np.arange(len(words)), words] = np.inf
+    order = np.argpartition(apart, (0, 1, 100), axis=1)[:, [0, 1, 100]]
+    d_x, d_y, d_z = np.take_along_axis(apart, order, axis=1).T
+    x, y, z = (points[order[:, column]] for column in range(3))
+    return [
+        (np.sqrt(d_x) / 2).mean(),
+        ((d_y - d_x) / (2 * np.linalg.norm(x - y, axis=1))).mean(),
+        ((d_z - d_x) / (2 * np.linalg.norm(x - z, axis=1))).mean(),
+    ]
+
+
+@pytest.mark.parametrize(
+    "file", [None, "glove6B_50d_merged.w2v.txt.gz", "glove840B_300d_10k_int8.w2v.txt.gz"]
+)
+def test_gaps_by_a_direct_computation(file, request, store):
+    """Every tenth word of a file; the table's random sample agrees with them."""
+    embeddings = make_embeddings(400, 6)
+    space = MetricSpace(embeddings)
+    if file:
+        path = request.getfixturevalue("shared") / "embeddings" / file
+        embeddings, space = open_space(path, None, store)
+    words = np.arange(0, space.n, 10 if file else 1)
+    found = gaps(space, words)
+    exact = direct(embeddings.vectors, words)
+    assert [found[name].mean() for name in LENGTHS] == pytest.approx(exact, rel=1e-6)
+    sample = STUDIES["table-2"].make(space, words=1000)
+    for row, name in zip(sample.rows, LENGTHS, strict=True):
+        error = np.hypot(row["standard_error"], found[name].std() / len(words) ** 0.5)
+        assert error < 0.06 * row["mean"]
+        assert abs(row["mean"] - found[name].mean()) < 6 * error
+
+
+def test_three_words_by_hand():
+    result = STUDIES["table-2"].make(THREE)
+    assert result.summary["half_nearest"] == pytest.approx((0.5 + 0.5 + 1.5) / 3)
+    by_hand = [(9 - 1) / (2 * 10**0.5), (10 - 1) / 6, (10 - 9) / 2]
+    assert result.summary["gap_1_2"] == pytest.approx(sum(by_hand) / 3)
+    assert result.summary["gap_1_101"] is None
+    assert all(row["standard_error"] in (0, None) for row in result.rows)
+    # Figure 6 is the distribution of the noise along a direction at the mean lengths.
+    figure = STUDIES["figure-6"].make(THREE, epsilons=(1.0, 4.0))
+    assert len(figure.rows) == 4
+    for row in figure.rows:
+        assert row["mean"] == result.summary[row["length"]]
+        expected = 1 - float(noisy_tail(np.array([row["epsilon"] * row["mean"]]), 2)[0])
+        assert row["probability"] == pytest.approx(expected)
+    assert [each.y[0] < each.y[-1] for each in figure.panels[0].series] == [True, True]
+
+
+def test_words_at_one_point_have_no_gap():
+    space = small_space(list("abcd"), [[0, 0], [1, 0], [1, 0], [5, 0]])
+    result = STUDIES["table-2"].make(space)
+    assert any("2 words left out" in note for note in result.notes)
+    assert np.isfinite(result.summary["gap_1_2"])
+
+
+def test_random_words():
+    first, again, other = (random_words(1000, 100, seed * 32) for seed in (b"1", b"1", b"2"))
+    assert (first == again).all()
+    assert len(set(first.tolist())) == 100
+    assert len(set(first.tolist()) & set(other.tolist())) < 40
+    assert (random_words(50, 50, b"1" * 32) == np.arange(50)).all()
+    # Every word is as likely as any other: 400 samples of 100 of 1000.
+    counts = np.zeros(1000)
+    for seed in range(400):
+        counts[random_words(1000, 100, seed.to_bytes(32))] += 1
+    assert abs(counts - 40).max() < 6.5 * (400 * 0.1 * 0.9) ** 0.5
+
+
+# -- Figures 1, 2 ---------------------------------------------------------------------------------
+
+
+def shares(name, *mechanisms, space=SPACE, **more):
+    drafts = [Draft(MECHANISMS[each]) for each in mechanisms]
+    return STUDIES[name].make(space, mechanisms=drafts, **{"seed": "t", **more})
+
+
+def test_few_dimensions():
+    """Figure 1 is Figure 2 on the words' first principal components."""
+    asked = {"epsilons": (4.0,), "draws": 300}
+    one, two, every = (shares("figure-1", parameters={"d": d}, **asked) for d in "125")
+    assert [each.parameters["d"] for each in (one, two, every)] == [1, 2, 5]
+    assert every.rows == shares("figure-2", "laplace", **asked).rows
+    points = principal_components(SPACE, 1)
+    line = MetricSpace(Embeddings([str(i) for i in range(300)], points, "", "by hand"))
+    assert one.rows == shares("figure-2", "laplace", space=line, **asked).rows
+    assert one.rows == shares("figure-1", **asked).rows
+    assert one.rows[0]["unchanged"] < two.rows[0]["unchanged"]
+    with pytest.raises(UsageError, match="--d must be a whole number from 1 to 5"):
+        shares("figure-1", parameters={"d": "6"})
+
+
+def test_close_neighbours_of_laplace_are_few(glove):
+    """[Curse] Figure 2: never above about 10 %; by the repair and by knn-response far above."""
+
+    def close_share_is_above(row, share):
+        hits = round(row["close"] * row["draws"])
+        return clopper_pearson(hits, row["draws"], ALPHA)[0] > share
+
+    asked = {"space": glove[1], "draws": 3000}
+    rows = shares("figure-2", "laplace", epsilons=(8.0, 9.5, 11.0), **asked).rows
+    peak = max(rows, key=lambda row: row["close"])
+    assert not close_share_is_above(peak, 0.10)
+    assert close_share_is_above(peak, 0.05)  # these are the epsilons of the peak
+    assert 0.1 < peak["unchanged"] < 0.6
+    # The twin: the same draws, the same test, where close words are many.
+    (repaired,) = shares("figure-2", "rank-softmax", epsilons=(15.0,), **asked).rows
+    assert close_share_is_above(repaired, 0.10)
+    (knn,) = shares("figure-2", "knn-response", epsilons=(8.0,), words=1000, **asked).rows
+    assert knn["close_low"] > 0.6
+
+
+def test_shares_add_up_and_follow_the_law():
+    result = shares("figure-2", draws=800)
+    for row in result.rows:
+        assert row["unchanged"] + row["close"] + row["distant"] == pytest.approx(1)
+        for name in ("unchanged", "close", "distant"):
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+    for name in ("laplace", "rank-softmax", "exponential", "knn-response"):
+        rows = [row for row in result.rows if row["mechanism"] == name]
+        assert len(rows) >= 8
+        assert [row["epsilon"] for row in rows] == sorted(row["epsilon"] for row in rows)
+        assert result.summary["largest_close"][name] == max(row["close"] for row in rows)
+        assert {row["draws"] for row in rows} == {800 if rows[0]["draws"] else None}
+        if name == "exponential":
+            for row in rows:
+                law = MECHANISMS[name].build(row["epsilon"], {}).prepare(SPACE)
+                diagonal = np.diag(law.probabilities(np.arange(SPACE.n)))
+                assert row["unchanged"] == row["unchanged_low"] == pytest.approx(diagonal.mean())
+    for panel in result.panels:
+        assert np.allclose(np.array([series.y for series in panel.series]).sum(axis=0), 1)
+        assert panel.log_x == (panel.title != "knn-response")
+
+
+def test_requests_that_make_no_sense():
+    with pytest.raises(UsageError, match="--draws must be >="):
+        shares("figure-2", draws=0)
+    with pytest.raises(UsageError, match="--words must be >= 0"):
+        shares("figure-2", words=-1)
+    draft = Draft(MECHANISMS["gaussian-classical"], {"delta": 1e-6})
+    with pytest.raises(UsageError, match="epsilon <= 1"):
+        STUDIES["figure-2"].make(SPACE, mechanisms=[draft], epsilons=(5.0, 6.0))
+
+
+def test_progress_and_interrupt():
+    told = []
+    asked = {"epsilons": (1.0, 2.0), "draws": 50, "words": 20}
+    shares("figure-2", "laplace", "exponential", progress=told.append, **asked)
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(1)
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shares("figure-2", "laplace", progress=stop, **asked)

@@ -1,0 +1,263 @@
+"""Every subcommand of docs/studies on a tiny vocabulary; what all scripts have in common."""
+
+import ast
+import csv
+import importlib
+import io
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from common.command import run, spare
+from common.study import Studies
+from common.values import dimensions, drafts, numbers, whole
+from support import ROOT, make_embeddings, need_extra
+
+from dpsan.cli.output import fitting
+from dpsan.errors import DpsanError, ExtraMissingError, UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.space.metric_space import MetricSpace
+
+FOLDER = ROOT / "docs" / "studies"
+FILES = sorted(FOLDER.rglob("*.py"))
+SCRIPTS = ("curse", "own", "teda", "tgumbel", "tldp", "trlaplace")
+STUDIES = {name: importlib.import_module(name).STUDIES for name in SCRIPTS}
+ALL = [(script, name) for script, studies in STUDIES.items() for name in studies]
+MORE = {
+    ("curse", "figure-1"): "-e 3,9 --draws 40",
+    ("curse", "figure-2"): "-m laplace -m krr -e 2,9 --draws 40 --words 20",
+    ("curse", "figure-4"): "--d 4 --draws 40",
+    ("curse", "figure-6"): "--words 30 -e 2",
+    ("curse", "table-2"): "--words 30",
+    ("curse", "theorems-7-8"): "--d 4 --draws 40",
+    ("own", "frontier"): "-m krr -m laplace -e 4 --draws 40",
+    ("own", "linkage"): "-m krr -e 2 --words 3 --draws 9 --candidates 20",
+    ("own", "theorems"): "--d 5 -e 1 --words 6",
+    ("own", "variance"): "--d 5 -e 1,4",
+    ("teda", "equal"): "-m krr -m exponential -e 4 --words 20",
+    ("tgumbel", "algorithm-2"): "--words 6",
+    ("tgumbel", "appendix-c"): "",
+    ("tgumbel", "figures-1-2"): "-m krr -e 2 --draws 40 --words 5",
+    ("tgumbel", "tables-2-3"): "-m krr -e 2 --copies 1 --attacked 3 --near 2",
+    ("tldp", "algorithm-1"): "--d 5 -e 1",
+    ("tldp", "table-5"): "-e 1,4",
+    ("tldp", "theorem-3"): "--d 5 -e 1",
+    ("trlaplace", "tables-1-3"): "-m krr -e 2",
+    ("trlaplace", "theorem-3"): "--d 5 -e 1",
+    ("trlaplace", "theorem-4"): "--d 5 -e 1,4",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, cache):
+    """Sixty words and labelled texts of them."""
+    made = make_embeddings()
+    lines = (
+        f"{word} {' '.join(map(str, vector))}\n"
+        for word, vector in zip(made.index_to_key, made.vectors, strict=True)
+    )
+    (tmp_path / "words.txt").write_text("".join(lines))
+    texts = (f"word{row % 50} word{row % 7}\t{row % 2}\n" for row in range(20))
+    (tmp_path / "texts.tsv").write_text("text\tlabel\n" + "".join(texts))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    return tmp_path
+
+
+def arguments(script, name):
+    """The words of a small run."""
+    study = STUDIES[script][name]
+    words = [name, *MORE[script, name].split()]
+    if study.least_words:
+        words += ["-E", "words.txt"]
+    if study.libraries:
+        words += ["--train", "texts.tsv", "--text", "text", "--label", "label"]
+    return words
+
+
+@pytest.mark.parametrize(("script", "name"), ALL)
+def test_every_study_runs(script, name, folder, capsys):
+    """JSON, CSV and the picture agree; the command in the JSON makes the same JSON again."""
+    need_extra("plot")
+    if STUDIES[script][name].libraries:
+        need_extra("evaluate")
+    words = arguments(script, name)
+    run(STUDIES[script], [*words, "--json"], f"{script}.py")
+    first = capsys.readouterr().out
+    record = json.loads(first)
+    assert record["rows"]
+    assert record["name"] == name
+    assert record["versions"].keys() == {"dpsan", "numpy", "faiss"}
+    assert (record["embeddings"] is not None) == ("-E" in words)
+    again = shlex.split(record["command"])
+    assert again[:2] == ["python", f"docs/studies/{script}.py"]
+    run(STUDIES[script], again[2:], f"{script}.py")
+    assert capsys.readouterr().out == first
+    run(STUDIES[script], [*words, "--csv", "--plot", "a.svg"], f"{script}.py")
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert (folder / "a.svg").read_bytes().startswith(b"<?xml")
+    assert len(rows) == len(record["rows"])
+    for row, other in zip(rows, record["rows"], strict=True):
+        for column, text in row.items():
+            value = other.get(column)
+            assert text in ("inf", "") if value is None else str(value) == text
+
+
+def test_small_runs_are_those_of_all_studies():
+    assert set(MORE) == set(ALL)
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*SCRIPTS, "speed"}
+
+
+def test_table_and_notes(folder, capsys):
+    run(STUDIES["curse"], ["table-2", "-E", "words.txt"], "curse.py")
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0].split() == [
+        *("quantity", "words", "mean", "standard_error", "p5", "p50", "p95")
+    ]
+    assert out.splitlines()[3].split() == ["gap_1_101", "0", "-", "-", "-", "-", "-"]
+    assert "fewer than 102 words" in err
+    run(STUDIES["curse"], ["table-2", "-E", "words.txt", "-q"], "curse.py")
+    assert capsys.readouterr() == (out, "")
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "message"),
+    [
+        ("own", "variance -m laplce", "did you mean 'laplace'"),
+        ("own", "variance -e 1,x", "--epsilon must be > 0"),
+        ("own", "variance -p k=5", "-p k needs a -m that has it"),
+        ("own", "variance -m gaussian -p dleta=1", "did you mean 'delta'"),
+        ("own", "variance -m knn-response -p k=five", "k must be"),
+        ("own", "variance --plot noise.pdf", "pictures end in .png or .svg"),
+        ("own", "variance --plot words.svg", r"words.svg: exists \(--force replaces it\)"),
+        ("own", "variance -m krr -e 1 --plot a.svg", "noise scale"),
+        ("own", "variance -E words.txt --d 5", "leave out --d"),
+        ("own", "variance --clip 1", "--clip needs a vocabulary"),
+        ("teda", "equal -E words.txt --vocab-size 11", "vocabulary of at least 12 words"),
+        ("own", "linkage -E absent.txt", "absent.txt: no such file"),
+        ("tgumbel", "algorithm-2 --words 2", "--words must be >= 3"),
+    ],
+)
+def test_an_error_comes_before_any_output(script, words, message, folder, capsys):
+    (folder / "words.svg").write_text("already there")
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(DpsanError, match=message):
+        run(STUDIES[script], words.split(), f"{script}.py")
+    assert capsys.readouterr().out == ""
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_process_ends_with_one_line_and_a_status(folder):
+    script = str(FOLDER / "own.py")
+    for words, status, message in (
+        (["variance", "-m", "laplce"], 2, "own.py: unknown mechanism 'laplce'; did you mean"),
+        (["nothing"], 2, "invalid choice: 'nothing'"),
+        (["linkage", "-E", "absent.txt"], 1, "own.py: absent.txt: no such file"),
+    ):
+        done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (status, "")
+        assert message in done.stderr.splitlines()[-1]
+
+
+def test_an_interrupt_leaves_no_picture(folder):
+    """Whether it can be written is tried before the work; nothing of that is left."""
+    need_extra("plot")
+    before = sorted(path.name for path in folder.iterdir())
+    running = subprocess.Popen(
+        [sys.executable, str(FOLDER / "own.py"), "theorems", "--plot", "a.svg"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while b"matplotlib" not in Path(f"/proc/{running.pid}/maps").read_bytes():
+        assert running.poll() is None
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    assert running.communicate(timeout=60)[0] == b""
+    assert running.returncode == 130
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("script", "name"), [each for each in ALL if STUDIES[each[0]][each[1]].libraries]
+)
+def test_a_missing_library_is_an_error_before_the_work(script, name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setattr("common.study.find_spec", lambda _: None)
+    study = STUDIES[script][name]
+    assert "needs dpsan[evaluate]" in study.summary
+    with pytest.raises(ExtraMissingError, match=rf"{name} needs an extra .*evaluate"):
+        study.make(MetricSpace(make_embeddings()))
+
+
+def test_numbers():
+    assert numbers(["1,2.5", "0.5", "1"], "x") == (0.5, 1.0, 2.5)
+    for wrong in ("0", "-1", "a", "1,,2", "inf", "nan"):
+        with pytest.raises(UsageError, match="x must be > 0"):
+            numbers([wrong], "x")
+    assert dimensions(None, (3,)) == (3,)
+    assert dimensions("50,7", ()) == (7, 50)
+    for wrong in ("1", "a", "2.5", ""):
+        with pytest.raises(UsageError, match="whole numbers"):
+            dimensions(wrong, ())
+    for wrong in ("0", "6", "x", "1.5"):
+        with pytest.raises(UsageError, match="--d must be a whole number from 1 to 5"):
+            whole({"d": wrong}, "d", 1, 1, 5)
+
+
+def test_parameters_go_where_they_belong():
+    names = ["knn-response", "gaussian"]
+    found = drafts(names, {"k": "5", "delta": "1e-3"}, {})
+    assert [draft.kind for draft in found] == [MECHANISMS[name] for name in names]
+    assert [dict(draft.values) for draft in found] == [{"k": "5"}, {"delta": "1e-3"}]
+
+
+def test_a_narrow_terminal_has_the_figures():
+    columns = ("mechanism", "words", "close", "close_low", "close_high", "p95", "bayes")
+    rows = [[name, "5000", "0.1", "0.09", "0.11", "3", "0.5"] for name in ("a", "b")]
+    rows[1][2:] = ["0.2", "0.19", "0.21", "4", "0.6"]
+
+    def kept(width):
+        return fitting([columns, *rows], spare(columns, rows), width)
+
+    assert kept(80) == [0, 1, 2, 3, 4, 5, 6]
+    assert kept(49) == [0, 1, 2, 3, 5, 6]
+    assert [columns[at] for at in kept(20)] == ["mechanism", "close", "p95", "bayes"]
+
+
+# -- rules of the folder --------------------------------------------------------------------------
+
+
+def test_the_folder_stays_small_and_shadows_nothing():
+    assert sum(len(path.read_text().splitlines()) for path in FILES) <= 4500
+    assert len((FOLDER / "speed.py").read_text().splitlines()) <= 250
+    names = {path.stem for path in FOLDER.glob("*.py")} | {"common"}
+    assert not names & {"dpsan", *sys.stdlib_module_names}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_only_public_names_of_dpsan_are_used(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "dpsan":
+            parts = [*node.module.split("."), *(each.name for each in node.names)]
+            assert not [part for part in parts if part.startswith("_") and part != "__version__"]
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            assert ast.unparse(node.value) == "self" or node.attr.endswith("__"), node.attr
+
+
+def test_studies_are_named_like_their_functions():
+    studies = Studies()
+
+    @studies.add("this project", least_words=5)
+    def a_table_2(space, asked):
+        """Some words.  More of them."""
+
+    study = studies["a-table-2"]
+    assert (study.run, study.least_words) == (a_table_2, 5)
+    assert study.summary == "some words.  More of them"
+    with pytest.raises(UsageError, match="at least 5 words"):
+        study.make()
