@@ -17,7 +17,7 @@ from scipy import stats
 
 from dpsan import Sanitizer
 from dpsan.analysis.verify import goodness_of_fit
-from dpsan.analysis.verify.screen import far_repeats
+from dpsan.analysis.verify.goodness_of_fit import far_repeats
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.formats import jsonl
 from dpsan.mechanisms import MECHANISMS

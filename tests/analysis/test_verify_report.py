@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from planted import make, planted
 
-from dpsan.analysis.verify.curve import delta_curve
+from dpsan.analysis.verify.grade import delta_curve
 from dpsan.analysis.verify.lower_bounds import Question, search
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.privacy.certificate import hockey_stick

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.analysis.verify.engine import rewritten
+from dpsan.analysis.verify.base import rewritten
 from dpsan.embeddings import file_digest
 from dpsan.embeddings.cache.store import Store
 from dpsan.run.workers import Pool

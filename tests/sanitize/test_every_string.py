@@ -7,7 +7,7 @@ import pytest
 from support import make_embeddings
 
 from dpsan import Sanitizer
-from dpsan.analysis.verify.engine import rewritten
+from dpsan.analysis.verify.base import rewritten
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Status
 

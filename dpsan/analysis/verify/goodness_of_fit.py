@@ -10,7 +10,7 @@ goes unseen at epsilon 8.  Compared with a known distribution it does not.  Six 
 2. many inputs are drawn a few times, and counted in four cells each;
 3. those that look worst are drawn afresh, and so are words of all the vocabulary (of a share of it
    drawn by lot where a row of the distribution is computed for every word) whose few draws agree on
-   something unlikely (:mod:`dpsan.analysis.verify.screen`);
+   something unlikely (:func:`far_repeats`);
 4. over all of the many it is counted how often every output came;
 5. over all draws but those of the screen, the probabilities of the outputs are added up as bets
    (:mod:`dpsan.outcomes.e_process`), and so are copies: what is wrong in one way everywhere, and
@@ -31,9 +31,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.analysis.verify.check import Check
-from dpsan.analysis.verify.inputs import drawn_rows, name_of, words_at_random
-from dpsan.analysis.verify.screen import DRAWS, far_repeats
+from dpsan.analysis.verify.base import Check, drawn_rows, name_of, words_at_random
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import Progress, distributions, has_distribution
 from dpsan.outcomes.e_process import EProcess
@@ -60,6 +58,8 @@ _ENTRIES: Final = 1 << 26
 """Probabilities computed for those, and at once a sixteenth of them."""
 _CELLS_SCREENED: Final = 1 << 28
 """Words screened times all words, where the first draw of a word takes a row: 5 seconds."""
+_SCREEN_DRAWS: Final = 3
+"""Draws of each word of the screen."""
 _BATCH: Final = 8192
 """Draws at once."""
 _FEW: Final = (16, 8192)
@@ -133,7 +133,7 @@ def goodness_of_fit(
     odd = words[np.lexsort((-swept.surprise, swept.words))[:_SUSPECTS]].tolist()
     screened = 0
     if len(words) < n:
-        most = min(draws // DRAWS, _CELLS_SCREENED // n if stated.makes_rows else n)
+        most = min(draws // _SCREEN_DRAWS, _CELLS_SCREENED // n if stated.makes_rows else n)
         some = words_at_random(sanitizer, most, derive_key(key, "all"))
         screened = len(some)
         odd += _unlikely(sanitizer, stated, some, derive_key(key, "screen"))
@@ -324,3 +324,47 @@ def _unlikely(sanitizer: Sanitizer, stated: Sampler, words: Ids, key: bytes) -> 
         log_p[here] = np.log(np.maximum(p, 1e-300))
     chosen = np.argsort(found.again * log_p, kind="stable")[:_SUSPECTS]
     return [int(word) for word in found.words[chosen]]
+
+
+class Repeats(NamedTuple):
+    """Words, the output that came to each more than once, and how often it came again."""
+
+    words: Ids
+    outputs: Ids
+    again: Ids
+
+
+def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repeats:
+    """Return words whose outputs look fixed: a screen that proves nothing.
+
+    Each word is drawn a few times.  An output that repeats is near the word, or comes to many
+    words, if all is as it should be.  Chosen are words whose repeated output is farthest away, or
+    comes to the fewest other words.  No distribution is computed: for each word of a large
+    vocabulary that takes longer than to draw from it.
+
+    Args:
+        sanitizer: the program under test; each text is a unit of its own.
+        words: rows of those that are drawn.
+        most: how many are wanted.
+        key: fresh.
+    """
+    keys, space = sanitizer.embeddings.index_to_key, sanitizer.space
+    parts = []
+    for at in range(0, len(words), _BATCH):
+        texts = [keys[w] for w in words[at : at + _BATCH].tolist() for _ in range(_SCREEN_DRAWS)]
+        parts.append(drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(-1, _SCREEN_DRAWS))
+    came = np.concatenate(parts) if parts else np.empty((0, _SCREEN_DRAWS), dtype=np.int64)
+    first, second, third = came.T
+    again = (first == second).astype(np.int64) + (first == third)
+    late = (again == 0) & (second == third)
+    output, again = np.where(late, second, first), again + late
+    # What is no word of the vocabulary is as far away as anything can be.
+    away = np.linalg.norm(space.points(words) - space.points(np.maximum(output, 0)), axis=1)
+    away[output < 0] = np.inf
+    own = (came == output[:, None]).sum(axis=1)
+    others = np.bincount(came.ravel() + 1, minlength=space.n + 1)[output + 1] - own
+    repeated = np.flatnonzero((again > 0) & (away > 0))
+    far = repeated[np.argsort(-(again * away)[repeated], kind="stable")]
+    alone = repeated[np.lexsort((-away[repeated], others[repeated]))]
+    chosen = np.unique(np.concatenate([far[: most // 2], alone[: most // 2]]))
+    return Repeats(words[chosen], output[chosen], again[chosen])

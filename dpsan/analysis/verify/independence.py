@@ -24,10 +24,15 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpsan.analysis.verify.agreement import Found, Rows, closest
-from dpsan.analysis.verify.check import Check
-from dpsan.analysis.verify.engine import between, rewritten, words_of
+from dpsan.analysis.verify.base import (
+    Check,
+    between,
+    rewritten,
+    unknown_strings,
+    words_at_random,
+    words_of,
+)
 from dpsan.analysis.verify.goodness_of_fit import probability
-from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
 from dpsan.analysis.verify.numbers import agreement, number_strings
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import Progress

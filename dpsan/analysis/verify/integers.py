@@ -27,8 +27,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.verify.check import Check
-from dpsan.analysis.verify.inputs import name_of
+from dpsan.analysis.verify.base import Check, name_of
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.tail_bounds import log_tail_of_share

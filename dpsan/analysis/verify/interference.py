@@ -23,9 +23,14 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.check import Check
-from dpsan.analysis.verify.engine import rewritten, words_of
-from dpsan.analysis.verify.inputs import may_hold, unknown_strings, words_at_random
+from dpsan.analysis.verify.base import (
+    Check,
+    may_hold,
+    rewritten,
+    unknown_strings,
+    words_at_random,
+    words_of,
+)
 from dpsan.formats.samples import SAMPLES, Sample
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

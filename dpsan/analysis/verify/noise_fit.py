@@ -16,9 +16,8 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.base import Check, drawn_rows, words_at_random
 from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
-from dpsan.analysis.verify.inputs import drawn_rows, words_at_random
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share

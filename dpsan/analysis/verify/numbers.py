@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 import regex
 
-from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
 from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response
 from dpsan.outcomes.tail_bounds import log_tail_of_cells

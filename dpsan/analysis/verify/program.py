@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.integers import integer_draws

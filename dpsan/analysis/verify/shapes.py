@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.base import Check
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -14,9 +14,7 @@ from typing import Final
 
 import regex
 
-from dpsan.analysis.verify.check import Check
-from dpsan.analysis.verify.engine import rewritten
-from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
+from dpsan.analysis.verify.base import Check, rewritten, unknown_strings, words_at_random
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key

@@ -16,9 +16,14 @@ from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from dpsan.analysis.verify.check import Check
-from dpsan.analysis.verify.engine import between, rewritten, words_of
-from dpsan.analysis.verify.inputs import unknown_strings, words_at_random
+from dpsan.analysis.verify.base import (
+    Check,
+    between,
+    rewritten,
+    unknown_strings,
+    words_at_random,
+    words_of,
+)
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit

@@ -19,10 +19,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.verify.check import Check
+from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
-from dpsan.analysis.verify.curve import delta_curve
-from dpsan.analysis.verify.grade import Grade, grade
+from dpsan.analysis.verify.grade import Grade, delta_curve, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import UsageError

@@ -1,0 +1,153 @@
+"""What every check of a program uses: its result, public strings to put in, and outputs read back.
+
+Strings stand for inputs of a mechanism.  Their outputs are read as row numbers, or whole documents
+are rewritten by the same code as ``rewrite``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count, islice
+
+import numpy as np
+
+from dpsan.errors import printable
+from dpsan.files.atomic_files import Sink
+from dpsan.files.source import FileSource
+from dpsan.formats.base import ReadOptions
+from dpsan.privacy.randomness import streams_for
+from dpsan.run.stream import Plan, Work, rewrite_stream
+from dpsan.run.workers import Workers
+from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Ids
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of the program that runs.  Its sentence holds no word of an input."""
+
+    name: str
+    """What is checked: ``goodness of fit``, ``independence``, ``non-interference``."""
+    held: bool | None
+    """False: refuted, the verdict is VIOLATED.  None: not judged, the verdict is never KEPT."""
+    sentence: str
+    """What was seen, of what, with the figure that decided."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Names and values: counts, and the bound on the probability of what was seen."""
+
+
+def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
+    """Rows of so many words, or of all; without those that no single token stands for.
+
+    Those are no input of the mechanism: a text that holds them is several words.
+    """
+    n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
+    ids = np.arange(n)
+    if n > most:
+        chance = streams_for(key, [0], [n]).bits("words")[:, 0]
+        ids = np.sort(np.argsort(chance, kind="stable")[:most])
+    return np.array([w for w in ids.tolist() if sanitizer.input_of(keys[w]) == w], dtype=np.int64)
+
+
+def drawn_rows(sanitizer: Sanitizer, texts: Sequence[str], key: bytes) -> Ids:
+    """What comes out for texts of one word, through the same code as ``rewrite``, shape (m,).
+
+    -1 where an output is no word of the vocabulary; letter case may be the input's.
+    """
+
+    @cache
+    def row_of(output: str) -> int:
+        row = sanitizer.row_of(output)
+        row = sanitizer.row_of(output.lower()) if row is None else row
+        return -1 if row is None else row
+
+    lines = sanitizer.sanitize(texts, key).lines
+    return np.fromiter(map(row_of, lines), dtype=np.int64, count=len(texts))
+
+
+def name_of(sanitizer: Sanitizer, row: int) -> str:
+    """An input for messages: a word of the public vocabulary, or that it is unknown."""
+    keys = sanitizer.embeddings.index_to_key
+    return f"the word {printable(keys[row])}" if row < len(keys) else "an unknown word"
+
+
+def may_hold(sanitizer: Sanitizer, gap: str) -> bool:
+    """Whether some output could hold a string."""
+    embeddings = sanitizer.embeddings
+    return any(gap in word for word in (*embeddings.index_to_key, *(embeddings.spellings or ())))
+
+
+def unknown_strings(sanitizer: Sanitizer, many: int) -> list[str]:
+    """Different strings that the vocabulary lacks, each drawn as one token.
+
+    None where unknown words are not drawn, or not enough are found.
+    """
+    letters, n = "qzxjkvw", sanitizer.space.n
+    digits = (np.base_repr(number, len(letters)) for number in range(50 * many))
+    words = ("qzx" + "".join(letters[int(digit)] for digit in each) for each in digits)
+    out = list(islice((word for word in words if sanitizer.input_of(word) == n), many))
+    return out if len(out) == many else []
+
+
+def rewritten(
+    sanitizer: Sanitizer,
+    documents: Sequence[bytes],
+    key: bytes,
+    *,
+    format: str = "text",  # noqa: A002 - the name it has everywhere
+    fields: tuple[str, ...] = (),
+    copies: int = 1,
+    workers: Workers | None = None,
+    batch: int = 1 << 14,
+    files: Iterable[int] | None = None,
+    totals: Accountant | None = None,
+) -> list[bytes]:
+    """Rewrite each document as a file of one run, without an audit log.
+
+    Args:
+        key: of the run.
+        workers: processes; default this one.
+        batch: records that are sanitized at once.
+        files: number of each file in the run; default 1, 2, 3 ...
+        totals: the totals of all files are added to these.
+    """
+    plan = Plan(format, ReadOptions(fields=fields), copies, batch=batch)
+    work = Work(sanitizer, plan, key, workers=workers)
+    out = []
+    for number, document in zip(files or count(1), documents, strict=False):
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
+            source.write(document)
+            source.seek(0)
+            sink = Sink("verify", target.fileno())
+            given = FileSource("verify", source.fileno())
+            outcome = rewrite_stream(given, sink, work, file=number)
+            if totals is not None:
+                totals.merge(outcome.totals)
+            sink.finish()
+            target.seek(0)
+            out.append(target.read())
+    return out
+
+
+def between(sanitizer: Sanitizer) -> str | None:
+    """A gap that is passed through and that no output can hold, None where there is none.
+
+    It ends no sentence, and no article agrees with the word behind it.
+    """
+    return next((gap for gap in (" | ", " / ", " = ") if not may_hold(sanitizer, gap)), None)
+
+
+def words_of(text: str, gaps: Sequence[str]) -> list[str] | None:
+    """The words between gaps that none of them holds; None where the gaps are not there."""
+    out, at = [], 0
+    for gap in gaps:
+        end = text.find(gap, at)
+        if end < 0:
+            return None
+        out.append(text[at:end])
+        at = end + len(gap)
+    return [*out, text[at:]]
