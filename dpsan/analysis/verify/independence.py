@@ -23,15 +23,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dpsan.analysis.verify import base
 from dpsan.analysis.verify.agreement import Found, Rows, closest
-from dpsan.analysis.verify.base import (
-    Check,
-    between,
-    rewritten,
-    unknown_strings,
-    words_at_random,
-    words_of,
-)
+from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.goodness_of_fit import probability
 from dpsan.analysis.verify.numbers import agreement, number_strings
 from dpsan.mechanisms.samplers.base import Sampler
@@ -111,13 +105,12 @@ def independence(
         progress: called with the share done.
     """
     name, unit = "independence", sanitizer.spec.consistent
-    gap, n = between(sanitizer), sanitizer.space.n
+    gap, n = base.between(sanitizer), sanitizer.space.n
     # All are ⊥; they must differ only where equal words share their draw.
     blocks = _LINES if unit is None else _FEW_BLOCKS
     many = max(blocks * BLOCK, _WIDEST) + 1
-    strings = (
-        unknown_strings(sanitizer, 1) * many if unit is None else unknown_strings(sanitizer, many)
-    )
+    different = 1 if unit is None else many
+    strings = base.unknown_strings(sanitizer, different) * (many // different)
     if gap is None or not strings:
         return Check(name, None, "no string is known whose draws could be compared")
     q = _agreement(stated, n, derive_key(key, "pilot"), exact=True)
@@ -145,7 +138,6 @@ def independence(
                 f"with probability {q:.3f}: too often to see"
             )
     if sanitizer.spec.numbers == NumberPolicy.VALUE:
-        different = 1 if unit is None else many
         some = number_strings(sanitizer, different) * (many // different)
         if not some:
             return Check(name, None, "no number is known whose draws could be compared")
@@ -217,7 +209,7 @@ def _known(sanitizer: Sanitizer, stated: Sampler, gap: str, key: bytes) -> tuple
     Public words are no protected input, and may be written as they are.
     """
     keys = sanitizer.embeddings.index_to_key
-    rows = words_at_random(sanitizer, _CANDIDATES, key)
+    rows = base.words_at_random(sanitizer, _CANDIDATES, key)
     rows = np.array([w for w in rows.tolist() if w not in sanitizer.public and gap not in keys[w]])
     if not len(rows):
         return "", 1.0
@@ -251,7 +243,7 @@ def _compared(
     number: dict[str, int] = {}
 
     def read(line: str, many: int) -> list[int]:
-        words = words_of(line, [gap] * (many - 1))
+        words = base.words_of(line, [gap] * (many - 1))
         if words is None or any(gap in word for word in words):
             raise _UnreadableError
         return [number.setdefault(word.lower(), len(number)) for word in words]
@@ -304,7 +296,7 @@ def _blocks(
     """The outputs of so many long lines by the blocks of their streams."""
     many = _LINES if sanitizer.spec.consistent is None else _FEW_BLOCKS
     long = strings[: many * BLOCK + 1]
-    (written,) = rewritten(sanitizer, ["\n".join([gap.join(long)] * times).encode()], key)
+    (written,) = base.rewritten(sanitizer, ["\n".join([gap.join(long)] * times).encode()], key)
     outputs: list[list[int]] = [[] for _ in range(many)]
     for line in written.decode().split("\n"):
         words = read(line, len(long))
@@ -370,7 +362,7 @@ def _written(
         for files, many, copies in parts:
             documents = [texts.line * many] * len(files)
             own = derive_key(key, "run", run)
-            found = rewritten(sanitizer, documents, own, copies=copies, files=files)
+            found = base.rewritten(sanitizer, documents, own, copies=copies, files=files)
             for file, document in zip(files, found, strict=True):
                 for at, line in enumerate(document.decode().split("\n")[:-1]):
                     words = texts.read(line, texts.words)
@@ -395,8 +387,8 @@ def _by_workers(
 ) -> bool:
     """Add the lines of worker processes; whether one process writes the same under this key."""
     document = texts.line * min(texts.lines, _LINES)
-    (alone,) = rewritten(sanitizer, [document], key)
-    (shared,) = rewritten(sanitizer, [document], key, workers=workers, batch=2)
+    (alone,) = base.rewritten(sanitizer, [document], key)
+    (shared,) = base.rewritten(sanitizer, [document], key, workers=workers, batch=2)
     lines = shared.decode().split("\n")[:-1]
     shared_draws = sanitizer.spec.consistent in (Unit.FILE, Unit.RUN)
     for at, line in enumerate(lines[:1] if shared_draws else lines):
