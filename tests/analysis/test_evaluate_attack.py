@@ -7,7 +7,7 @@ import pytest
 from support import make_embeddings, streams
 
 from dpsan.analysis.evaluate.attack import attacks
-from dpsan.analysis.evaluate.fourgrams import FourGrams
+from dpsan.analysis.evaluate.context_fourgrams import FourGrams
 from dpsan.analysis.evaluate.language import count
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass

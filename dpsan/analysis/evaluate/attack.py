@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.context import BEST, TAUS, Reading, chunks, decode, informed
-from dpsan.analysis.evaluate.fourgrams import FourGrams, among_known, likeliest_lines
+from dpsan.analysis.evaluate.context_bigrams import BEST, TAUS, Reading, chunks, decode, informed
+from dpsan.analysis.evaluate.context_fourgrams import FourGrams, among_known, likeliest_lines
 from dpsan.analysis.evaluate.language import Bigrams
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass

@@ -1,4 +1,4 @@
-"""A reader who attacks a line as a whole: a hidden Markov model of the words behind it.
+"""The attack by context, first half: a hidden Markov model of the words of a line.
 
 Knows row numbers, likelihoods and a bigram model.  Must not know texts.
 
@@ -6,7 +6,9 @@ The hidden words follow the bigram model, each output that of the mechanism.  Th
 word is the likeliest input given all outputs of its line (forward-backward: no other rule makes
 more words right under this model).  At each place only some inputs are considered: those that
 explain the output best, and those that public text often has beside the likeliest words to the
-left and right; ⊥ is a state that is never guessed.
+left and right; ⊥ is a state that is never guessed.  The second half, which decodes the best of
+these candidates with longer stretches of words, is
+:mod:`dpsan.analysis.evaluate.context_fourgrams`.
 
 A model of little text is too sure of itself, so each reader also takes its probabilities to the
 power tau, for every tau in :data:`TAUS`.

@@ -1,4 +1,4 @@
-"""A 4-gram model of public text, and readers of a line who know it.
+"""The attack by context, second half: a 4-gram model of public text, and readers who know it.
 
 Knows row numbers and counts.  Must not know mechanisms or private texts.
 
