@@ -339,7 +339,7 @@ def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
     pairs = pairs_of(inputs, draw(mechanism, space, inputs), np.repeat(np.arange(200), 12))
     given = pairs, vocabulary, space, mechanism, learn(LANGUAGE, vocabulary)
     tempered = attacks(*given)
-    for module in ("attack", "context"):
+    for module in ("attack", "context_bigrams"):
         monkeypatch.setattr(f"dpsan.analysis.evaluate.{module}.TAUS", (1.0,))
     alone = attacks(*given)
     for key in ("context", "informed"):
