@@ -15,12 +15,14 @@ from dpsan.cli import options
 from dpsan.cli.cache import open_cache
 from dpsan.cli.file_checks import check_files, read_embeddings
 from dpsan.cli.options import flag, option
-from dpsan.cli.output import print_json, print_prose, print_table, say
+from dpsan.cli.output import print_json, print_prose, print_table
 from dpsan.errors import UsageError, printable
+from dpsan.version import __version__
 
 if TYPE_CHECKING:
     from dpsan.analysis.compare.comparison import Comparison
     from dpsan.analysis.evaluate.pairs import Inputs
+    from dpsan.embeddings.base import Embeddings
     from dpsan.outcomes.calibrate.target import Draft
 
 
@@ -193,11 +195,11 @@ def compare(**given: Any) -> int:
     drafts = [replace(each, key_to_index=vocabulary.key_to_index) for each in request.drafts]
     with named_progress(asked.quiet) as report:
         found = run(replace(request, drafts=drafts), vocabulary, space, report)
-    _write(found, asked)
+    _write(found, asked, vocabulary)
     return 0 if any(row.figures for row in found.rows) else 1
 
 
-def _write(found: Comparison, asked: CompareOptions) -> None:
+def _write(found: Comparison, asked: CompareOptions, vocabulary: Embeddings) -> None:
     """Write the table in the form that was asked for, and the picture."""
     from dpsan.analysis.compare.table import as_csv, as_latex, as_record
 
@@ -205,15 +207,16 @@ def _write(found: Comparison, asked: CompareOptions) -> None:
     if asked.plot is not None and any(row.figures for row in found.rows):
         _draw(found, asked)
     if asked.as_json:
-        print_json({"command": command, **as_record(found)})
+        source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
+        words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
+        about = {"dpsan": __version__, "command": command, "embeddings": words}
+        print_json({**about, **as_record(found)})
     elif asked.as_csv:
         typer.echo(as_csv(found), nl=False)
     elif asked.as_latex:
         typer.echo(as_latex(found, command), nl=False)
     else:
         _print(found)
-    for note in found.notes if not asked.quiet else ():
-        say(note)
 
 
 def _draw(found: Comparison, asked: CompareOptions) -> None:

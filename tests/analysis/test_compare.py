@@ -15,7 +15,7 @@ from scipy import stats
 from support import ALPHA, need_extra
 
 from dpsan.analysis.compare.comparison import Comparison, Request, Row, compare
-from dpsan.analysis.compare.measure import Figure, measure, over_seeds, share_over_seeds
+from dpsan.analysis.compare.measure import Figure, Folds, measure, over_seeds, share_over_seeds
 from dpsan.analysis.compare.table import (
     as_csv,
     as_dicts,
@@ -31,7 +31,7 @@ from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import progress
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate.target import Draft
@@ -164,14 +164,24 @@ def test_accuracies(made, texts):
     assert noise.figures["clean_to_sanitized"].value < 0.8
 
 
+def test_labels_need_a_library(made, texts, monkeypatch):
+    monkeypatch.setattr("dpsan.analysis.compare.comparison.find_spec", lambda name: None)
+    request = Request([draft("krr")], [1.0], data=texts, inputs=QUIET, labels="label")
+    with pytest.raises(ExtraMissingError, match=r"--labels needs an extra .*evaluate"):
+        compare(request, *made)
+
+
 def test_labels_that_cannot_be_learnt(made, tmp_path):
     vocabulary = Vocabulary(made[0], "unicode")
     path = tmp_path / "t.tsv"
+    path.write_text("label\ttext\na\tred\nb\tblue\n")
+    with pytest.raises(UsageError, match="at least 5 records"):
+        Folds(read_corpus(path, QUIET, "label", vocabulary), WORDS, 1)
     path.write_text("label\ttext\na\tred\na\tblue\n")
     with pytest.raises(UsageError, match="two different labels"):
         read_corpus(path, QUIET, "label", vocabulary)
     path.write_text("label\ttext\na\t...\n")
-    with pytest.raises(InputError, match="no words"):
+    with pytest.raises(InputError, match="no words of the vocabulary"):
         read_corpus(path, QUIET, None, vocabulary)
 
 
@@ -240,7 +250,7 @@ def test_latex_compiles(tmp_path):
         Row("krr", "PROVED", 8.0, {**figures, "linked": None}, epsilon=4.0, unit="1/distance"),
         Row(HOSTILE, "PROVED", 8.0, reason=HOSTILE),
     ]
-    page = as_latex(Comparison(rows, {}, 5, HOSTILE, []), f"dpsan {HOSTILE}")
+    page = as_latex(Comparison(Request([], []), rows, HOSTILE, {}), f"dpsan {HOSTILE}")
     body = page.partition("\\begin{table}")[2]
     assert not re.search(r"(?<!\\)[%&#_](?![ {])", re.sub(r"_\{\\pm [.\d]+\}", "", body))
     if shutil.which("pdflatex") is None:

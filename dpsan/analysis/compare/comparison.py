@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.analysis.compare.measure import Figure, Folds, measure
-from dpsan.analysis.compare.texts import LINKED, Corpus, public_words, read_corpus
+from dpsan.analysis.compare.texts import Corpus, public_words, read_corpus
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings
@@ -63,18 +63,30 @@ class Row:
     optimal: bool = True
     """Whether the attackers know the distribution; else their success is a lower bound."""
 
+    @property
+    def certificate(self) -> str | None:
+        """What says that the LDP epsilon holds: an exact one, the guarantee, or a claim."""
+        if self.reason:
+            return None
+        other = "claim" if self.status == UNREVIEWED else "guarantee"
+        return "exact" if self.exact else other
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows, and what a reader must know of them."""
+    """All rows, and what they are of."""
 
+    request: Request
     rows: Sequence[Row]
-    baseline: Mapping[str, Figure | None]
-    """Accuracies of the texts as they are; empty without labels."""
-    seeds: int
     about: str
     """The texts, in a phrase."""
-    notes: Sequence[str]
+    baseline: Mapping[str, Figure | None]
+    """Accuracies of the texts as they are; empty without labels."""
+
+    @property
+    def measured(self) -> list[Row]:
+        """The rows with figures."""
+        return [row for row in self.rows if not row.reason]
 
 
 def compare(
@@ -112,13 +124,7 @@ def compare(
 
         tell(0.0)
         rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space, tell))
-    return Comparison(
-        rows=rows,
-        baseline={} if folds is None else folds.baseline(),
-        seeds=request.seeds,
-        about=corpus.about,
-        notes=_notes(rows, request),
-    )
+    return Comparison(request, rows, corpus.about, {} if folds is None else folds.baseline())
 
 
 def _row(
@@ -135,7 +141,9 @@ def _row(
     try:
         found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, claims=True)
     except UsageError as error:
-        return Row(kind.name, status, epsilon, reason=_reason(error, kind.name))
+        # The mechanism's name stands beside it.
+        reason = error.on_command_line().removeprefix(f"{kind.name} ")
+        return Row(kind.name, status, epsilon, reason=reason)
     mechanism = found.mechanism.resolved(space)
     figures, optimal = measure(mechanism, *texts, space, progress)
     return Row(
@@ -151,28 +159,3 @@ def _row(
         unit=mechanism.epsilon_unit,
         optimal=optimal,
     )
-
-
-def _reason(error: UsageError, name: str) -> str:
-    """Return a message beside which the mechanism's name stands already."""
-    return error.on_command_line().removeprefix(f"{name} ")
-
-
-def _notes(rows: Sequence[Row], request: Request) -> list[str]:
-    """Return what a reader must know of the figures."""
-    notes = []
-    measured = [row for row in rows if row.figures]
-    if request.seeds == 1:
-        notes.append("one seed has no intervals (--seeds 5)")
-    elif request.data is not None:
-        folds = " and of test records" if request.labels else ""
-        notes.append(f"intervals cover the choice of random numbers{folds}, not that of the texts")
-    if any(row.figures["linked"] is None for row in measured):
-        notes.append(f"nothing is linked: fewer than two texts have {LINKED} words")
-    weak = dict.fromkeys(row.mechanism for row in measured if not row.optimal)
-    if weak:
-        notes.append(
-            f"{', '.join(weak)}: the distribution is not known, so attackers go by the density of "
-            "the noise, and others may read and link more"
-        )
-    return notes

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.compare.texts import CANDIDATES, LINKED, Corpus, sanitized
 from dpsan.analysis.evaluate.accuracy import Classifier
+from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions
@@ -147,10 +148,12 @@ class Folds:
 
     Raises:
         ExtraMissingError: scikit-learn is not installed.
-        UsageError: a training part has fewer than two labels.
+        UsageError: too few records, or a training part has fewer than two labels.
     """
 
     def __init__(self, corpus: Corpus, words: Sequence[str], seeds: int) -> None:
+        if len(corpus.labels) < FOLDS:
+            raise UsageError(f"--labels needs at least {FOLDS} records")
         self._corpus, self._words, self._seeds = corpus, words, seeds
         self._labels = np.array(corpus.labels, dtype=object)
         self._clean = corpus.originals

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dpsan.analysis.compare.comparison import Comparison, Row
@@ -13,6 +13,7 @@ from dpsan.analysis.compare.measure import Figure
 from dpsan.analysis.compare.texts import LINKED
 from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.errors import printable
+from dpsan.outcomes.intervals import CONFIDENCE
 from dpsan.privacy.guarantee import UNREVIEWED
 
 HEADINGS: Final = {
@@ -24,19 +25,7 @@ HEADINGS: Final = {
     "sanitized_to_clean": "s→c",
     "sanitized_to_sanitized": "s→s",
 }
-MEANING: Final = (
-    "cosine: mean of word and output; read back: words that the best guess from one output finds; "
-    f"linked: texts found by their first {LINKED} words"
-)
-_ACCURACIES: Final = (
-    "c→s, s→c, s→s: accuracy of a classifier trained → tested on clean or sanitized texts"
-)
 _ATTACKS: Final = ("read_back", "linked")
-
-
-def meaning(comparison: Comparison) -> str:
-    """Return what the columns are, in a sentence."""
-    return f"{MEANING}; {_ACCURACIES}" if comparison.baseline else MEANING
 
 
 def as_dicts(comparison: Comparison) -> list[dict[str, Any]]:
@@ -48,7 +37,7 @@ def as_dicts(comparison: Comparison) -> list[dict[str, Any]]:
             "parameters": " ".join(f"{name}={each}" for name, each in row.parameters.items()),
             "epsilon_ldp": row.wanted,
             "certified": row.certified,
-            "certificate": _certificate(row),
+            "certificate": row.certificate,
             "delta": None if row.reason else row.delta,
             "epsilon_nats": row.epsilon if row.unit == "nats" else None,
             "epsilon_per_distance": row.epsilon if row.unit == "1/distance" else None,
@@ -58,14 +47,6 @@ def as_dicts(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for row in comparison.rows
     ]
-
-
-def _certificate(row: Row) -> str | None:
-    """Return what says that the LDP epsilon holds."""
-    if row.reason:
-        return None
-    other = "claim" if row.status == UNREVIEWED else "guarantee"
-    return "exact" if row.exact else other
 
 
 def _columns(comparison: Comparison) -> list[str]:
@@ -86,10 +67,10 @@ def as_record(comparison: Comparison) -> dict[str, Any]:
     """Return JSON values."""
     return {
         "texts": comparison.about,
-        "seeds": comparison.seeds,
-        "confidence": 0.95,
+        "seeds": comparison.request.seeds,
+        "confidence": CONFIDENCE,
+        "caption": caption(comparison),
         "baseline": _spread(comparison.baseline) or None,
-        "notes": list(comparison.notes),
         "rows": as_dicts(comparison),
     }
 
@@ -103,9 +84,9 @@ def as_csv(comparison: Comparison) -> str:
     return out.getvalue()
 
 
-def number(value: float, digits: int = 3) -> str:
+def number(value: float) -> str:
     """Return a share or cosine without its leading zero: ``.231``, ``-.012``, ``1.000``."""
-    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
 def cell(figure: Figure | None, *, bound: bool = False) -> str:
@@ -135,7 +116,7 @@ def table(comparison: Comparison) -> tuple[list[str], list[Group]]:
 
     A mechanism's own epsilon stands in the column of its unit, if it is not the LDP epsilon.
     """
-    measured = [row for row in comparison.rows if not row.reason]
+    measured = comparison.measured
     units = list(dict.fromkeys(row.unit for row in measured if row.epsilon != row.wanted))
     private = any(row.delta for row in measured)
     names = _columns(comparison)
@@ -221,23 +202,32 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def caption(comparison: Comparison) -> str:
-    """Return what the table shows, in a few sentences."""
+    """Return what the table shows and what its figures leave out, in a few sentences."""
+    request, measured = comparison.request, comparison.measured
     about = [f"Mechanisms at the same certified LDP epsilon; {comparison.about}."]
-    if comparison.seeds > 1:
-        about.append(f"Means over {comparison.seeds} seeds ± half of the 95 % interval.")
-    about.append(f"{meaning(comparison)}.")
-    others = [row for row in comparison.rows if row.status == UNREVIEWED and not row.reason]
-    for row in {row.mechanism: row for row in others}.values():
+    if request.seeds > 1:
+        about.append(f"Means over {request.seeds} seeds ± half of the 95 % interval.")
+    if request.seeds > 1 and request.data is not None:
+        folds = " and of test records" if request.labels else ""
+        about.append(f"Intervals cover the choice of random numbers{folds}, not that of the texts.")
+    about.append(
+        "Cosine: mean of word and output. Read back: words that the best guess from one output "
+        f"finds. Linked: texts found by their first {LINKED} words."
+    )
+    if any(row.figures["linked"] is None for row in measured):
+        about.append(f"Nothing is linked: fewer than two texts have {LINKED} words.")
+    if any(not row.optimal for row in measured):
+        about.append("≥: attackers who do not know the distribution; others may do better.")
+    for row in {row.mechanism: row for row in measured if row.status == UNREVIEWED}.values():
         whose = "certified for the distribution that its file states" if row.exact else "claimed"
         about.append(f"{row.mechanism}: {UNREVIEWED}; its LDP epsilon is {whose}.")
-    about += [f"Texts as they are: {baseline(comparison)}."] if comparison.baseline else []
+    if comparison.baseline:
+        clean, common = (cell(each) for each in comparison.baseline.values())
+        about.append(
+            "c→s, s→c, s→s: accuracy of a classifier trained → tested on clean or sanitized texts; "
+            f"on clean ones {clean}; of always the most frequent label {common}."
+        )
     return " ".join(about)
-
-
-def baseline(comparison: Comparison) -> str:
-    """Return the accuracies that need no mechanism."""
-    clean, common = comparison.baseline["clean_to_clean"], comparison.baseline["majority"]
-    return f"accuracy {cell(clean)}; always the most frequent label {cell(common)}"
 
 
 def panels(comparison: Comparison) -> tuple[Panel, ...]:
@@ -245,34 +235,30 @@ def panels(comparison: Comparison) -> tuple[Panel, ...]:
     axes = {"cosine": "mean cosine of word and output", "read_back": "share of words read back"}
     if comparison.baseline:
         axes["sanitized_to_sanitized"] = "accuracy, trained and tested on outputs"
-    rows: dict[str, list[Row]] = {}
-    for row in comparison.rows:
-        if not row.reason:
-            rows.setdefault(row.mechanism, []).append(row)
+    names = list(dict.fromkeys(row.mechanism for row in comparison.measured))
+    lines = {name: [row for row in comparison.measured if row.mechanism == name] for name in names}
     over = [
         Panel(
-            HEADINGS[each],
+            HEADINGS[y],
             "certified LDP epsilon (nats)",
             label,
-            tuple(_line(name, own, lambda row: row.wanted, each) for name, own in rows.items()),
+            tuple(_line(name, [row.wanted for row in own], own, y) for name, own in lines.items()),
         )
-        for each, label in axes.items()
+        for y, label in axes.items()
     ]
     against = tuple(
-        _line(name, own, lambda row: _known(row, "read_back").value, "cosine")
-        for name, own in rows.items()
+        _line(name, [_limits(row, "read_back")[0] for row in own], own, "cosine")
+        for name, own in lines.items()
     )
     return (*over, Panel("cosine by read back", axes["read_back"], axes["cosine"], against))
 
 
-def _known(row: Row, name: str) -> Figure:
-    """Return a figure that every row has."""
-    return row.figures[name] or Figure(math.nan)
+def _limits(row: Row, name: str) -> tuple[float, float, float]:
+    """Return a figure and its limits, or itself where it has none."""
+    value, low, high = row.figures[name] or Figure(math.nan)
+    return value, value if low is None else low, value if high is None else high
 
 
-def _line(name: str, rows: Sequence[Row], x: Callable[[Row], float], y: str) -> Series:
-    found = [_known(row, y) for row in rows]
-    values = tuple(each.value for each in found)
-    low = tuple(each.value if each.low is None else each.low for each in found)
-    high = tuple(each.value if each.high is None else each.high for each in found)
-    return Series(name, tuple(map(x, rows)), values, low, high)
+def _line(name: str, x: Sequence[float], rows: Sequence[Row], y: str) -> Series:
+    value, low, high = zip(*(_limits(row, y) for row in rows), strict=True)
+    return Series(name, tuple(x), value, low, high)

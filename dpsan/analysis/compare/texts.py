@@ -99,8 +99,8 @@ def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Voca
     texts = [" ".join(each.texts) for each in records(path, inputs)]
     found = [vocabulary.inputs(text) for text in texts]
     ids = np.array([row for _, rows in found for row in rows], dtype=np.int64)
-    if not len(ids):
-        raise InputError(path, "no words, so there is nothing to compare")
+    if not (ids < vocabulary.n).any():
+        raise InputError(path, "no words of the vocabulary, so there is nothing to compare")
     held = [] if labels is None else read_labels(path, labels, inputs)
     if labels is not None:
         if len(held) != len(texts):
