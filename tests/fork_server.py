@@ -36,7 +36,11 @@ class ForkServer:
         command = [sys.executable, __file__, self._path, str(told)]
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            command, env=environment, pass_fds=[told], start_new_session=True
+            command,
+            env=environment,
+            pass_fds=[told],
+            start_new_session=True,
+            stdin=subprocess.PIPE,  # closed when we end, however we end
         )
         os.close(told)
         with open(ready, "rb") as file:
@@ -44,8 +48,7 @@ class ForkServer:
 
     def close(self) -> None:
         """End the server."""
-        self._process.kill()
-        self._process.wait()
+        self._process.communicate()
         self._folder.cleanup()
 
     def run(
@@ -102,10 +105,13 @@ def _serve(path: str, told: int) -> None:
         listening.bind(path)
         listening.listen()
         wait.register(listening, selectors.EVENT_READ)
+        wait.register(0, selectors.EVENT_READ)
         os.write(told, b"ready")
         os.close(told)
         while True:
             for key, _ in wait.select():
+                if key.fd == 0:
+                    return  # the tests have ended
                 if key.data is None:
                     _begin(listening.accept()[0], wait)
                 elif key.fileobj in wait.get_map():
