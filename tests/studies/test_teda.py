@@ -108,11 +108,3 @@ def test_a_value_that_is_jumped_over_is_left_out():
     assert [row["mechanism"] for row in found.rows][:1] == ["krr"]
     assert "custext" not in {row["mechanism"] for row in found.rows}
     assert any(note.startswith("custext left out at equal indist") for note in found.notes)
-
-
-@pytest.mark.parametrize("name", ["tgumbel-paper", "rantext-paper"])
-def test_distributions_that_take_integrals_are_named_to_be_shown(name):
-    kind = MECHANISMS[name]
-    space = MetricSpace(make_embeddings(n=20, d=4))
-    sampler = Draft(kind).anywhere(space)[0].prepare(space)
-    assert sampler.integrates
