@@ -2,12 +2,14 @@
 
 import json
 import runpy
+import subprocess
+import sys
 
 import pytest
 from support import ROOT, make_embeddings
 
 from dpsan import Sanitizer
-from dpsan.formats.spans import SpanFile
+from dpsan.formats.span_file import Span, SpanFile
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
 TEXT = "Maria Gonzalez's word1 is in Paris; (Maria)."
@@ -15,6 +17,14 @@ TEXT = "Maria Gonzalez's word1 is in Paris; (Maria)."
 
 def adapter(name):
     return runpy.run_path(str(ROOT / "docs" / "adapters" / f"{name}.py"))
+
+
+def converted(name, text, path):
+    """Write what a script of docs/adapters makes of the output of another tool."""
+    script = [sys.executable, ROOT / "docs" / "adapters" / f"{name}.py"]
+    done = subprocess.run(script, input=text, capture_output=True, text=True, check=True)
+    path.write_text(done.stdout)
+    return SpanFile(path)
 
 
 def opened(**more):
@@ -45,8 +55,8 @@ def test_presidio_results_are_spans(tmp_path):
     recognizer = presidio.PatternRecognizer("PERSON", deny_list=["Maria Gonzalez", "Maria"])
     results = recognizer.analyze(TEXT, ["PERSON"])
     # As its server does.
-    (tmp_path / "s.json").write_text(json.dumps(results, default=lambda each: each.to_dict()))
-    spans = SpanFile(tmp_path / "s.json").of(1, TEXT)
+    text = json.dumps([results], default=lambda each: each.to_dict())
+    spans = converted("presidio_spans", text, tmp_path / "s").of(1, TEXT)
     assert {(each.start, each.end, each.kind) for each in spans} == {
         (0, 14, "PERSON"),
         (37, 42, "PERSON"),
@@ -71,12 +81,43 @@ def test_spacy_component(tmp_path, monkeypatch):
     ]
     with pytest.raises(Exception, match="epsilon"):  # it has no default
         spacy.blank("en").add_pipe("dpsan")
-    # The layout that --spans reads; a document without entities has them, too.
-    (tmp_path / "s.jsonl").write_text("".join(json.dumps(doc.to_json()) + "\n" for doc in docs))
-    file = SpanFile(tmp_path / "s.jsonl")
+    text = "".join(json.dumps(doc.to_json()) + "\n" for doc in docs)
+    file = converted("spacy_spans", text, tmp_path / "s")
     spans = [(each.start, each.end, each.kind) for each in file.of(1, TEXT)]
     assert spans == [(0, 14, "PERSON"), (29, 34, "GPE")]
     assert file.of(2, "nobody") == []
+    file.end()
+
+
+SPAN = {"start": 0, "end": 5, "score": 0.85}
+DATA = {"start_position": 4, "end_position": 5, "entity_value": "x"}
+GROUP = {"spans": {"more": [SPAN | {"label": "B"}]}, "ents": [SPAN | {"label": "A"}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "presidio_spans",
+            json.dumps([[SPAN | {"entity_type": "A"}], []], indent=1),
+            [[Span(0, 5, "A")], []],
+        ),
+        (
+            "presidio_spans",
+            json.dumps([{"full_text": TEXT, "spans": [DATA | {"entity_type": "A"}]}]),
+            [[Span(4, 5, "A")]],
+        ),
+        ("presidio_spans", "[]", []),
+        (
+            "spacy_spans",
+            json.dumps({"text": TEXT, "ents": []}) + "\n" + json.dumps({"text": TEXT, **GROUP}),
+            [[], [Span(0, 5, "A"), Span(0, 5, "B")]],
+        ),
+    ],
+)
+def test_layouts_of_other_tools_become_spans(tmp_path, name, text, expected):
+    file = converted(name, text, tmp_path / "s")
+    assert [file.of(at, TEXT) for at in range(len(expected))] == expected
     file.end()
 
 

@@ -83,8 +83,7 @@ def evaluate(
         Path | None,
         option(
             "--spans FILE",
-            "Spans of personal data, in the layouts of rewrite --spans: how much of each type is "
-            "read back?",
+            "Spans of personal data, as in rewrite --spans: how much of each type is read back?",
             _ATTACK,
         ),
     ] = None,

@@ -61,8 +61,8 @@ class RewriteOptions:
         Path | None,
         option(
             "--spans FILE",
-            "Draw only words that another tool's spans touch: Presidio's or spaCy's JSON, or lines "
-            "of record, start and end between tabs. All else passes as it is; neither that nor the "
+            "Draw only words that another tool's spans touch: JSON lines, to which docs/adapters "
+            "converts Presidio's and spaCy's. All else passes as it is; neither that nor the "
             "choice of spans is protected.",
             options.INPUT,
         ),

@@ -15,7 +15,7 @@ from dpsan.files.source import Source
 from dpsan.formats.passing import Fields
 
 if TYPE_CHECKING:
-    from dpsan.text.spans import Spans  # numpy comes with it
+    from dpsan.text.spanned_tokens import Spans  # numpy comes with it
 
 Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very

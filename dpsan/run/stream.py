@@ -22,10 +22,10 @@ from dpsan.files.source import FileSource, decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.passing import Fields, Passing
 from dpsan.formats.registry import format_for
+from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
 from dpsan.run.batch_size import FilePace, Pace, batches, few_searches
 from dpsan.run.paths import Original, open_input, refuse_unusual
-from dpsan.run.spans import with_spans
 from dpsan.run.workers import Answer, Batch, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit

@@ -29,7 +29,7 @@ from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.spans import Spans
+from dpsan.text.spanned_tokens import Spans
 
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

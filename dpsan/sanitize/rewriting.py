@@ -19,7 +19,7 @@ from dpsan.text.batch import Batch, Ids
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
-from dpsan.text.spans import Spans, clipped
+from dpsan.text.spanned_tokens import Spans, clipped
 from dpsan.text.tokens import LONG, TOKENIZERS, stretches
 
 _ACTIONS: Final = {

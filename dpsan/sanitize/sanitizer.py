@@ -30,7 +30,7 @@ from dpsan.sanitize.rewriting import Rewriter
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import UnknownPolicy
-from dpsan.text.spans import Spans, checked_spans
+from dpsan.text.spanned_tokens import Spans, checked_spans
 
 if TYPE_CHECKING:
     from dpsan.outcomes.linked_words import HalfLinked

@@ -18,7 +18,7 @@ from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.pieces import BEHIND, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE
-from dpsan.text.spans import Spans, gaps_inside, inside, widened
+from dpsan.text.spanned_tokens import Spans, gaps_inside, inside, widened
 from dpsan.text.tokens import gaps_to_write, lookup_keys
 from dpsan.text.whole_tokens import amount
 

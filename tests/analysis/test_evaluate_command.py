@@ -29,8 +29,8 @@ def folder(dpsan, tmp_path_factory):
         "".join(json.dumps({"y": int(label[1]), "t": text}) + "\n" for label, text in rows)
     )
     (folder / "o.txt").write_text("".join(f"{text}\n" for _, text in rows))
-    spans = [[{"start": 0, "end": len(text), "type": SECRET}] for _, text in rows]
-    (folder / "spans.json").write_text(json.dumps(spans))
+    spans = ({"spans": [{"start": 0, "end": len(text), "type": SECRET}]} for _, text in rows)
+    (folder / "spans.jsonl").write_text("".join(json.dumps(each) + "\n" for each in spans))
     base = ["rewrite", "-q", "-E", "v.txt", "-m", "krr", "-e", "3", "--seed", "x"]
     runs = (
         ["-a", "audit.jsonl", "o.txt", "-o", "s.txt"],
@@ -135,7 +135,7 @@ class Checker(HTMLParser):
 
 
 def test_no_word_of_the_text_anywhere(dpsan, folder):
-    arguments = ("-m", "krr", "-e", "3", "--public", "o.txt", "--spans", "spans.json")
+    arguments = ("-m", "krr", "-e", "3", "--public", "o.txt", "--spans", "spans.jsonl")
     files = ("o.csv", "s.csv", "-k", "body", "--labels", "label")
     table = run(dpsan, folder, *arguments, *files).stdout.decode()
     assert max(map(len, table.splitlines())) <= 80
@@ -180,7 +180,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
         (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
         (["--tokenizer", "x", "o.txt", "s.txt"], 2, "unknown tokenizer 'x'"),
         (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
-        (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not spans (JSON, or lines"),
+        (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),
         # Told before any work: the embeddings and texts are missing too.
         (["--public", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
         (["--html", "v.txt", "-E", "none", "x", "y"], 1, "v.txt: exists"),

@@ -30,18 +30,15 @@ def recovery(fully, partly, none):
 
 ROWS = [
     [{"start": 5, "end": 12, "type": "NAME"}, {"start": 4, "end": 5}],
-    [{"start_position": 3, "end_position": 8, "entity_type": "PHONE"}, {"start": 1, "end": 2}],
+    [{"start": 3, "end": 8, "type": "PHONE"}, {"start": 1, "end": 2}],
 ]
 
 
-@pytest.mark.parametrize("shape", ["list", "lines", "objects", "bare", "numbered"])
-def test_by_hand(tmp_path, shape):
-    path = tmp_path / "spans.json"
-    rows = ROWS if shape in ("lines", "bare") else [{"x": 1, "spans": row} for row in ROWS]
-    if shape == "numbered":
-        rows = [{"record": 2 * at, "spans": row} for at, row in enumerate(ROWS, start=1)]
-    whole = shape in ("list", "bare")
-    path.write_text(json.dumps(rows) if whole else "\n".join(map(json.dumps, rows)))
+@pytest.mark.parametrize("numbers", [[{}, {}], [{"record": 2}, {"record": 4}]])
+def test_by_hand(tmp_path, numbers):
+    path = tmp_path / "spans.jsonl"
+    rows = [number | {"spans": row} for number, row in zip(numbers, ROWS, strict=True)]
+    path.write_text("\n".join(map(json.dumps, rows)))
     table = locate(path, pairs())
     assert table.left_out == 1  # the span that is only a blank
     right = np.array([True, True, False, True, True, True, True])
@@ -58,16 +55,13 @@ def test_by_hand(tmp_path, shape):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[]]", "spans of 1 records, and there are more"),
-        ('[]\n[{"start":1}]\n', ":2: record 2: not a list of spans"),
-        ('[]\n{"no":1}\n', ":2: record 2: not a list of spans"),
-        ("[]\n[{]\n", ":2: not JSON"),
-        ('[]\n[{"start":5,"end":3}]\n', ":2: record 2: not a list of spans"),
-        ('[]\n[{"start":5,"end":30}]\n', ":2: record 2: a span ends behind its text"),
+        ('{"spans":[]}', "spans of 1 records, and there are more"),
+        ('{"spans":[]}\n{"no":1}\n', ":2: not an object with a list of spans"),
+        ('{"spans":[]}\n{"spans":[{"start":5,"end":30}]}\n', ":2: record 2: a span ends after"),
     ],
 )
 def test_mistakes_name_file_and_line(tmp_path, text, message):
-    path = tmp_path / "spans.json"
+    path = tmp_path / "spans.jsonl"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
         locate(path, pairs())

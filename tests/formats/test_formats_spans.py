@@ -15,45 +15,33 @@ from hypothesis import strategies as st
 from identity import marker, through
 
 from dpsan.errors import InputError
-from dpsan.formats.spans import Span, SpanFile
+from dpsan.formats.span_file import Span, SpanFile
 from dpsan.text.tokens import TOKENIZERS, Kind
 
 TEXT = "Ann Lee met Bo.\n\nCall 555-0199, Bo\n"
 DRAWN = b"<unk> <unk> met Bo.\n\nCall <unk>, Bo\n"
-ONE = [{"start": 0, "end": 7, "type": "NAME"}]
-THREE = [{"start_position": 6, "end_position": 9, "entity_type": "PHONE"}]
-RESULTS = [{"entity_type": "NAME", "start": 0, "end": 7, "score": 0.85, "more": None}]
-FLAT = [{"record": 1, **ONE[0]}, {"line": 3, "start": 6, "end": 9, "text": "555"}]
-DOCS = [
-    {"text": "Ann Lee met Bo.", "ents": [{"start": 0, "end": 7, "label": "NAME"}], "tokens": []},
-    {"text": "", "ents": [], "tokens": []},
-    {"text": "Call 555-0199, Bo", "spans": {"sc": [{"start": 5, "end": 8, "label": "N"}]}},
-]
-PRETTY = json.dumps([RESULTS, [], THREE], indent=2)
 
 
 def lines(*values):
     return "".join(json.dumps(value) + "\n" for value in values)
 
 
+def row(*spans, **more):
+    return {"spans": [{"start": start, "end": end} for start, end in spans], **more}
+
+
+ONE, TWO, THREE = row((0, 7)), row(), row((6, 9))
 LAYOUTS = {
-    "Presidio, a list of records": json.dumps([RESULTS, [], THREE]),
-    "Presidio, pretty-printed": PRETTY,
-    "Presidio, a line for each record": lines(RESULTS, [], THREE),
-    "behind a byte order mark": "\ufeff" + lines(RESULTS, [], THREE),
-    "objects": lines({"spans": ONE}, {"spans": []}, {"full_text": TEXT[17:-1], "spans": THREE}),
-    "numbered": lines({"record": 1, "spans": ONE}, {"line": 3, "spans": THREE}),
-    "numbered, in one list": json.dumps([{"line": 1, "spans": ONE}, {"line": 3, "spans": THREE}]),
-    "numbered spans": lines(*FLAT),
-    "numbered spans in one list": json.dumps(FLAT),
-    "spaCy": lines(*DOCS),
-    "spaCy, a list": json.dumps(DOCS, indent=1),
-    "tabs": "1\t0\t7\n3\t6\t9\n",
-    "tabs and types": "1\t4\t7\tNAME\n1\t0\t3\tNAME\n3\t6\t7\tPHONE\n\n",
-    "tabs under names": "type\tEnd\tstart\tline\textra\nNAME\t7\t0\t1\t\nPHONE\t7\t6\t3\t\r\n",
-    "overlapping, in any order": "1\t4\t7\n1\t1\t6\n1\t0\t2\n3\t5\t13\n3\t5\t13\n",
-    "parts of tokens": "1\t2\t5\n3\t9\t10\n",
-}
+    "in order": lines(ONE, TWO, THREE),
+    "behind a byte order mark": "\ufeff" + lines(ONE, TWO, THREE),
+    "with texts": lines(ONE | {"text": "Ann Lee met Bo."}, TWO, THREE | {"text": TEXT[17:-1]}),
+    "other keys and blank lines": "\n" + lines(ONE | {"score": 0.5}, TWO, THREE) + "\r\n",
+    "numbered": lines(ONE | {"record": 1}, THREE | {"record": 3}),
+    "one span a line": lines(*(row(each, record=1) for each in [(0, 3), (4, 7)]), THREE)
+    .replace('{"spans": [{"start": 6', '{"record": 3, "spans": [{"start": 6'),
+    "overlapping, in any order": lines(row((4, 7), (1, 6), (0, 2)), TWO, row((5, 13), (5, 13))),
+    "parts of tokens": lines(row((2, 5)), TWO, row((9, 10))),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -67,57 +55,45 @@ def test_layouts(tmp_path, layout):
 
 def test_types_are_read(tmp_path):
     path = tmp_path / "spans"
-    for layout in ("objects", "tabs and types", "tabs under names", "spaCy"):
-        path.write_text(LAYOUTS[layout])
-        assert SpanFile(path).of(1, "Ann Lee met Bo.")[0].kind == "NAME"
-    path.write_text(lines([{"start": 0, "end": 1, "type": None}]))
-    assert SpanFile(path).of(1, "x") == [Span(0, 1)]
+    for kind, expected in (({"type": "NAME"}, "NAME"), ({"type": None}, ""), ({}, "")):
+        path.write_text(lines({"spans": [{"start": 0, "end": 1, **kind}]}))
+        assert SpanFile(path).of(1, "x") == [Span(0, 1, expected)]
 
 
-def test_one_record_may_be_the_whole_file(tmp_path):
-    path = tmp_path / "spans"
-    for text, out in (
-        (json.dumps(RESULTS), b"<unk> <unk> met"),
-        (json.dumps(DOCS[0] | {"text": "Ann Lee met"}, indent=1), b"<unk> <unk> met"),
-        ("[]", b"Ann Lee met"),
-        ("record\tstart\tend\n", b"Ann Lee met"),
-    ):
-        path.write_text(text)
-        assert through(marker(), b"Ann Lee met", "text", spans=path)[0] == out
+WRONG = ": not an object with a list of spans (such as {"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ": empty (JSON, or lines such as"),
-        ("a\tb\n", ":1: not spans (JSON, or lines such as"),
-        ("\nsecret secret\n", ":2: not spans"),
-        ("[{secret\n", ":1: not JSON"),
-        ("[\n[],\n\n[secret]]\n", ":4: not JSON"),
-        ("[]\n\n{secret\n", ":3: not JSON"),
-        ('{"secret": 1}\n', ": record 1: not a list of spans"),
-        ('[]\n{"record": "secret", "spans": []}\n', ":2: record 2: not a list of spans"),
-        ('{"record": true, "spans": []}\n[]', ":1: record 1: not a list of spans"),
-        ('[]\n{"ents": ["secret"]}\n', ":2: record 2: not a list of spans"),
-        ('[]\n[{"start": "0", "end": 1}]\n', ":2: record 2: not a list of spans"),
-        ('[[{"start": 1, "end": 1}], [], []]', ": record 1: not a list of spans"),
-        ('[[{"start": -1, "end": 1}], [], []]', ": record 1: not a list of spans"),
-        ("1\t0\n", ":1: record 1: not a span"),
-        ("1\t0\t3\n3\tsecret\t3\n", ":2: record 3: not a span"),
-        ("1\t0\t3\nsecret\t0\t3\n", ":2: not a record, start and end between tabs"),
-        ("1\t3\t3\n", ":1: record 1: not a span"),
-        ("1\t0\t16\n", ":1: record 1: a span ends behind its text"),
-        ("1\t0\t3\n2\t0\t1\n", ":2: record 2: a span ends behind its text"),
-        ("1\t0\t" + "9" * 20 + "\n", ":1: not a record, start and end between tabs"),
-        ("3\t0\t3\n1\t0\t3\n", ":2: record 1 behind record 3"),
-        ("4\t0\t3\n", ":1: record 4: the input has no such text"),
-        ("0\t0\t3\n", ":1: not a record, start and end between tabs"),
-        ("1\t0\t3\n3\t0\t3\n9\t0\t3\n9\t0\t3\n", ":3: record 9: the input has no such text"),
-        (lines([], []), ": spans of 2 records, and there are more (a value for each record"),
-        (lines([], [], [], ONE, []), ":4: spans of 5 records, but there are 3 texts"),
-        (lines({"record": 1, "spans": []}, []), ":2: a value with a record's number and one with"),
-        (lines(*DOCS[1:]), ":1: record 1: spans of another text (are records missing?)"),
-        (lines(DOCS[0], DOCS[2]), ":2: record 2: spans of another text"),
+        ("", ': spans of 0 records, and there are more (a line for each record, {"spans": []}'),
+        ("\nsecret secret\n", ":2: not JSON (such as {"),
+        (lines(ONE) + "\n{secret\n", ":3: not JSON"),
+        (lines({"secret": 1}), f":1{WRONG}"),
+        (lines([], [], []), f":1{WRONG}"),
+        (lines(ONE, {"record": "secret", "spans": []}), f":2{WRONG}"),
+        (lines({"record": True, "spans": []}), f":1{WRONG}"),
+        (lines(row(record=0)), f":1{WRONG}"),
+        (lines(ONE, {"spans": ["secret"]}), f":2{WRONG}"),
+        (lines(ONE, {"spans": {}}), f":2{WRONG}"),
+        (lines(ONE, {"spans": "secret"}), f":2{WRONG}"),
+        (lines(ONE | {"text": ["secret"]}), f":1{WRONG}"),
+        (lines({"spans": [{"start": 0, "end": 1, "type": ["secret"]}]}), f":1{WRONG}"),
+        (lines(ONE, row(("0", 1))), f":2{WRONG}"),
+        (lines(row((1, 1)), TWO, TWO), f":1{WRONG}"),
+        (lines(row((-1, 1)), TWO, TWO), f":1{WRONG}"),
+        (lines(row((0, 10**20)), TWO, TWO), f":1{WRONG}"),
+        (lines(row((0, 16)), TWO, TWO), ":1: record 1: a span ends after its text"),
+        (lines(row((0, 16), record=1)), ":1: record 1: a span ends after its text"),
+        (lines(row((0, 3), record=3), row(record=1)), ":2: record 1 after record 3"),
+        (lines(row(record=4)), ":1: record 4: the input has no such text"),
+        (lines(row(record=1), row(record=9), row(record=9)), ":2: record 9: the input has no"),
+        (lines(ONE, TWO), ": spans of 2 records, and there are more"),
+        (lines(ONE, TWO, THREE, ONE, TWO), ":4: spans of 5 records, but there are 3 texts"),
+        (lines(row(record=1), TWO), ":2: a record's number here, and none elsewhere"),
+        (lines(TWO, row(record=1)), ":2: a record's number here, and none elsewhere"),
+        (lines(TWO | {"text": ""}), ":1: record 1: spans of another text (are records missing?)"),
+        (lines(ONE, TWO | {"text": "secret"}), ":2: record 2: spans of another text"),
     ],
 )
 @pytest.mark.parametrize("size", [1, 1 << 18])
@@ -143,31 +119,31 @@ JSONL = b'{"t":"Ann"}\n\n{"u":1}\n{"t":null}\n{"t":"Bo"}\n'
 def test_records_are_those_with_a_text(tmp_path):
     """A number is the line, as in the audit; without numbers, what has no text has no value."""
     path = tmp_path / "spans"
-    for text in ("5\t0\t2\n", lines([], [{"start": 0, "end": 2}])):
+    for text in (lines(row((0, 2), record=5)), lines(row(), row((0, 2)))):
         path.write_text(text)
         out, outcome = through(marker(), JSONL, "jsonl", spans=path, fields=("t",))
         assert out == JSONL.replace(b"Bo", b"<unk>")
         assert (outcome.totals.records, outcome.totals.unmarked) == (5, 1)
-    path.write_text("4\t0\t2\n")
+    path.write_text(lines(row((0, 2), record=4)))
     with pytest.raises(InputError, match=":1: record 4: the input has no such text"):
         through(marker(), JSONL, "jsonl", spans=path, fields=("t",))
 
 
 def test_a_row_of_a_table_is_its_first_line(tmp_path):
     path = tmp_path / "spans"
-    path.write_text("2\t2\t3\n4\t0\t1\n")
+    path.write_text(lines(row((2, 3), record=2), row((0, 1), record=4)))
     out, _ = through(marker(), b'a,b\n1,"x\ny"\n2,z\n3,w\n', "csv", spans=path, fields=("b",))
     assert out == b'a,b\n1,"x\n<unk>"\n2,<unk>\n3,w\n'
 
 
 def test_several_texts_cannot_be_told_apart(tmp_path):
     path = tmp_path / "spans"
-    path.write_text("1\t0\t1\n")
+    path.write_text(lines(row((0, 1), record=1)))
     with pytest.raises(InputError, match="the record in line 1 has several texts"):
         through(marker(), b'{"t":["a","b"]}\n', "jsonl", spans=path, fields=("t[]",))
     with pytest.raises(InputError, match="record 1: two texts of the input have that number"):
         through(marker(), b'[{"t":"a"},{"t":"b"}]', "json", spans=path, fields=("t",))
-    path.write_text(json.dumps([[], [{"start": 0, "end": 1}]]))
+    path.write_text(lines(row(), row((0, 1))))
     out, _ = through(marker(), b'[{"t":"a"},{"t":"b"}]', "json", spans=path, fields=("t",))
     assert out == b'[{"t":"a"},{"t":"<unk>"}]'
 
@@ -177,7 +153,7 @@ def test_all_before_a_mistake_is_written(tmp_path):
     from identity import Collected
 
     path, sink = tmp_path / "spans", Collected()
-    path.write_text("1\t0\t3\n2\t5\t6\n")
+    path.write_text(lines(row((0, 3)), row((5, 6))))
     with pytest.raises(InputError):
         through(marker(), TEXT.encode(), "text", spans=path, sink=sink)
     assert sink.data == b"<unk> Lee met Bo.\n"
@@ -231,8 +207,7 @@ def check(kind, data, rows, found, **options):
     """Words become masks, and the output is what the pattern says."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spans"
-        values = [[{"start": a, "end": b} for a, b in each] for each in found]
-        path.write_text(lines(*values) or "record\tstart\tend\n")
+        path.write_text(lines(*(row(*each) for each in found)))
         out, outcome = through(marker(), data.encode(), kind, spans=path, size=19, **options)
     assert re.fullmatch(rows, out.decode(), re.DOTALL), (out, rows)
     assert outcome.totals.unmarked == sum(not each for each in found)
@@ -288,10 +263,10 @@ def test_csv_outside_spans_is_byte_equal(records):
 
 
 PARTS = (
-    *(b"[", b"]", b"{", b"}", b",", b"\n", b"\t", b"1", b"2", b"0", b"-1", b"99999999999999999999"),
-    *(b'{"record":', b'{"line":', b'{"text":"a","ents":', b',"spans":', b'{"spans":', b'{"sc":'),
+    *(b"[", b"]", b"{", b"}", b",", b"\n", b"1", b"2", b"0", b"-1", b"99999999999999999999", b"[]"),
+    *(b'{"record":', b'{"text":"a","spans":', b',"spans":', b'{"spans":[', b'{"spans":[]}\n'),
     *(b'{"start":0,"end":1}', b'"start":', b'"end":', b'"secret"', b"secret", b"null", b"1e999"),
-    *(b"1\t0\t1\n", b"record\tstart\tend\n", b"[]\n", b"\xff", b"\xef\xbb\xbf", b"\0", b"\xb2"),
+    *(b"\xff", b"\xef\xbb\xbf", b"\0", b"\xb2"),
 )
 FILES = st.one_of(st.binary(max_size=40), st.lists(st.sampled_from(PARTS)).map(b"".join))
 

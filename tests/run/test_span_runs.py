@@ -30,6 +30,10 @@ EMBEDDINGS = make_embeddings(n=40, d=4)
 KEY = b"k" * 32
 
 
+def row(*spans):
+    return {"spans": [{"start": start, "end": end} for start, end in spans]}
+
+
 def opened(**more):
     given = {"mechanism": "krr", "epsilon": 0.01, "embeddings": EMBEDDINGS}
     return Sanitizer(**given | more)
@@ -41,7 +45,7 @@ def test_spans_that_shrink_while_they_are_read_let_no_record_pass(tmp_path, monk
 
     spans, text, out = tmp_path / "spans", tmp_path / "a.txt", tmp_path / "out"
     text.write_text("word1 word2\n" * 500)
-    rows = [json.dumps({"record": at, "start": 0, "end": 5}) for at in range(1, 501)]
+    rows = [json.dumps({"record": at, **row((0, 5))}) for at in range(1, 501)]
     spans.write_text("\n".join(rows) + "\n")
     cut = len("\n".join(rows[:250])) + 1
     monkeypatch.setattr(source, "_CHUNK", 1000)
@@ -168,14 +172,15 @@ def test_settings_hold_inside_alone():
 
 ROWS = ["word1 zq, word2", "", "word3 word3", "kept word4"]
 SPANS = [[(0, 1), (10, 15)], [], [(3, 8)], []]
-TABS = "".join(
-    f"{line}\t{start}\t{end}\n" for line, each in enumerate(SPANS, start=1) for start, end in each
-)
+FOUND = "".join(
+    json.dumps({"record": line, **row(*each)}) + "\n"
+    for line, each in enumerate(SPANS, start=1) if each
+)  # fmt: skip
 
 
-def files(folder, tabs=TABS):
+def files(folder, found=FOUND):
     (folder / "in.jsonl").write_text("".join(json.dumps({"t": row}) + "\n" for row in ROWS))
-    (folder / "spans").write_text(tabs)
+    (folder / "spans").write_text(found)
     return [folder / "in.jsonl"]
 
 
@@ -186,7 +191,7 @@ def run_of(folder, sanitizer, kind=Run, **more):
         spans=folder / "spans",
         batch=more.pop("batch", 1 << 14),
     )
-    return kind(sanitizer, plan, KEY, files(folder, more.pop("tabs", TABS)), **more)
+    return kind(sanitizer, plan, KEY, files(folder, more.pop("found", FOUND)), **more)
 
 
 @pytest.mark.parametrize("copies", [1, 3])
@@ -232,10 +237,11 @@ def test_batches_do_not_matter(tmp_path):
     assert outs[0] == outs[1] == outs[2]
 
 
-@pytest.mark.parametrize("tabs", [TABS + "5\t0\t1\n", TABS + "4\t0\t99\n", "9\t0\t1\n"])
-def test_no_file_is_placed_after_a_mistake(tmp_path, tabs):
+@pytest.mark.parametrize(("record", "end"), [(5, 1), (4, 99), (9, 1)])
+def test_no_file_is_placed_after_a_mistake(tmp_path, record, end):
+    found = FOUND + json.dumps({"record": record, **row((0, end))}) + "\n"
     for more in ({"output": tmp_path / "out"}, {"output": tmp_path / "tree", "tree": True}):
-        result = run_of(tmp_path, opened(), tabs=tabs, **more).execute()
+        result = run_of(tmp_path, opened(), found=found, **more).execute()
         assert len(result.failed) == 1
         assert result.failed[0].startswith(f"{tmp_path / 'spans'}:")
     assert not [
@@ -249,7 +255,7 @@ def test_resumed_and_dry_runs(tmp_path):
     more = {"output": tmp_path / "tree", "tree": True}
     assert not run_of(tmp_path, opened(), **more).execute().failed
     # A finished output is skipped, and its spans are not read.
-    again = run_of(tmp_path, opened(), tabs="", resume=True, **more).execute()
+    again = run_of(tmp_path, opened(), found="", resume=True, **more).execute()
     assert (again.skipped, again.failed) == (1, [])
     dry = run_of(tmp_path, opened(), kind=DryRun)
     result = dry.execute()
@@ -269,9 +275,9 @@ def test_the_statement(tmp_path):
     assert summary.startswith("4 words drawn (besides 3 outside) by krr")
     assert f"not protected: {CHOICE}, number of words" in made.lines(verbose=True)[-1]
     nothing = run_of(
-        tmp_path, opened(), tabs="line\tstart\tend\n", output=tmp_path / "new"
+        tmp_path, opened(), found=json.dumps({"record": 1, "spans": []}), output=tmp_path / "new"
     ).execute()
-    failed = run_of(tmp_path, opened(), tabs="x", output=tmp_path / "none").execute()
+    failed = run_of(tmp_path, opened(), found="x", output=tmp_path / "none").execute()
     assert Statement(failed.totals, "krr", 0.1, spans=True).lines() == []
     assert Statement(nothing.totals, "krr", 0.1, spans=True).lines() == [
         passed.replace("3 words", "7 words").replace("2 records", "4 records")
@@ -312,14 +318,15 @@ def test_what_cannot_be_right_is_refused(monkeypatch, tmp_path, files, more, mes
 
 def test_on_the_command_line(dpsan, tmp_path):
     (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    (tmp_path / "s").write_text("1\t0\t2\n")
+    found = json.dumps({"record": 1, **row((0, 2))}) + "\n"
+    (tmp_path / "s").write_text(found)
     base = ["rewrite", "-e", "5", "-m", "laplace", "-E", "two.txt", "--spans", "s"]
     done = dpsan(*base, "-j", "2", cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split(b", ")[1] == b"Maria\nnever\n"
     assert done.stdout.split(b", ")[0] in (b"Here", b"There")
     assert b"dpsan: passed outside spans: 2 words, with 1 record without a span; " in done.stderr
-    (tmp_path / "s").write_text("1\t0\t2\n7\t0\t1\n")
+    (tmp_path / "s").write_text(found + found.replace("1", "7", 1))
     done = dpsan(*base, cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
     assert done.returncode == 1
     assert done.stderr.startswith(b"dpsan: s:2: record 7: the input has no such text")

@@ -25,7 +25,7 @@ _FILES: Final[dict[str, bytes]] = {
     "keep": b"w1\n",
     "other-keep": b"w2\n",
     "public": b"w1\n",
-    "spans": b"1\t0\t2\n",
+    "spans": b'{"record": 1, "spans": [{"start": 0, "end": 2}]}\n',
 }
 _TEXT, _CSV, _DOCX = ("a.txt", "b.txt"), ("a.csv", "b.csv"), ("a.docx", "b.docx")
 _KNN: Final = "-e 5 -m knn-response -p k=5 -E words.txt"

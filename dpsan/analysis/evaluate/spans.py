@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Pairs
-from dpsan.formats.spans import SpanFile
+from dpsan.formats.span_file import SpanFile
 from dpsan.outcomes.intervals import Share
 
 Recovery = dict[str, Share]
@@ -38,7 +38,7 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
     """Which words each span of a file covers: those that overlap it.
 
     Args:
-        path: see :mod:`dpsan.formats.spans`.
+        path: see :mod:`dpsan.formats.span_file`.
         pairs: the records.
         whole: whether they are all records of the input, so that the file has no spans of others.
 

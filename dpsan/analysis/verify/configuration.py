@@ -22,7 +22,7 @@ from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
-from dpsan.text.spans import Spans
+from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import lookup_keys
 
 _DRAWS: Final = 1000

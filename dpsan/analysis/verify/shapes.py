@@ -16,7 +16,7 @@ from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.out_of_vocabulary import UnknownPolicy
-from dpsan.text.spans import Spans
+from dpsan.text.spanned_tokens import Spans
 
 KINDS: Final = (
     *("AAAA", "AAA'AAA", "AAAAAA's", "AA-AAAA", "AAAAA-00", "0A", "000AA", "AA0", "A.A.", "AAA.AA"),

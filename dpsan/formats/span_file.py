@@ -1,0 +1,191 @@
+"""Read the file of ``--spans``: spans of personal data that another tool found.
+
+JSON lines, one object for each record::
+
+    {"record": 3, "spans": [{"start": 0, "end": 5, "type": "NAME"}], "text": "Maria lives here"}
+
+Offsets count code points; ``type`` is optional, and other keys are ignored.  ``record`` is the line
+of a record as in the audit log, ascending; records without an object have no spans.  Without
+``record``, there is one object for each record that has a text, in order.  If an object has the
+record's ``text``, it must be the same.  Lines are read in step with the records.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import orjson
+
+from dpsan.errors import InputError
+from dpsan.files.source import opened
+from dpsan.formats.base import Record
+from dpsan.formats.text import raw_records
+
+_LONGEST: Final = 1 << 30
+"""Bytes of a line."""
+_OFFSETS: Final = "start < end, in code points of the text"
+_LAYOUT: Final = (
+    'such as {"spans": [{"start": 0, "end": 5, "type": "NAME"}]}; docs/adapters converts the '
+    "output of Presidio and spaCy"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text, in code points."""
+
+    start: int
+    end: int
+    kind: str = ""
+    """Its type, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of the file."""
+
+    at: int
+    record: int | None
+    """Line of the record; None: the next record that has a text."""
+    spans: list[Span]
+    text: str | None
+
+
+class SpanFile:
+    """Yields the spans of each record in turn.
+
+    Args:
+        path: the file.
+
+    Raises:
+        InputError: it cannot be read, or has another layout.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows = self._read()
+        self._row = next(self._rows, None)
+        self._numbered = self._row is not None and self._row.record is not None
+        self._texts = self._line = 0
+
+    def close(self) -> None:
+        """Close the file; nothing is read from it any more."""
+        self._rows.close()
+
+    def of(self, line: int, text: str) -> list[Span]:
+        """Return the spans of the next text, in the order of the file.
+
+        Args:
+            line: of its record in the input, as in the audit log.
+            text: every span must be within it.
+
+        Raises:
+            InputError: the file has too few lines, is damaged, or was made for other texts.
+        """
+        self._texts += 1
+        row = self._row
+        if not self._numbered:
+            if row is None:
+                self._fail(
+                    f"spans of {self._texts - 1} records, and there are more",
+                    'a line for each record, {"spans": []} where nothing was found',
+                )
+            return self._taken(row, text, f"record {self._texts}")
+        if line == self._line:
+            self._fail(f"record {line}: two texts of the input have that number", "no numbers")
+        self._line = line
+        out: list[Span] = []
+        while (row := self._row) is not None and row.record is not None and row.record <= line:
+            if row.record < line:
+                self._missing(row)
+            out += self._taken(row, text, f"record {line}")
+        return out
+
+    def end(self) -> None:
+        """Check that the file has no spans of more records.  Raises InputError."""
+        if self._row is None:
+            return
+        if self._numbered:
+            self._missing(self._row)
+        many = self._texts + 1 + sum(1 for _ in self._rows)
+        self._fail(f"spans of {many} records, but there are {self._texts} texts", "", self._row.at)
+
+    def _taken(self, row: _Row, text: str, name: str) -> list[Span]:
+        """Return the spans of a row, and read the next row."""
+        if row.text is not None and row.text != text:
+            self._fail(f"{name}: spans of another text", "are records missing?", row.at)
+        if any(span.end > len(text) for span in row.spans):
+            self._fail(f"{name}: a span ends after its text", _OFFSETS, row.at)
+        self._row = following = next(self._rows, None)
+        if following is not None:
+            if (row.record is None) != (following.record is None):
+                self._fail("a record's number here, and none elsewhere", "", following.at)
+            if (following.record or 0) < (row.record or 0):
+                what = f"record {following.record} after record {row.record}"
+                self._fail(what, "sort the file", following.at)
+        return row.spans
+
+    def _missing(self, row: _Row) -> NoReturn:
+        hint = "the number is the line of the record; see dpsan rewrite --audit"
+        self._fail(f"record {row.record}: the input has no such text", hint, row.at)
+
+    def _fail(self, what: str, hint: str, line: int | None = None) -> NoReturn:
+        raise InputError(self._path, what, hint, line=line)
+
+    def _read(self) -> Generator[_Row, None, None]:
+        with opened(self._path, steady=True) as source:
+            for item in raw_records(source, b"\n", _LONGEST):
+                if item is not None and item[1].strip():
+                    yield self._parsed(item[0], item[1].removeprefix(codecs.BOM_UTF8))
+
+    def _parsed(self, line: int, raw: bytes) -> _Row:
+        try:
+            value = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            self._fail("not JSON", _LAYOUT, line)
+        try:
+            record, text, spans = value.get("record"), value.get("text"), value["spans"]
+            if record is not None and (type(record) is not int or record < 1):
+                raise ValueError
+            if not isinstance(text, str | None) or not isinstance(spans, list):
+                raise TypeError
+            return _Row(line, record, [*map(_span, spans)], text)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            self._fail("not an object with a list of spans", _LAYOUT, line)
+
+
+def _span(value: dict[str, Any]) -> Span:
+    start, end, kind = value["start"], value["end"], value.get("type")
+    if type(start) is not int or type(end) is not int or not 0 <= start < end:
+        raise ValueError
+    if not isinstance(kind, str | None):
+        raise TypeError
+    return Span(start, end, kind or "")
+
+
+def with_spans(records: Iterator[Record | None], path: Path) -> Iterator[Record | None]:
+    """Yield the same records; each that has a text gets its spans.
+
+    Args:
+        records: of one input, one text each at most.
+        path: the file of spans, read in step.
+
+    Raises:
+        InputError: it cannot be read, its spans are not those of these records, or a record has
+            several texts: spans of other records would let personal data pass.
+    """
+    with closing(SpanFile(path)) as file:
+        for record in records:
+            if record is not None and record.texts:
+                if len(record.texts) > 1:
+                    where = f"the record in line {record.line} has several texts"
+                    raise InputError(path, where, "spans are for one --field with one text")
+                found = file.of(record.line, record.texts[0])
+                record.spans = [(span.start, span.end) for span in found]
+            yield record
+        file.end()
