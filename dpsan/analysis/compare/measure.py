@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
+ACCURACIES: Final = ("clean_to_sanitized", "sanitized_to_clean", "sanitized_to_sanitized")
 FOLDS: Final = 5
 """Every fifth record is a test record, beginning with another one for each seed."""
 _DRAWN, _GUESSED, _LINKED = 0.2, 0.8, 0.95
@@ -181,21 +182,13 @@ class Folds:
             common.append(_share(self._labels[test] == names[counts.argmax()]))
         return {"clean_to_clean": share_over_seeds(clean), "majority": share_over_seeds(common)}
 
-    def judged(self, outputs: Sequence[Ids]) -> Mapping[str, Figure | None]:
+    def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
         """Return the accuracies of training and testing on clean and sanitized texts."""
-        pairs: dict[str, list[Share]] = {
-            "clean_to_sanitized": [],
-            "sanitized_to_clean": [],
-            "sanitized_to_sanitized": [],
-        }
+        shares = []
         for seed, ids in enumerate(outputs):
             texts = self._corpus.strings([self._words[row] for row in ids.tolist()])
-            model = self._fit(texts, seed)
-            rows = (
-                self._right(self._models[seed % FOLDS], texts, seed),
-                self._right(model, self._clean, seed),
-                self._right(model, texts, seed),
-            )
-            for shares, share in zip(pairs.values(), rows, strict=True):
-                shares.append(share)
-        return {name: share_over_seeds(shares) for name, shares in pairs.items()}
+            clean, model = self._models[seed % FOLDS], self._fit(texts, seed)
+            pairs = ((clean, texts), (model, self._clean), (model, texts))
+            shares.append([self._right(*pair, seed) for pair in pairs])
+        figures = map(share_over_seeds, zip(*shares, strict=True))
+        return dict(zip(ACCURACIES, figures, strict=True))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dpsan.analysis.compare.comparison import Comparison, Row
-from dpsan.analysis.compare.measure import Figure
+from dpsan.analysis.compare.measure import ACCURACIES, Figure
 from dpsan.analysis.compare.texts import LINKED
 from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.errors import printable
@@ -21,9 +21,7 @@ HEADINGS: Final = {
     "unchanged": "unchanged",
     "read_back": "read back",
     "linked": "linked",
-    "clean_to_sanitized": "c→s",
-    "sanitized_to_clean": "s→c",
-    "sanitized_to_sanitized": "s→s",
+    **dict(zip(ACCURACIES, ("c→s", "s→c", "s→s"), strict=True)),
 }
 _ATTACKS: Final = ("read_back", "linked")
 
@@ -171,8 +169,8 @@ def as_latex(comparison: Comparison, command: str) -> str:
     width = len(headings)
     lines = [f"% {printable(command)}", r"% needs \usepackage{booktabs}", r"\begin{table}"]
     lines += [
-        r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
-        rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}",
+        r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+        rf"\begin{{tabular}}{{@{{}}l{'r' * (width - 1)}@{{}}}}",
         r"\toprule",
     ]
     lines.append(_latex_row(map(escaped, headings)))
@@ -234,7 +232,7 @@ def panels(comparison: Comparison) -> tuple[Panel, ...]:
     """Return utility and attack over epsilon, and utility against attack."""
     axes = {"cosine": "mean cosine of word and output", "read_back": "share of words read back"}
     if comparison.baseline:
-        axes["sanitized_to_sanitized"] = "accuracy, trained and tested on outputs"
+        axes[ACCURACIES[-1]] = "accuracy, trained and tested on outputs"
     names = list(dict.fromkeys(row.mechanism for row in comparison.measured))
     lines = {name: [row for row in comparison.measured if row.mechanism == name] for name in names}
     over = [
