@@ -1,13 +1,14 @@
-"""``gaussian-paper``: the Gaussian baseline of [TrLap] as published, at every epsilon.
+"""``gaussian-paper``: the Gaussian baseline of [TrLap] as its experiments use it, at any epsilon.
 
 Definition
     Vectors longer than C are shortened to C; z ~ N(0, sigma²·I) with the textbook formula
     sigma = 2·C·sqrt(2·ln(1.25/delta))/epsilon for any epsilon; the output is the word nearest to
     the result among the unclipped vectors.
 Guarantee
-    REFUTED: (epsilon, delta)-LDP is claimed for every epsilon.  The formula is proved for
-    epsilon <= 1 (docs/proofs.md 1.7) and first fails at epsilon 8.42 (delta 1e-5), 8.78 (1e-6),
-    9.62 (1e-9).  The exact delta of this sigma for two inputs 2·C apart, D(epsilon, mu) with
+    REFUTED as used: the theorem is for epsilon <= 1, where the formula is proved
+    (docs/proofs.md 1.7); the experiments use it up to epsilon 20.  It fails from epsilon 16.9 on
+    with the paper's delta of 4^-300, and from 8.42 (delta 1e-5), 8.78 (1e-6), 9.62 (1e-9).  The
+    exact delta of this sigma for two inputs 2·C apart, D(epsilon, mu) with
     mu = epsilon/sqrt(2·ln(1.25/delta)), is printed in its place, whatever epsilon.
 Proof
     docs/proofs.md 3.8
@@ -41,7 +42,9 @@ class GaussianPaper(GaussianNoise):
 
     name: ClassVar[str] = "gaussian-paper"
     status: ClassVar[Status] = Status.REFUTED
-    summary: ClassVar[str] = "Gaussian noise by the textbook formula at any epsilon, as published"
+    summary: ClassVar[str] = (
+        "Gaussian noise by the textbook formula, at any epsilon as in the experiments"
+    )
     source: ClassVar[str] = "TrLap Theorem 2"
     unclipped: ClassVar[bool] = True
 

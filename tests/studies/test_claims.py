@@ -40,6 +40,45 @@ def test_truncated_laplace():
     assert points["d = 300, padded"].x == (10.0, 20.0)
 
 
+def test_gaussian_baseline_of_trlap():
+    """Theorem 2 holds up to epsilon 1; its formula is false from 16.9 on, at delta 4^-300."""
+    mp = pytest.importorskip("mpmath").mp
+    wanted = mp.mpf(4) ** -300
+
+    def true_over_claimed(epsilon):
+        mu = epsilon / mp.sqrt(2 * mp.log(mp.mpf("1.25") / wanted))
+        tail = mp.erfc((epsilon / mu - mu / 2) / mp.sqrt(2)) / 2
+        other = mp.erfc((epsilon / mu + mu / 2) / mp.sqrt(2)) / 2
+        return (tail - mp.exp(epsilon) * other) / wanted
+
+    with mp.workdps(60):
+        for row in trlaplace.STUDIES["theorem-2"].make().rows:
+            exact = true_over_claimed(mp.mpf(row["epsilon"]))
+            assert row["ratio"] == pytest.approx(float(exact), rel=1e-6)
+            assert (row["ratio"] > 1) == (row["epsilon"] > 16.9)
+        assert true_over_claimed(mp.mpf("16.8")) < 1 < true_over_claimed(mp.mpf("17.0"))
+
+
+def test_theorem_4_of_trlap_holds():
+    """Standard deviations by the paper's formulas alone, at every epsilon of its tables."""
+    for epsilon, d in ((0.05, 300), (0.5, 300), (1, 300), (5, 300), (10, 500), (20, 1700)):
+        alpha, root = epsilon / (2 * math.sqrt(d)), 1 / 4
+        reach = -math.log1p(-epsilon / (2 * root * math.sqrt(d))) / alpha
+        x = np.linspace(0, reach, 400_001)
+        density = np.exp(-alpha * x)
+        truncated = math.sqrt(np.trapezoid(x**2 * density, x) / np.trapezoid(density, x))
+        laplace = math.sqrt(2) * 2 * math.sqrt(d) / epsilon
+        gaussian = 2 * math.sqrt(2 * (math.log(1.25) + d * math.log(4))) / epsilon
+        assert truncated < laplace < gaussian
+        asked = {"epsilons": (epsilon,), "parameters": {"d": str(d)}}
+        rows = trlaplace.STUDIES["theorem-4"].make(**asked).rows
+        shown = [row["std"] for row in rows]
+        assert shown == pytest.approx([truncated, laplace, gaussian], rel=1e-6)
+    # What the tables compare at epsilon 20: baselines in 300 dimensions.
+    assert truncated > 2 * math.sqrt(2 * (math.log(1.25) + 300 * math.log(4))) / 20
+    assert truncated > math.sqrt(2) * 2 * math.sqrt(300) / 20
+
+
 def tensor(study, letter, **more):
     name = f"tldp-paper-{letter}"
     rows = tldp.STUDIES[study].make(**more).rows

@@ -48,6 +48,7 @@ MORE = {
     ("tldp", "table-5"): "-e 1,4",
     ("tldp", "theorem-3"): "--d 5 -e 1",
     ("trlaplace", "tables-1-3"): "-m krr -e 2",
+    ("trlaplace", "theorem-2"): "-e 1,20",
     ("trlaplace", "theorem-3"): "--d 5 -e 1",
     ("trlaplace", "theorem-4"): "--d 5 -e 1,4",
 }
