@@ -14,7 +14,8 @@ Guarantee
     times the claim for n-1 words on a simplex and one at twice their distance, 1 % above the
     domain's edge.
     Appendix C's bound on the share N_w of words that stay, >= 36.7 %, is false as well:
-    :func:`unchanged` is below it for many words at equal distances, and for real ones.
+    :func:`unchanged` is below it for many words at equal distances with one word at twice that
+    distance, and for real ones.
     The stated domain epsilon > 2(1 + ln n)/Delta_0 leaves b negative: b > 0 needs
     alpha·Delta_0 > 1, that is epsilon > (2(1 + ln n) + 3)/Delta_0.
 Proof
