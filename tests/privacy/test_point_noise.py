@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from line_laws import truncated_cdf
+from mechanisms.line_laws import truncated_cdf
 from scipy import stats
 from support import ALPHA, streams
 
