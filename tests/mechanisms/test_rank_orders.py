@@ -15,7 +15,7 @@ from dpsan.mechanisms.tables import sorted_distances as sorted_rows
 from dpsan.mechanisms.tables.neighbour_ranks import RankOrders
 from dpsan.mechanisms.tables.sorted_distances import SortedRows
 from dpsan.mechanisms.zipf_response import ZipfResponse
-from dpsan.space import threads
+from dpsan.space import arrays
 from dpsan.space.metric_space import MetricSpace
 
 N = 3000
@@ -161,7 +161,7 @@ def test_words_do_not_depend_on_threads(large, reference, monkeypatch):
     ids, ranks = draws(N, 9000)
     monkeypatch.setattr(rank_orders, "_STRIP", 5)
     for count in (1, 4):
-        monkeypatch.setattr(threads, "threads", lambda count=count: count)
+        monkeypatch.setattr(arrays, "threads", lambda count=count: count)
         assert (RankOrders(large).words(ids, ranks) == reference[ids, ranks]).all()
 
 
