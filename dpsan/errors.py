@@ -1,7 +1,6 @@
 """Every error dpsan raises on purpose: a message, a hint that can be typed, an exit status.
 
-Knows exit statuses.  Must not know what failed in detail: messages name file, line and column and
-never contain input text.
+Messages name file, line and column and never contain input text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Programs that were broken on purpose: what `tests/power.py` verifies.
-
-Knows samplers and sanitizers.  Must not know what finds a mutant.
-"""
+"""Programs that were broken on purpose: what `tests/power.py` verifies."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The command tree, and the messages of its own errors.
-
-Knows the commands.  Must not know what they do.
-"""
+"""The command tree, and the messages of its own errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a ``dpsan rewrite --dry-run`` says besides the statement of any run.
-
-Knows totals.  Must not know how text is rewritten.
-"""
+"""What a ``dpsan rewrite --dry-run`` says besides the statement of any run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Who carries out a ``dpsan rewrite``: this process, a pool of processes, or a Ray cluster.
-
-Knows which is asked for.  Must not know Ray, nor how text is rewritten.
-"""
+"""Who carries out a ``dpsan rewrite``: this process, a pool of processes, or a Ray cluster."""
 
 from __future__ import annotations
 

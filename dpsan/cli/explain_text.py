@@ -1,7 +1,4 @@
-"""Explanations as text for a terminal: one block for each mechanism, side by side where they fit.
-
-Knows explanations and the width of the terminal.  Must not know how figures are found.
-"""
+"""Explanations for a terminal: one block for each mechanism, side by side where they fit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What every command asks before it opens anything: would it write over what it reads?
-
-Knows the standard streams and which files embeddings are made of.  Must not know
-the commands.
-"""
+"""What every command asks before it opens anything: would it write over what it reads?"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The wall around every command: errors as one line, signals, exit status, no core files.
 
-Knows exit statuses and signals.  Must not know commands.  Nothing printed here contains input
-text: messages come from :mod:`dpsan.errors`, and only the type and place of any other
-exception are shown.
+Nothing printed here contains input text: messages come from :mod:`dpsan.errors`, and only the type
+and place of any other exception are shown.
 """
 
 from __future__ import annotations

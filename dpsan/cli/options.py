@@ -1,7 +1,4 @@
-"""Options that several commands share, defined once.
-
-Knows names, help texts and environment variables.  Must not know what options do.
-"""
+"""Options that several commands share, defined once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What commands print for people: messages on standard error, JSON and tables on standard output.
-
-Knows terminals and pipes.  Must not know what is printed.
-"""
+"""Print messages on standard error, and JSON and tables on standard output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Progress bars on a terminal; nothing anywhere else.
-
-Knows rich.  Must not know what is measured.
-"""
+"""Progress bars on a terminal; nothing anywhere else."""
 
 from __future__ import annotations
 

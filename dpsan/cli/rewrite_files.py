@@ -1,7 +1,4 @@
-"""The files of a ``dpsan rewrite``: which it reads and writes, and which are complete so far.
-
-Knows paths and the options that name them.  Must not know how text is rewritten.
-"""
+"""The files of a ``dpsan rewrite``: which it reads and writes, and which are complete so far."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The options of ``dpsan rewrite``.
-
-Knows names, help texts and environment variables.  Must not know what options do.
-"""
+"""The options of ``dpsan rewrite``."""
 
 from __future__ import annotations
 

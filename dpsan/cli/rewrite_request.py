@@ -1,7 +1,4 @@
-"""What a ``dpsan rewrite`` is asked to do: its options together, checked, and what they stand for.
-
-Knows option names.  Must not know how text is rewritten.
-"""
+"""The options of ``dpsan rewrite`` together: checked, and what they stand for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Carries out a ``dpsan rewrite``: builds what was asked for, runs it, says what was done.
-
-Knows the order of these steps.  Must not know options' names or how text is rewritten.
-"""
+"""Carries out a ``dpsan rewrite``: builds what was asked for, runs it, says what was done."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Signals that end the program: the first one decides, and what follows is not heard.
-
-Knows signals.  Must not know commands.
-"""
+"""Signals that end the program: the first one decides, and what follows is not heard."""
 
 from __future__ import annotations
 

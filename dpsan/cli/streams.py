@@ -1,7 +1,4 @@
-"""Standard streams at the start and at the end of the process.
-
-Knows descriptors 0, 1 and 2.  Must not know commands.
-"""
+"""Standard streams at the start and at the end of the process."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Commands that are imported when they are asked for, and the look of their help.
 
-Knows command names and help sections.  Must not know what commands do.  A run of one command does
-not import the others, and help is plain text in sections: the library that draws boxes takes
-longer to import than everything else that ``dpsan --help`` does.
+A run of one command does not import the others, and help is plain text in sections: the library
+that draws boxes takes longer to import than everything else that ``dpsan --help`` does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The words and their vectors, as every loader returns them.
-
-Knows names, rows and counts.  Must not know files or mechanisms.
-"""
+"""The words and their vectors, as every loader returns them."""
 
 from __future__ import annotations
 

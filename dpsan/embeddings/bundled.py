@@ -12,8 +12,6 @@
 
 Every file is checked against the manifest when it is read, so its hashes stand for the content: the
 digest is made of those of words, vectors and classes.
-
-Knows the directory.  Must not know where the vectors came from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Opening embedding files: regular files only, gzip with a bound, lines with a limit, digests.
-
-Knows files and bytes.  Must not know words, vectors or formats.
-"""
+"""Opening embedding files: regular files only, gzip with a bound, lines with a limit, digests."""
 
 from __future__ import annotations
 

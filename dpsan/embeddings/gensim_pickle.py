@@ -6,8 +6,6 @@
     beside  = FILE.*.npy, arrays that gensim stores apart
 
 Only ``dpsan index --unsafe-pickle`` may call :func:`load_unsafe_pickle`; ``load`` refuses.
-
-Knows gensim's classes.  Must not be reached by any other command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Loading embedding files: open, find out the format, read, sum up.
-
-Knows every format's reader and which files belong together.  Must not know any grammar.
-"""
+"""Loading embedding files: open, find out the format, read, sum up."""
 
 from __future__ import annotations
 

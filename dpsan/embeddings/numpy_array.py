@@ -8,8 +8,6 @@
 
 The header is matched, never evaluated; object arrays are pickles and refused (what numpy calls
 ``allow_pickle=False``); data are read in blocks, so a shape that lies allocates nothing.
-
-Knows the bytes.  Must not know what they stand for.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@
                       known, counts.npy (n,), whole numbers: occurrences in public text, and
                       spellings.npy (n,), like words.npy: each word as it is usually written, the
                       same but for capital letters (what ``dpsan train`` writes has both)
-
-Knows where words and vectors are.  Must not know which rows are usable.
 """
 
 from __future__ import annotations

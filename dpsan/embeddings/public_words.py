@@ -1,7 +1,5 @@
 """Public words: those that need no protection, from a list that comes with dpsan or from a file.
 
-Knows lists of words and row numbers.  Must not know mechanisms.
-
 A listed word is looked up as a word of a text is; what the vocabulary lacks is ⊥, and protected.
 """
 

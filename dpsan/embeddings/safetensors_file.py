@@ -8,8 +8,6 @@
     words   = word (*LF* word){n-1}            else NAME.words.txt beside the file, one per line
 
 The tensor is called ``vectors``, or is the only one of two dimensions.
-
-Knows the tensor and the metadata.  Must not know which rows are usable.
 """
 
 from __future__ import annotations

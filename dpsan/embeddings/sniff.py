@@ -1,7 +1,5 @@
 """Finding out what a file is, by how its content begins.
 
-Knows magic numbers and headers.  Must not know how files go on, nor open them.
-
 ::
 
     1F 8B                       gzip of any of the following (seen to by the caller)

@@ -1,7 +1,5 @@
 """Collecting usable rows, whatever format they come from.
 
-Knows words and vectors.  Must not know files or formats.
-
 Memory grows with the rows that really arrive: no header's count is believed.  Left out and counted
 by reason, the first that applies: ``empty_word``, ``nul`` (a NUL or a line feed in the word),
 ``non_finite`` (also what float32 cannot hold), ``zero``, ``duplicate`` (of a kept row).

@@ -7,8 +7,6 @@
     word    = bytes without *SP*, UTF-8
 
 gensim's reader is not used: it allocates what the header says.
-
-Knows the bytes.  Must not know which rows are usable.
 """
 
 from __future__ import annotations

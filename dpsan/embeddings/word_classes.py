@@ -3,8 +3,6 @@
 In a near set, an output that insults a group, or that says something violent, sexual or bad, must
 not stand for the name of a group.  Near sets are public, and a guarantee holds for any of them, so
 the classes decide which outputs are taken first: see :func:`tiers`.
-
-Knows words and row numbers.  Must not know vectors or mechanisms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Public lists of words from a file: a number for each word, weight or count.
 
-Knows the files' grammar (word TAB number, one a line, blank lines left out; UTF-8) and row numbers.
-Listed words that the vocabulary lacks are left out.  Must not know mechanisms.
+Listed words that the vocabulary lacks are left out.
+
+A line is a word, a tab and a number, in UTF-8; blank lines do not count.
 """
 
 from __future__ import annotations

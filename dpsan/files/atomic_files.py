@@ -1,7 +1,6 @@
 """Files that are complete or absent: written under another name, synced, renamed.
 
-Knows paths and descriptors.  Must not know what is written.  A privacy rule too: running a
-half-published file again publishes two noisings of it.
+A privacy rule too: running a half-published file again publishes two noisings of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Output compressed as its name says: ``.gz``, and ``.zst`` with an extra.
 
-Knows compressors.  Must not know files or records.  The same bytes in give the same bytes out: no
-time, no name in the header.
+The same bytes in give the same bytes out: no time, no name in the header.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The names of an SQLite database: its own, the only one it may have, and those of its side files.
-
-Knows SQLite's rollback journal, links, owners and modes.  Must not know what a database holds.
-"""
+"""The names of an SQLite database: its own single name, and those of its side files."""
 
 from __future__ import annotations
 

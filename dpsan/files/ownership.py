@@ -1,7 +1,6 @@
 """Whose a file is and who may read it, handed on to the file that takes its place.
 
-Knows owners, modes and access control lists.  Must not know what is in the files.  Other extended
-attributes are left behind: they may hold a digest of the original, or words of it.
+Other extended attributes are left behind: they may hold a digest of the original, or words of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How a finished file gets its name: what must not be replaced stays.
-
-Knows paths and the calls that give names.  Must not know what is in the files.
-"""
+"""How a finished file gets its name: what must not be replaced stays."""
 
 from __future__ import annotations
 

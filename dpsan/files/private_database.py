@@ -1,7 +1,5 @@
 """A database of one's own: what runs remember of texts from one to the next, by keyed digests.
 
-Knows SQLite, owners, modes, and a secret key.  Must not know what is remembered.
-
 The file is 0600 in a directory that no other user may write to; SQLite gives its journal the same
 mode.  It is made under another name and linked, so it is complete or absent: an empty one was
 damaged.  SQLite finds a journal by the name of its database alone and removes it, so a database has

@@ -1,8 +1,7 @@
 """Files of the cache: opened without trust, hashed while read, written so that a crash shows.
 
-Knows file descriptors, owners, modes and SHA-256.  Must not know entries, manifests or what the
-bytes mean.  Every name is looked up relative to an open directory,
-so nobody can swap a directory between the check and the use.
+Every name is looked up relative to an open directory, so nobody can swap a directory between the
+check and the use.
 """
 
 from __future__ import annotations

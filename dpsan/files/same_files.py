@@ -1,7 +1,7 @@
 """Whether a command would write over a file that it reads, or over another of its outputs.
 
-Knows paths, devices and inodes.  Must not know what the files hold.  Files are compared by device
-and inode, so through links too; a file that is yet to be made, by its directory and name.
+Files are compared by device and inode, so through links too; a file that is yet to be made, by its
+directory and name.
 """
 
 from __future__ import annotations

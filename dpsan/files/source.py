@@ -1,7 +1,4 @@
-"""Where bytes come from: file descriptors, read as they arrive.
-
-Knows descriptors.  Must not know records.
-"""
+"""Where bytes come from: file descriptors, read as they arrive."""
 
 from __future__ import annotations
 
@@ -71,7 +68,6 @@ class FileSource:
             raise InputError(self.name, "changed while it was read", "run it again")
 
     def descriptor(self) -> int | None:
-        """See :class:`Source`."""
         try:
             regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
         except OSError as error:
@@ -79,7 +75,6 @@ class FileSource:
         return self._descriptor if regular else None
 
     def read(self) -> bytes:
-        """See :class:`Source`."""
         try:
             data = os.read(self._descriptor, _CHUNK)
         except OSError as error:
@@ -89,7 +84,6 @@ class FileSource:
         return data
 
     def idle(self) -> bool:
-        """See :class:`Source`."""
         try:
             return not select.select([self._descriptor], [], [], 0)[0]
         except (OSError, ValueError):  # a descriptor that cannot be waited for never blocks
@@ -142,10 +136,10 @@ class _Decompressed:
         self._started = False
 
     def descriptor(self) -> None:
-        """See :class:`Source`."""
+        return None
 
     def read(self) -> bytes:
-        """See :class:`Source`.  Raises InputError on damaged data."""
+        """Raise InputError on damaged data."""
         kind = self._codec.name
         while True:
             if self._at >= len(self._waiting):
@@ -175,7 +169,6 @@ class _Decompressed:
                 return out
 
     def idle(self) -> bool:
-        """See :class:`Source`."""
         return self._at >= len(self._waiting) and self._inner.idle()
 
 

@@ -3,8 +3,6 @@
 A run locks each of its temporary files, and the system takes the lock away when the process ends,
 however it ends.  So a file that can be locked is nobody's.  Where the file system has no locks,
 nothing is removed.
-
-Knows names and locks.  Must not know what is written.
 """
 
 from __future__ import annotations

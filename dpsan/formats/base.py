@@ -1,7 +1,4 @@
-"""What a container format is: records in, the same records with other texts out.
-
-Knows bytes and records.  Must not know mechanisms.
-"""
+"""What a container format is: records in, the same records with other texts out."""
 
 from __future__ import annotations
 

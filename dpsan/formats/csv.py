@@ -156,7 +156,6 @@ class CsvFormat(Format):
     delimiter: ClassVar[bytes] = b","
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
         if options.null_data:
             raise UsageError(f"{self.name} has no records that end with NUL", "leave out -z")
         encoding = text_encoding(options.encoding)

@@ -6,8 +6,6 @@ Grammar::
     path  = step *("." step)
     step  = name *"[]" / 1*"[]"            "[]": every item of a list
     name  = any characters; a backslash before . [ ] ? or another takes it literally
-
-Knows paths.  Must not know containers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """``json``: a JSON document, however it is laid out: an array of records, one object, or several.
 
-Knows where a document's records begin and end; what becomes of each is that of ``jsonl``.  Only the
-bytes of the chosen strings change.
+Only the bytes of the chosen strings change.
 
 The items of an array are its records, so ``--field text`` means the field of an item;
 ``--field '[].text'`` says the same, and ``'[]'`` an array of strings.  Other values, one behind the
@@ -42,7 +41,6 @@ class JsonFormat(Format):
     own_encoding: ClassVar[str] = "json is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
         if options.null_data:
             raise UsageError("json has no records that end with NUL", "leave out -z")
         fields, places = fields_of(self.own_encoding, source, options)

@@ -1,7 +1,6 @@
 """The grammar of JSON (RFC 8259) on bytes: where values end, and where the chosen strings are.
 
-Knows bytes and paths.  Must not know records or texts.  NaN and Infinity, as Python writes them,
-pass too.
+NaN and Infinity, as Python writes them, pass too.
 """
 
 from __future__ import annotations

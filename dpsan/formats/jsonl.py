@@ -75,7 +75,6 @@ class JsonlFormat(Format):
     skips_bad_records: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
         fields, places = fields_of(self.own_encoding, source, options)
         records = self._records(source, options, places)
         return hold_back(source, fields, places, records, options.max_record)

@@ -1,7 +1,6 @@
 """The name of a field that is nearly what was typed.
 
-Knows names and JSON.  Must not know containers.  Where a table lacks its header, a name is text:
-one that nearly is what was typed tells little.
+Where a table lacks its header, a name is text: one that nearly is what was typed tells little.
 """
 
 from __future__ import annotations

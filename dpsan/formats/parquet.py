@@ -43,7 +43,6 @@ class ParquetFormat(Format):
     needs_fields: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
         with _opened(source) as (file, size):
             yield from _records(source, options, file, size)
 

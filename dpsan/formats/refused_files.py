@@ -143,7 +143,6 @@ class RefusedFormat(Format):
         self._kind, self._text = kind, text
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
         if options.force_text:
             return self._text.read(source, options)
         raise self._kind.error(source)

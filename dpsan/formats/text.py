@@ -185,7 +185,6 @@ class TextFormat(Format):
     takes_null_data: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`."""
         if options.fields:
             raise InputError(
                 source.name, "text has no fields", "--format jsonl, csv, tsv or parquet has"

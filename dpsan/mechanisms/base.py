@@ -1,7 +1,4 @@
-"""What a mechanism is: frozen parameters, a guarantee, and a sampler of row numbers.
-
-Knows arrays and guarantees.  Must not know strings, files or command lines.
-"""
+"""What a mechanism is: frozen parameters, a guarantee, and a sampler of row numbers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Noise with independent coordinates on clipped vectors: what every mechanism of that kind shares.
-
-Knows clipping, noise and the search for the nearest word.  Must not know how the noise is sized.
-"""
+"""Noise with independent coordinates on clipped vectors: base of mechanisms of that kind."""
 
 from __future__ import annotations
 

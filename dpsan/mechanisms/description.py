@@ -1,7 +1,4 @@
-"""One mechanism in words and numbers: what it is, what is claimed, what is true.
-
-Knows docstrings, the bibliography and guarantees.  Must not know how it is shown.
-"""
+"""One mechanism in words and numbers: what it is, what is claimed, what is true."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Weights that fall with the distance: what they guarantee, and their certificate.
-
-Knows distances and integer weights.  Must not know which mechanism they are of.
-"""
+"""Weights that fall with the distance: what they guarantee, and their certificate."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Gaussian noise on clipped vectors: what every mechanism of that noise shares.
-
-Knows the noise and its exact delta.  Must not know how its size is chosen.
-"""
+"""Gaussian noise on clipped vectors: what every mechanism of that noise shares."""
 
 from __future__ import annotations
 

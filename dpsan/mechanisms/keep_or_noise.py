@@ -1,6 +1,6 @@
 """What the four published forms of [TLDP] share: keep a coordinate, or add noise to it.
 
-Knows tensors of coordinates.  Registers nothing: the registered names are in ``tldp_paper.py``.
+Registers nothing: the registered names are in ``tldp_paper.py``.
 
 The distribution of one coordinate is q·(atom at x) + (1-q)·noise.  For two inputs that differ by
 the range in all I coordinates, an output that keeps any coordinate excludes the other input; the

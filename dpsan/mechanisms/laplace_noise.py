@@ -1,7 +1,4 @@
-"""Multivariate Laplace noise on the word's vector: what every mechanism of that noise shares.
-
-Knows the noise and its guarantee.  Must not know what is done with the noisy point.
-"""
+"""Multivariate Laplace noise on the word's vector: what every mechanism of that noise shares."""
 
 from __future__ import annotations
 

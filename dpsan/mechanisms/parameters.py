@@ -1,7 +1,4 @@
-"""A parameter of a mechanism: its documentation, its domain, and the fields that several share.
-
-Knows numbers and words.  Must not know mechanisms.
-"""
+"""A parameter of a mechanism: its documentation, its domain, and the fields that several share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """How likely outputs are under inputs, and which inputs explain an output best.
 
-Knows row numbers, distributions and priors.  Must not know texts.
-
 Guessing the input argmax over w of prior(w)·P(u|w) for an output u is right as often as any rule
 that sees one word at a time can be (Bayes).  Distributions are computed for a block of inputs at a
 time, so memory is bounded.  ⊥ is never guessed: it is no string, so guessing it is never right.

@@ -1,7 +1,4 @@
-"""Figures with their confidence intervals.
-
-Knows counts.  Must not know what is counted.
-"""
+"""Figures with their confidence intervals."""
 
 from __future__ import annotations
 

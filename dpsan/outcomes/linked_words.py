@@ -1,7 +1,5 @@
 """How many words of a text say which of many candidates it is, from the vocabulary alone.
 
-Knows samplers and public word frequencies.  Must not know texts or files.
-
 Assumption: the candidates are texts of words drawn independently by their public frequencies, 6 %
 of them unknown, all equally likely, and one of them is the original; the reader knows the
 distribution and takes the candidate under which the output is likeliest, word for word.  Words of

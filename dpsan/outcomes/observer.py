@@ -1,7 +1,5 @@
 """What a reader can conclude from an output: the posterior of an optimal observer.
 
-Knows samplers and public word frequencies.  Must not know strings.
-
 The observer knows the mechanism, the vocabulary and how frequent its words are, sees one output u
 and nothing else, and holds P(w|u) = prior(w)·P(u|w)/P(u), P(u) = sum over all inputs, ⊥ included.
 Guessing the likeliest input is the best that such an observer can do (Bayes); a reader of a whole

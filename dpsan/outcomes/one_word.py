@@ -1,7 +1,5 @@
 """The figures of one word: from its output distribution where that is known, else from draws.
 
-Knows samplers and ranks.  Must not know strings or posteriors.
-
 N_w and S_w are those of [Feyisetan20] and [TGumbel]; close and distant are the shares of [Curse]
 section 7: the output is one of the 100 nearest other words, or farther than those.
 """

@@ -1,7 +1,5 @@
 """What comes out for many words under many mechanisms: one pass, a block of words at a time.
 
-Knows samplers, ranks and cosines.  Must not know how mechanisms are named or epsilon is chosen.
-
 The output distributions of a block of words are a matrix (words, n), which exists for that block
 only; all mechanisms share the neighbours, cosines and orders of the block.  Threads take mechanisms
 side by side; each is summed by itself, so the result does not depend on the number of threads.

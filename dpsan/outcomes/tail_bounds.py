@@ -1,7 +1,5 @@
 """Bounds on the probability of what was counted: they hold for every number of draws.
 
-Knows counts and probabilities.  Must not know what is counted.
-
 With D the relative entropy, N draws of an event of probability p have a share of at least a > p
 with probability at most exp(-N·D(a|p)), by Chernoff, and so on the other side.  It holds as well
 for N independent events whose probabilities have the mean p [Hoeffding 1956].  No bound here is

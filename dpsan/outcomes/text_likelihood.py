@@ -1,7 +1,5 @@
 """How likely a whole sanitized text is under each text that a reader holds for its original.
 
-Knows row numbers and distributions.  Must not know strings or files.
-
 Words are drawn independently, so the likelihood of a text is the product over its words.  A reader
 who takes the candidate of the largest one is right as often as any reader can be who holds all
 candidates equally likely (Bayes).  Everything is computed for a block of inputs at a time, so the

@@ -1,13 +1,11 @@
 """Exact privacy loss of a distribution over the vocabulary, over every pair of inputs, ⊥ included.
 
-Knows integer weights, distribution matrices and spaces.  Must not know how a mechanism works: a
-mechanism that has a closed form hands its distribution to one of the functions below
-(``Mechanism.certificate``), and :func:`certify` falls back on the matrix of a
-small vocabulary.
-
 The loss of input w against w' is ``max over outputs u of ln P(u|w) - ln P(u|w')``.  For weights
 ``exp(-S(w, u))`` with a metric S whose inputs are outputs, u = w attains it, by the triangle
 inequality: it is ``S(w, w') + ln Z(w') - ln Z(w)``, so O(n²) values are enough instead of O(n³).
+
+A mechanism that has a closed form hands its distribution to one of the functions below
+(``Mechanism.certificate``); :func:`certify` falls back on the matrix of a small vocabulary.
 """
 
 from __future__ import annotations

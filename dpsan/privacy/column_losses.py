@@ -1,7 +1,5 @@
 """The largest loss of any distribution over a vocabulary in O(n²): by the columns of its matrix.
 
-Knows log-probabilities.  Must not know how a mechanism works.
-
 The loss of x against x' at an output u is ln P(u|x) - ln P(u|x').  For each u the largest such
 difference is that of the largest and the smallest value of one column, so the largest loss of all
 pairs needs two numbers of each column, and every input is looked at once.

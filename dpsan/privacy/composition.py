@@ -1,7 +1,7 @@
 """Guarantees of many words together: basic and optimal composition.
 
-Knows guarantees.  Must not know texts.  Sources: [BW18] and docs/proofs.md 4.1; black boxes go
-through Google's dp-accounting (extra ``accounting``), Gaussian noise through its closed form.
+Sources: [BW18] and docs/proofs.md 4.1; black boxes go through Google's dp-accounting (extra
+``accounting``), Gaussian noise through its closed form.
 """
 
 from __future__ import annotations

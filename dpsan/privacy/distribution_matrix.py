@@ -1,7 +1,4 @@
-"""Losses between the rows of a matrix of probabilities, as float64 gives them.
-
-Knows matrices.  Must not know mechanisms, claims, or how far its probabilities are rounded.
-"""
+"""Losses between the rows of a matrix of probabilities, as float64 gives them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Distributions on small grids: random tables of integers, and composed losses of Laplace noise.
-
-Knows levels, tables and losses.  Must not know words, vectors or how anything is drawn.
-"""
+"""Distributions on small grids: random tables of integers, and composed losses of Laplace noise."""
 
 from __future__ import annotations
 

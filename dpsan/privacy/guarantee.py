@@ -1,7 +1,4 @@
-"""What a mechanism promises for one word, and with what right.
-
-Knows epsilon, delta, metrics and statuses.  Must not know how a mechanism works.
-"""
+"""What a mechanism promises for one word, and with what right."""
 
 from __future__ import annotations
 

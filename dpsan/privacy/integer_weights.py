@@ -1,7 +1,5 @@
 """The integers that a table mechanism draws from, in full: what a certificate file lists.
 
-Knows integers and row numbers.  Must not know how they were found, or files.
-
 P(u|w) is the weight of output u for input w over the sum of the weights of w.  Three forms hold all
 of them without n² numbers where that is possible.  In each, ⊥ is one more input: it has no masses
 (common weights), or gives every word with the same probability.

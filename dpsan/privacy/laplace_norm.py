@@ -1,7 +1,5 @@
 """Distribution of the length of a vector of independent Laplace numbers.
 
-Knows a formula and its numerical inversion.  Must not know words.
-
 The square of a Laplace number of scale b has the Laplace transform psi(b²·s), psi(s) =
 sqrt(pi/s)/2·erfcx(1/(2·sqrt s)); that of a sum of squares is the product.  It is inverted along
 Talbot's contour, exact to about 1e-10, on a grid with a spline: about 1e-7.

@@ -1,8 +1,8 @@
 """Distributions of noise, stated so that draws can be tested against them.
 
-Knows distribution functions.  Must not know mechanisms or how anything is drawn: these formulas
-share nothing with those of ``noise``.  Each turns noise vectors into numbers that are uniform on
-(0, 1) if the noise has the distribution, by the distribution functions of its parts.
+These formulas share nothing with the code that draws (``mechanisms/noise``).  Each turns noise
+vectors into numbers that are uniform on (0, 1) if the noise has the distribution, by the
+distribution functions of its parts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Closed forms of epsilon, delta and noise for distributions in d dimensions.
 
-Knows distributions and calibrations.  Must not know words, vectors or how anything is drawn.
 Every result that a guarantee rests on is rounded to the safe side.
 """
 

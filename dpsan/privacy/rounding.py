@@ -1,10 +1,9 @@
 """How far the word that float64 noise gives can be from the word that a proof speaks of.
 
-Knows noise distributions, dimensions and distances.  Must not know mechanisms or how anything is
-drawn.  Real and float64 noise are made of the same random bits, so that both words are the same
-unless the real noisy point lies within the rounding error of a wall between two words' cells; this
-bounds the probability of that, for every input.  It is a bound on the total variation distance of
-the two distributions of the word.  docs/proofs.md 1.9 has the proof and what it takes for granted.
+Real and float64 noise are made of the same random bits, so that both words are the same unless the
+real noisy point lies within the rounding error of a wall between two words' cells; this bounds the
+probability of that, for every input.  It is a bound on the total variation distance of the two
+distributions of the word. docs/proofs.md 1.9 has the proof and what it takes for granted.
 """
 
 from __future__ import annotations

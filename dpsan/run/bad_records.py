@@ -1,7 +1,6 @@
 """Records that cannot be read, set aside in a file of their own while the others go on.
 
-Knows bytes and messages.  Must not know formats.  The file is as secret as the input: it holds
-those records as they were.
+The file is as secret as the input: it holds those records as they were.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """How large the batches of an input are: as large as is done in a few seconds.
 
-Knows sizes, seconds and the garbage collector.  Must not know files or mechanisms.  No output
-depends on it.
+No output depends on it.
 """
 
 from __future__ import annotations

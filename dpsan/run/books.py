@@ -1,7 +1,4 @@
-"""What is asked and told before a batch is written: the memo of messages, the ledger of records.
-
-Knows the order of these steps.  Must not know formats, or how words are drawn.
-"""
+"""What is asked and told before a batch is written: the memo of messages, the ledger of records."""
 
 from __future__ import annotations
 

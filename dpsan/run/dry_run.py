@@ -1,7 +1,7 @@
 """A run that writes nothing: what it would draw and cost, and what its first lines look like.
 
-Knows runs.  Must not know how words are drawn.  Words are drawn as in any run, under a key of their
-own that nobody keeps, so counts, costs and bad records are exactly those of a run.
+Words are drawn as in any run, under a key of their own that nobody keeps, so counts, costs and bad
+records are exactly those of a run.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ class _Sampling:
         self.window = workers.window
 
     def idle(self) -> None:
-        """See :class:`Workers`."""
         self._workers.idle()
 
     def submit(self, batch: Batch) -> Future[Sanitized]:
-        """See :class:`Workers`."""
         future = self._workers.submit(batch)
         if len(self._samples) < _SAMPLES:
             done = future.result()
@@ -51,7 +49,7 @@ class DryRun(Run):
     """The first texts with a drawn word, as they come out; of a long one its beginning."""
 
     def execute(self) -> Result:
-        """See :class:`Run`; inputs that could not be joined are read one by one."""
+        """Read inputs that could not be joined one by one."""
         result = Result(self.sanitizer.accountant(whole_run=True))
         workers = _Sampling(self.workers or Inline(self.sanitizer), self.samples)
         for file, path in enumerate(self.inputs, start=1):

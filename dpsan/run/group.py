@@ -1,8 +1,8 @@
 """Outputs of small files, synced and placed together: a disk that is asked once is not asked often.
 
-Knows finished outputs, their order and the audit.  Must not know how they were made.  A file under
-its final name is complete also after a power failure: all outputs of a group are on the disk
-before the first one gets its name.  What an audit says of an output is written before that, too.
+A file under its final name is complete also after a power failure: all outputs of a group are on
+the disk before the first one gets its name.  What an audit says of an output is written before
+that, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The ledger: what each record has cost so far, in all runs that name it.
 
-Knows records by keyed digests, and sums.  Must not know formats, or how words are drawn.
-
 A cost is on the disk before any output that it pays for is written: a run that is killed in between
 has paid for what nobody saw.  A ledger of which anything is damaged is refused, for nobody can tell
 what it had.

@@ -1,7 +1,5 @@
 """The memo: each message is drawn once, and whoever sends it again gets the output it had then.
 
-Knows messages by keyed digests, settings and costs.  Must not know formats, or how words are drawn.
-
 A message is one text: a line, a cell, a string of JSON.  An entry is bound to the message and to
 all that the distribution of its output depends on, so under other settings it is drawn again, and
 the totals add that up.  An output is stored, on the disk, before it is written anywhere else: a run

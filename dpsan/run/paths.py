@@ -1,7 +1,4 @@
-"""The file of an input, the one it is written to, and the original that a rewriting replaces.
-
-Knows paths.  Must not know what is written.
-"""
+"""The file of an input, the one it is written to, and the original that a rewriting replaces."""
 
 from __future__ import annotations
 

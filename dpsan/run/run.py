@@ -1,7 +1,4 @@
-"""One run of ``rewrite``: all inputs to all outputs, the audit, the totals.
-
-Knows inputs, outputs and their order.  Must not know options or mechanisms.
-"""
+"""One run of ``rewrite``: all inputs to all outputs, the audit, the totals."""
 
 from __future__ import annotations
 

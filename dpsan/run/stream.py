@@ -1,7 +1,4 @@
-"""From files and streams through a sanitizer to files and streams.
-
-Knows formats, sinks and totals.  Must not know mechanisms.
-"""
+"""From files and streams through a sanitizer to files and streams."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Sanitizing in this process or in several spawned ones; results are the same.
 
-Knows processes.  Must not know formats or files.  Workers share nothing but the cache on disk:
-each loads the vectors itself, so memory is (number of workers) times one process.  They are
-spawned, never forked: FAISS hangs after a fork.
+Workers share nothing but the cache on disk: each loads the vectors itself, so memory is (number of
+workers) times one process.  They are spawned, never forked: FAISS hangs after a fork.
 
 The pool is our own because that of the standard library hands all workers the ends of one pipe: one
 that dies while it writes leaves a part of a message that the rest of the program waits for without
@@ -87,11 +86,9 @@ class Inline:
         self._sanitizer = sanitizer
 
     def idle(self) -> None:
-        """See :class:`Workers`."""
         self._sanitizer.warm_up()
 
     def submit(self, batch: Batch) -> Future[Sanitized]:
-        """See :class:`Workers`."""
         future: Future[Sanitized] = Future()
         future.set_result(batch.sanitized(self._sanitizer))
         return future
@@ -157,10 +154,9 @@ class Pool:
             process.join()
 
     def idle(self) -> None:
-        """See :class:`Workers`: each gets ready by itself."""
+        """Workers get ready by themselves."""
 
     def submit(self, batch: Batch) -> Future[Sanitized]:
-        """See :class:`Workers`."""
         answer: Future[Sanitized] = Future()
         self._waiting.put((batch, answer))
         return answer

@@ -1,7 +1,4 @@
-"""What a run costs: guarantees added up over words, records, files and copies.
-
-Knows guarantees and counts.  Must not know how words are drawn, or how costs are told.
-"""
+"""What a run costs: guarantees added up over words, records, files and copies."""
 
 from __future__ import annotations
 

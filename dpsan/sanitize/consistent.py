@@ -1,7 +1,5 @@
 """One draw for each distinct word of a unit: a record, a file or a run.
 
-Knows which words are the same, keys and streams.  Must not know mechanisms or files.
-
 Words are the same if they have the same row number or, outside the vocabulary, the same last
 spelling of the look-up.  The distinct words of a record are drawn from the streams of that record,
 in order.  In a file or a run each word has a stream of its own, so that batches, processes and

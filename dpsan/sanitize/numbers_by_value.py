@@ -1,7 +1,4 @@
-"""Numbers drawn by value: which words they are, and with which random numbers each is drawn.
-
-Knows words, keys and streams.  Must not know the mechanism that draws all other words.
-"""
+"""Numbers drawn by value: which words they are, and with which random numbers each is drawn."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Texts that were drawn now and texts whose earlier output is written again, in one result.
-
-Knows results and counts.  Must not know where outputs are kept.
-"""
+"""Texts that were drawn now and texts whose earlier output is written again, in one result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is asked of a run: plain data, without secrets.
-
-Knows names and their domains.  Must not know how words are drawn.
-"""
+"""What is asked of a run: plain data, without secrets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What was done: the texts that came out, and what happened to each word.
-
-Knows words and counts.  Must not know how words are drawn.
-"""
+"""What was done: the texts that came out, and what happened to each word."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The public entry: a request built into something that sanitizes texts, under a key for each call.
-
-Knows requests, keys and what sanitizing returns.  Must not know files, streams or command lines.
-"""
+"""The public entry: build a request into a sanitizer of texts, with a key for each call."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a run did and what it means, in lines for people.
-
-Knows totals, guarantees and circumstances.  Must not know how words are drawn.
-"""
+"""What a run did and what it means, in lines for people."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Clipping, and how far two inputs can be apart: the constants that noise is scaled by.
 
-Knows vectors.  Must not know distributions or mechanisms.
-
 A norm is convex, so the largest distance between words is also the largest between any points of
 their convex hull: ⊥, the centroid, is covered by every constant here.
 """

@@ -1,7 +1,5 @@
 """Exact nearest-neighbour search: FAISS proposes in float32, or int8 does; float64 decides.
 
-Knows vectors and row numbers.  Must not know words or privacy.
-
 FAISS computes squared distances in float32, whose last bits depend on batch size and threads.
 Here a few more candidates than asked for are re-scored in float64, ties go to the smaller row
 number, and a rounding bound checks that no other row can belong among them; where it cannot

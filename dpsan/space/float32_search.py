@@ -1,7 +1,5 @@
 """The nearest rows by float32 values: FAISS, on parts of the work in threads of its own.
 
-Knows arrays and threads.  Must not know how the values round, or which rows are certain.
-
 FAISS's own threads wait for each other after every few hundred rows.  Where another program has
 one of the cores that costs several times the search itself.
 Here each thread searches alone, for some of the points or in some of the rows.

@@ -1,7 +1,5 @@
 """Products of small integers: the kernel of ONNX Runtime, tried before it is believed.
 
-Knows arrays of bytes and one kernel.  Must not know vectors, bounds or searches.
-
 Processors without VNNI add two products of bytes in 16 bits, where large ones do not fit and are
 cut off without a word.  So a kernel is first given the largest numbers there are.  If it fails it
 is given 7 bits on one side, which fit; if it fails then, or is slower, it is not used.

@@ -1,7 +1,5 @@
 """Rows that may be among the nearest, by products of 8-bit integers and a bound that is proved.
 
-Knows arrays, threads and rounding.  Must not know which of the rows it is: float64 decides that.
-
 The nearest row to q has the largest score p·w - |w|²/2, where p = q - c and w = v - c for any c,
 both turned in any way.
 Points and rows are rounded to whole multiples of a step, and their products are computed by

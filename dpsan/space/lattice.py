@@ -1,7 +1,5 @@
 """Points on a public lattice, whose squared distances are exact whatever computes them.
 
-Knows vectors.  Must not know words or mechanisms.
-
 A matrix product of float64 numbers depends in its last bits on the order of its sums: on the BLAS,
 its threads, the shape of the product and the place in it.  Here the centred vectors are rounded
 once to integer multiples of a power of two, few enough for every partial sum of x² + y² - 2xy to

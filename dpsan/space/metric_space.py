@@ -1,7 +1,5 @@
 """The vocabulary with its distance: what mechanisms may know about words.
 
-Knows vectors, distances, neighbours and bounds.  Must not know words as strings or mechanisms.
-
 Inputs are row numbers 0 ... n-1 and ``n`` for ⊥, the one input that every unknown string becomes;
 its point is the public centroid.  Outputs are row numbers only.
 """

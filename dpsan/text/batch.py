@@ -1,7 +1,4 @@
-"""The texts of a batch as one row of gaps and words, so that all words are worked on at once.
-
-Knows pieces of text and codes.  Must not know vocabularies.
-"""
+"""The texts of a batch as one row of gaps and words, so that all words are worked on at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Texts that were cut at spaces, as a batch: words, and what is written between them.
-
-Knows pieces and their codes.  Must not know vocabularies, or how pieces are looked up.
-"""
+"""Texts that were cut at spaces, as a batch: words, and what is written between them."""
 
 from __future__ import annotations
 

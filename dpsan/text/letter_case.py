@@ -1,7 +1,5 @@
 """How output words are written: in natural case, as the vocabulary has them, or like the input.
 
-Knows strings and where sentences begin.  Must not know what was drawn for what.
-
 Natural case is free: it reads the words that were drawn and the gaps between them, all of which are
 in the output anyway, and no input word.  Whatever is a function of the output alone is
 post-processing, and post-processing spends no privacy.  Another input word at one place changes

@@ -1,7 +1,4 @@
-"""From strings to inputs: which row number, or which rule, every word of a text stands for.
-
-Knows tokenizers, row numbers and the keep-list.  Must not know vectors or mechanisms.
-"""
+"""From strings to inputs: which row number, or which rule, every word of a text stands for."""
 
 from __future__ import annotations
 

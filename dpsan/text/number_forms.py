@@ -1,7 +1,5 @@
 """Numbers as places on a public grid: what form a number has, and which of its values it is.
 
-Knows how numbers, dates and times are written.  Must not know how a value is drawn.
-
 The form is a function of the *shape* of a token: its digits are all zeros, its letters all ``a``,
 and all other characters are themselves.  Which digits and letters stand there decides the value
 alone.  All numbers of one shape share one grid, 0 ... size - 1.  A value that the grid lacks, such

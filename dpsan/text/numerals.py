@@ -1,7 +1,7 @@
 """Numbers as people read them: 1,284,105 words, 10.3 million, 8 and not 7.999999999999999.
 
-Knows numbers.  Must not know what they count.  Numbers that somebody may type again (the epsilon
-of a ``calibrate``) and JSON keep all their digits: they do not come here.
+Numbers that somebody may type again (the epsilon of a ``calibrate``) and JSON keep all their
+digits: they do not come here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Words that the mechanism does not see as themselves: unknown ones and a user's keep-list.
-
-Knows the policies' names and the list's grammar.  Must not know vocabularies.
-"""
+"""Words that the mechanism does not see as themselves: unknown ones and a user's keep-list."""
 
 from __future__ import annotations
 

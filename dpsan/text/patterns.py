@@ -1,7 +1,5 @@
 """Patterns whose possessive groups are right on every Python.
 
-Knows patterns.  Must not know what they find.
-
 Where a possessive group fails after a possessive part of it, Python before 3.11.5 does not go back
 to where the group began (gh-106052): ``1e`` would be a number of JSON.  There the library *regex*
 takes the place of *re*, which is faster.

@@ -1,7 +1,5 @@
 """Texts cut at spaces by arithmetic on their bytes, and short pieces looked up by theirs.
 
-Knows bytes and codes.  Must not know what a code means, or how a text is split within a piece.
-
 A string for each word takes longer to make and to hash than to draw another word.  Here a piece is
 where it begins in its text and how long it is; it is compared as whole numbers of eight bytes.
 """

@@ -1,7 +1,5 @@
 """Spans: stretches of a text that another tool has found, and which tokens they touch.
 
-Knows offsets and pieces.  Must not know vocabularies, files or types of spans.
-
 A token that a span touches anywhere is inside with all its characters: of two ways to read half a
 word, this one passes less.
 """

@@ -1,7 +1,5 @@
 """What a sanitized text is still good for: a classifier trained and tested on both versions.
 
-Knows texts and labels.  Must not know mechanisms.
-
 TF-IDF of words and word pairs and logistic regression (scikit-learn), without any tuning: what
 counts is the difference between the four pairs train/test x clean/sanitized.  Trained on clean and
 tested on sanitized texts is an upper bound of the adversarial accuracy of [TGumbel] §6.3 and §6.4,

@@ -1,9 +1,9 @@
 """Which output word stands for which input word of a line.
 
-Knows lines and their pieces.  Must not know mechanisms or figures.  Gaps (white space, punctuation)
-pass a sanitizer unchanged, so the gaps of the original line cut the sanitized one; a word of the
-output may hold characters that a gap is made of ("U.S."), so every cut is tried whose words could
-have been written by a sanitizer, and the shortest words win where several cuts are left.
+Gaps (white space, punctuation) pass a sanitizer unchanged, so the gaps of the original line cut the
+sanitized one; a word of the output may hold characters that a gap is made of ("U.S."), so every cut
+is tried whose words could have been written by a sanitizer, and the shortest words win where
+several cuts are left.
 """
 
 from __future__ import annotations

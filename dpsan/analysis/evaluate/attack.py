@@ -1,7 +1,4 @@
-"""The attacks on a sanitized text, from reading it to reading it with a model of the language.
-
-Knows aligned words, the mechanism and a model of public text.  Must not know files.
-"""
+"""The attacks on a sanitized text, from reading it to reading it with a model of the language."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Who wrote a sanitized text: a reader who knows other texts of all its possible authors.
 
-Knows texts, their authors and the mechanism.  Must not know files.
-
 The reader has clean texts of every author.  He sanitizes them himself, several times, as he knows
 the mechanism, and learns from those copies what an author's texts look like afterwards: the
 classifier of :mod:`dpsan.analysis.evaluate.accuracy`, with authors for labels.

@@ -1,7 +1,4 @@
-"""The texts of which one is the original of each sanitized text, as a reader holds them.
-
-Knows files, words and gaps.  Must not know mechanisms.
-"""
+"""The texts of which one is the original of each sanitized text, as a reader holds them."""
 
 from __future__ import annotations
 

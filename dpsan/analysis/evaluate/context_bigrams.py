@@ -1,7 +1,5 @@
 """The attack by context, first half: a hidden Markov model of the words of a line.
 
-Knows row numbers, likelihoods and a bigram model.  Must not know texts.
-
 The hidden words follow the bigram model, each output that of the mechanism.  The guess for a
 word is the likeliest input given all outputs of its line (forward-backward: no other rule makes
 more words right under this model).  At each place only some inputs are considered: those that

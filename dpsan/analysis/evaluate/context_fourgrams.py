@@ -1,7 +1,5 @@
 """The attack by context, second half: a 4-gram model of public text, and readers who know it.
 
-Knows row numbers and counts.  Must not know mechanisms or private texts.
-
 Absolute discounting at every order, interpolated with the order below, the bigrams of
 :mod:`dpsan.analysis.evaluate.language` at the bottom:
 

@@ -1,7 +1,5 @@
 """A bigram model of public text: what a reader expects to stand beside a word.
 
-Knows row numbers and counts.  Must not know mechanisms or private texts.
-
 Interpolated absolute discounting (Ney, Essen and Kneser 1994):
 
     p(v|w) = max(c(w,v) - D, 0)/c(w) + D·types(w)/c(w) · p(v),    p(v) = (c(v) + mu·q(v))/(N + mu),

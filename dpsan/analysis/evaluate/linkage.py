@@ -1,7 +1,4 @@
-"""Which original a sanitized text comes from: how often readers who hold candidates find it.
-
-Knows candidates, the mechanism and word vectors.  Must not know files.
-"""
+"""Which original a sanitized text comes from: how often readers who hold candidates find it."""
 
 from __future__ import annotations
 

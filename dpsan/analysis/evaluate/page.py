@@ -1,7 +1,4 @@
-"""What an evaluation says: sections for the terminal and for the page, no word of the texts.
-
-Knows figures and their names.  Must not know texts.
-"""
+"""What an evaluation says: sections for the terminal and for the page, no word of the texts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """An original and its sanitized version, record by record and word by word.
 
-Knows files, formats and lines.  Must not know mechanisms or figures.  Texts are held for those
-figures that need strings; no message contains any of them.
+Texts are held for those figures that need strings; no message contains any of them.
 """
 
 from __future__ import annotations

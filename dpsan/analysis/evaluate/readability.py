@@ -1,7 +1,5 @@
 """How readable a sanitized text is: its perplexity beside those of the original.
 
-Knows texts, a vocabulary and counts of public text.  Must not know mechanisms.
-
 Perplexity is e^(-mean of ln p(word|the word before it)) over all words of all texts, under a bigram
 model of public text, without letter case.  The first word of a text stands behind the end of a
 line; all words that the vocabulary lacks are one symbol, which favours the original.  The anchor is

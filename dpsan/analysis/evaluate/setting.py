@@ -1,6 +1,6 @@
 """The mechanism of a run, as the header of its audit has it.
 
-Knows audit headers.  Must not know texts: only the first row is read.
+Only the first row of the audit is read.
 """
 
 from __future__ import annotations

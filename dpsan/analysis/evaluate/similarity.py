@@ -1,7 +1,4 @@
-"""How much of a text is left: ROUGE-1, BLEU, cosine, length.
-
-Knows texts, rows and vectors.  Must not know mechanisms.
-"""
+"""How much of a text is left: ROUGE-1, BLEU, cosine, length."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Spans of personal data: how much of each can be read back.
-
-Knows spans and words that were read.  Must not know mechanisms.
-"""
+"""Spans of personal data: how much of each can be read back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The public vocabulary as an observer knows it: words, spellings, frequencies, classes of words.
-
-Knows words, rows and counts.  Must not know texts or mechanisms.
-"""
+"""The public vocabulary as an attacker knows it: words, spellings, frequencies, classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """What can become of a word: probabilities, near words, and what a reader can conclude.
 
-Knows sanitizers, mechanisms and spaces.  Must not know command lines or how results are shown.
-
 Only the public vocabulary is looked at, and draws use public keys: nothing here is private or
 needs to be, and results are repeatable.
 """

@@ -1,7 +1,4 @@
-"""Mechanisms put side by side: at one epsilon each, or where they do the same.
-
-Knows sanitizers and calibrations.  Must not know words or command lines.
-"""
+"""Mechanisms put side by side: at one epsilon each, or where they do the same."""
 
 from __future__ import annotations
 

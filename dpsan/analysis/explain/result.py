@@ -1,7 +1,4 @@
-"""What an explanation says: plain data.
-
-Knows mechanisms and guarantees as values.  Must not know how figures are found.
-"""
+"""What an explanation says: plain data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Explanations as JSON values, with what is needed to repeat them.
-
-Knows explanations and versions.  Must not know command lines.
-"""
+"""Explanations as JSON values, with what is needed to repeat them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The words asked for, and the input that each is to the mechanism.
 
-Knows how a sanitizer looks words up.  Must not know where words come from: messages name an
-argument or a line by its number, since a line may be private.
+Messages name an argument or a line by its number, since a line may be private.
 """
 
 from __future__ import annotations

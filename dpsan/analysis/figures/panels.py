@@ -1,7 +1,6 @@
 """Pictures of panels: PNG and SVG files that read well on light and dark pages.
 
-Knows panels and matplotlib.  Must not know what is shown.  Text is drawn as paths, so that it looks
-the same everywhere.
+Text is drawn as paths, so that it looks the same everywhere.
 
 Colours are those of Okabe and Ito without yellow; every label also has a marker and a line style of
 its own.  A series named ``LABEL, more`` whose LABEL is a line takes that line's colour.

@@ -1,7 +1,6 @@
 """The file of a picture: which kind, under which settings, with which bytes.
 
-Knows matplotlib and suffixes.  Must not know what is drawn.  A picture is a function of what it
-shows: no dates, no user settings.
+A picture is a function of what it shows: no dates, no user settings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Bars of what can become of a word, drawn with matplotlib.
-
-Knows explanations and matplotlib.  Must not know how figures are found.
-"""
+"""Bars of what can become of a word, drawn with matplotlib."""
 
 from __future__ import annotations
 

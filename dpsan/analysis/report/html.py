@@ -1,7 +1,4 @@
-"""The parts of every page: style, cards, tables with bars, charts; no script, nothing loaded.
-
-Knows HTML and SVG.  Must not know what is reported.
-"""
+"""The parts of every page: style, cards, tables with bars, charts; no script, nothing loaded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What a report says: for the terminal, and as one HTML page with inline charts, no script.
-
-Knows names of figures, HTML and SVG.  Must not know audits: only what :mod:`dpsan.analysis.report`
-has added up.
-"""
+"""What a report says: for the terminal, and as one HTML page with inline charts, no script."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a command found, as sections of rows: printed as tables, or written on a page.
-
-Knows cells and how they are written.  Must not know what they are about.
-"""
+"""What a command found, as sections of rows: printed as tables, or written on a page."""
 
 from __future__ import annotations
 

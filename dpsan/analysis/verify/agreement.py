@@ -1,7 +1,4 @@
-"""Which two of many equal lines agree most in what was drawn for them, and how unlikely that is.
-
-Knows outputs as numbers.  Must not know how they were written.
-"""
+"""Which two of many equal lines agree most in what was drawn for them, and how unlikely that is."""
 
 from __future__ import annotations
 

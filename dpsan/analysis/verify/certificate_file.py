@@ -1,7 +1,5 @@
 """A certificate as a file: the claim, and every integer that is drawn from.
 
-Knows verdicts, integer weights and the layout below.  Must not know command lines.
-
 JSON lines, which docs/check_certificate.py checks without dpsan:
 
 * the claim: ``dpsan_certificate`` (version of this layout), ``mechanism``, ``vocabulary`` (digest),

@@ -1,7 +1,5 @@
 """Settings that let a reader tell inputs apart with certainty, whatever the mechanism draws.
 
-Knows what each setting writes.  Must not know mechanisms or certificates.
-
 A certificate is about words that are drawn.  Each setting below writes something fixed for some
 inputs, so there is an event, a set of outputs, that one input gives and another never gives: the
 loss is infinite, and the guarantee of the mechanism is not that of the configuration.  Two events

@@ -1,8 +1,5 @@
 """Whether draws have the distribution that the certificate is about.
 
-Knows samplers whose distribution is known, and strings that go in and come out.  Must not know how
-words are drawn.
-
 A lower bound from draws says nothing above ln(draws/130): a sampler that ignores its certificate
 goes unseen at epsilon 8.  Compared with a known distribution it does not.  Six families of tests:
 

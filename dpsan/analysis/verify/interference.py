@@ -1,7 +1,5 @@
 """Whether what is drawn for a word depends on any other word: exactly, through the whole program.
 
-Knows documents before and after.  Must not know how words are drawn.
-
 Documents of public words are rewritten as text, CSV and JSON Lines.  Then one token of every
 second record is replaced by another one, and they are rewritten under the same key.  What was
 written must be the same but for the output of the replaced token: every other word, every gap,

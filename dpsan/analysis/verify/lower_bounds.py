@@ -1,8 +1,5 @@
 """Refuting a claim: lower bounds of the privacy loss from draws.
 
-Knows guarantees and strings that go in and come out.  Must not know how words are drawn: it sees
-what a reader of the output sees, through the same code as ``rewrite``.
-
 Phase 1 draws from many inputs and chooses pairs and events that look worst; phase 2 draws afresh
 from those and bounds the loss from below:
 
@@ -11,6 +8,8 @@ from those and bounds the loss from below:
 with one-sided Clopper-Pearson bounds p_low and q_high for the probability of the event under the
 two inputs.  All of phase 2 together errs with probability at most 1 - confidence (Bonferroni over
 pairs and both bounds).  Sampling can disprove a guarantee, never prove it.
+
+A bound sees what an attacker sees: outputs, through the same code as ``rewrite``.
 """
 
 from __future__ import annotations

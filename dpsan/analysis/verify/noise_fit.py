@@ -1,7 +1,5 @@
 """Whether the noise has its stated distribution, and the output is a function of the noisy point.
 
-Knows samplers that add noise to points.  Must not know mechanisms.
-
 Three things make such a mechanism: its noise, tested here against the distribution functions of the
 proof; the sum of point and noise; and a projection that sees nothing else.  For the last two every
 output is computed a second time from point, noise and projection, and must be the same; and the

@@ -1,7 +1,5 @@
 """Whether numbers that are drawn by value keep their form and have the distribution of the proof.
 
-Knows forms of numbers and their grids.  Must not know how other words are drawn.
-
 The guarantee is for two numbers of one form, and the form is a function of the shape of a token: of
 how many digits and letters stand where, and of all other characters (docs/proofs.md, 4.4).  So:
 

@@ -1,7 +1,4 @@
-"""The checks of the program that runs, one after the other: what certificates take for granted.
-
-Knows which check applies to which sampler.  Must not know how a check is made.
-"""
+"""The checks of the program that runs, one after the other: what certificates take for granted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Whether the statement of a run names the losses that are certified, and counts every draw.
 
-Knows statements as lines of text, certificates and tokens.  Must not know how words are drawn.
-
 Two small files of public strings are rewritten in two copies, and the statement is read as a user
 reads it.  No figure in it may be below what the certificate (without one: the guarantee) and the
 number of drawn tokens give.  All of it is exact, but for the digits that a statement rounds off.

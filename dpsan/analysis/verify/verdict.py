@@ -1,10 +1,9 @@
 """Whether a mechanism keeps its guarantee on this vocabulary.
 
-Knows sanitizers, certificates and claims.  Must not know command lines.  A certificate or a proof
-shows that a guarantee is kept.  Sampling, through the same code as ``rewrite``, can disprove it and
-never prove it.  Both are about words that are drawn; the verdict is about the whole configuration,
-so settings with infinite loss decide first.  Where some words are public, all of it is about the
-other words, as first inputs.
+A certificate or a proof shows that a guarantee is kept.  Sampling, through the same code as
+``rewrite``, can disprove it and never prove it.  Both are about words that are drawn; the verdict
+is about the whole configuration, so settings with infinite loss decide first.  Where some words are
+public, all of it is about the other words, as first inputs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""One entry of the cache on disk: arrays and JSON, written and verified.
-
-Knows the manifest and its grammar (see :mod:`dpsan.embeddings.cache.store`).  Must not know where
-entries stand.
-"""
+"""One entry of the cache on disk: arrays and JSON, written and verified."""
 
 from __future__ import annotations
 

@@ -10,8 +10,6 @@
 This is what ``faiss.write_index`` writes for an ``IndexFlatL2`` (faiss/impl/index_write.cpp), byte
 for byte.  Its vectors are read to where they can be searched: FAISS's own reader copies them, and
 believes whatever it finds.
-
-Knows FAISS's format.  Must not know files, entries or words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The on-disk store of vectors and tables: entries of arrays and JSON.
 
-Knows directories, digests and atomic writing.  Must not know mechanisms or embeddings.
-
 An entry is a directory ``<root>/v2/<kind>-<sha256 of version, kind, key>/`` (0700, files 0600)::
 
     index.faiss       the vectors, if there are any, as ``faiss.read_index`` opens them

@@ -1,7 +1,4 @@
-"""What shows that something long is being made.
-
-Knows nothing; whoever has a terminal gives a function of this kind.
-"""
+"""What shows that something long is being made."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Shaping trained vectors so that near words can stand for each other.
 
-Knows vectors and pairs of words.  Must not know how vectors were trained, nor any test set.
-
 Steps: remove the mean, scale to unit length, counter-fit (Mrkšić, Ó Séaghdha, Thomson, Gašić,
 Rojas-Barahona, Su, Vandyke, Wen, Young: Counter-fitting Word Vectors to Linguistic Constraints,
 NAACL 2016), and the first two again.

@@ -1,7 +1,5 @@
 """How each word of the vocabulary is usually written: Paris, IBM, I, McDonald, iPhone.
 
-Knows text and words.  Must not know files or vectors.
-
 A capital says something of a word only where nothing else asks for one.  Not counted: the first
 word of a line or sentence, what follows a colon, a quotation mark or a bracket, headings, and lines
 in capitals or without any.  A capital beside another (*Grand Central Station*) may be that of a

@@ -31,7 +31,7 @@ class Document(Format):
     """Noun for messages."""
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        """See :class:`Format`.  Raises UsageError: an option that documents of this kind lack."""
+        """Raise UsageError for an option that documents of this kind lack."""
         if options.force_text:
             return TextFormat().read(source, options)
         if options.null_data:

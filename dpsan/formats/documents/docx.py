@@ -1,7 +1,5 @@
 """``docx``: a word processor's document, of which the text of paragraphs is rewritten.
 
-Knows which parts are text, and what has to go.  Must not know mechanisms.
-
 A record is a paragraph of the text, a header, a footer, a footnote or an endnote; tabs and the like
 cut it into several texts.  Paragraphs are counted instead of lines.  What a person may have written
 elsewhere makes the document be refused, or goes with ``--strip``.  Styles, numbering, fonts and
@@ -49,7 +47,6 @@ class DocxFormat(Document):
     strippable: ClassVar[bool] = True
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
-        """See :class:`~dpsan.formats.documents.document.Document`."""
         most = max(options.max_record, _SHRUNK * len(data))
         package = Package(source.name, data, min(most, _UNPACKED * options.max_record))
         contents = {part.name: part.data for part in package.parts}

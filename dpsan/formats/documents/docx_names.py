@@ -1,6 +1,6 @@
 """Names of WordprocessingML: which elements and attributes lay a document out and hold no text.
 
-Knows names.  Must not know bytes or records.  What is on no list here is refused or left out.
+What is on no list here is refused or left out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The archive that a document is (Open Packaging Conventions): which parts stay, and how they lead
 to one another.
 
-Knows zip archives, relationships and content types.  Must not know what stands in a part.  The
-archive is written anew: parts in the order in which they lead to one another, without times, names
-of programs or comments.
+The archive is written anew: parts in the order in which they lead to one another, without times,
+names of programs or comments.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """One XML part of a document: where its texts are, and what of it has to go.
 
-Knows XML and WordprocessingML.  Must not know zip archives or records.  Expat says what stands at
-which byte; whatever is not cut out or rewritten keeps its bytes.
+Expat says what stands at which byte; whatever is not cut out or rewritten keeps its bytes.
 """
 
 from __future__ import annotations

@@ -46,7 +46,6 @@ class EmlFormat(Document):
     strippable: ClassVar[bool] = True
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
-        """See :class:`~dpsan.formats.documents.document.Document`."""
         if data.startswith(b"From "):
             what = "no header, and no empty line before the text"
             raise RefusedError(what, "an mbox file? split it into mails", line=1)

@@ -1,11 +1,11 @@
 """``html``: a page, of which the texts between tags, in comments and in attributes are rewritten.
 
-Knows which bytes of a page are texts; everything else keeps its bytes.  Must not know mechanisms.
-
 Each text is a record: what stands between two tags, an attribute's value, a comment.  Entities are
 read before words are looked for, and ``start`` and ``end`` of an audit count what was read.  A page
 is read as a whole, ``--max-record`` long at most.  ``--field NAME`` names further attributes that
 are text, which is also how a page's own tags and attributes are known.
+
+Only the bytes of texts change.
 """
 
 from __future__ import annotations
@@ -94,7 +94,6 @@ class HtmlFormat(Document):
     takes_fields: ClassVar[bool] = True
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
-        """See :class:`~dpsan.formats.documents.document.Document`."""
         encoding = _supported(text_encoding(options.encoding))
         mark = byte_order_mark(source, data)
         declared, line = ("utf-8", 1) if mark else _declared(data)

@@ -1,8 +1,7 @@
 """Names of HTML: which tags and attributes are markup, and which attributes hold no text.
 
-Knows names.  Must not know bytes or records.  What is on no list here is text, or refused: a person
-who writes ``<Gonzalez>`` or ``alt=Maria Gonzalez`` without quotes has made a tag or an attribute of
-a name.
+What is on no list here is text, or refused: a person who writes ``<Gonzalez>`` or ``alt=Maria
+Gonzalez`` without quotes has made a tag or an attribute of a name.
 """
 
 from __future__ import annotations

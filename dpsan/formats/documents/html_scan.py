@@ -1,7 +1,5 @@
 r"""The grammar of HTML on bytes: what is markup; everything else is text.
 
-Knows bytes and names.  Must not know records or encodings, but that ASCII stands for itself.
-
 A browser makes something of any bytes.  Here it is the other way round: what passes has to match
 this grammar, and what does not is text, so that a page that no two parsers read alike is rewritten
 too much and never too little::

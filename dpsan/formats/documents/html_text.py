@@ -1,7 +1,5 @@
 """Text of a page: what its bytes say, and how other words are written in its place.
 
-Knows entities and where a text may not end.  Must not know records.
-
 What is written is a function of the new text and of what passes in any case, the characters between
 words.  These keep their entities (``&nbsp;``); a word has none, however it was written: the bytes
 of a word that was drawn as itself would tell so.

@@ -1,7 +1,6 @@
 """The names that a format has: lists in a file beside its module.
 
-Knows the lists' grammar: ``[NAME]``, then the list's members between white space; a line that
-begins with # is a remark.
+A list is ``[NAME]``, then its members between white space; a line that begins with # is a remark.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Two-sided geometric noise on the place of a word in a public order, clamped at both ends.
 
-Knows places, integers and their cumulative sums.  Must not know how an order was made.
-
 The integers are the distribution: of noise k in either direction W_k (0 <= k <= n-2), and H_k of
 noise k and beyond, H_k = W_k + H_{k+1}.  An input at place i gives an inner place j with weight
 W_|j-i|, the first with H_i and the last with H_{n-1-i}; the total 2·H_0 - W_0 is the same for every

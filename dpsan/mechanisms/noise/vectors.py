@@ -1,6 +1,6 @@
 """Noise in d dimensions, one vector for each word.
 
-Knows distributions.  Must not know words or vocabularies.  All draws come from keyed streams.
+All draws come from keyed streams.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How good a base is: the mean cosine of input and output, and what none can pass.
-
-Knows the vocabulary's space and its public counts.  Must not know strings or files.
-"""
+"""How good a base is: the mean cosine of input and output, and what none can pass."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Public base distributions, solved for a grid of epsilon, as integers that are kept.
-
-Knows the vocabulary's space and its public counts.  Must not know strings or files.
-"""
+"""Public base distributions, solved for a grid of epsilon, as integers that are kept."""
 
 from __future__ import annotations
 

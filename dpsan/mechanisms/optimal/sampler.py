@@ -1,7 +1,5 @@
 """Sampler and certificate of a public base distribution with a near set of equal mass.
 
-Knows integer weights.  Must not know how the base was found, or strings.
-
 The weight of output u for input w is ``D·b_u + a·x_wu`` with a public base b, ``0 <= x_wu <= b_u``
 and a row sum ``X = sum_u x_wu`` that is the same for every w; that of ⊥ is b_u.  With
 ``(D + a)/D <= e^epsilon`` the distribution is epsilon-LDP, see docs/proofs.md 2.9.

@@ -1,7 +1,5 @@
 """A bound that no epsilon-LDP distribution can pass: the dual of the linear programme.
 
-Knows integer directions and integer counts.  Must not know mechanisms.
-
 Thresholds tau certify ``sum_w p(w)·s(w, u) of any distribution <= sum_w p(w)·tau_w`` if for
 every output u
 

@@ -1,7 +1,5 @@
 """The public base distribution with which near sets of equal mass give the largest mean similarity.
 
-Knows integer directions, public word frequencies and epsilon.  Must not know strings or files.
-
 Every epsilon-LDP distribution is ``P(u|w) = m(u)·(1 + (e^epsilon - 1)·lambda_w(u))`` with a public
 m >= 0 of total M, ``0 <= lambda <= 1`` and the same ``sum_u m(u)·lambda_w(u)`` for all w
 (docs/proofs.md 2.9).  For given m the best lambda fills up the outputs most similar to w; the value

@@ -1,7 +1,4 @@
-"""What turns row numbers into row numbers: the interface and the stock samplers.
-
-Knows arrays, streams and spaces.  Must not know parameters, guarantees or strings.
-"""
+"""What turns row numbers into row numbers: the interface and the stock samplers."""
 
 from __future__ import annotations
 

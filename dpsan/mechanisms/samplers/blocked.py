@@ -1,7 +1,5 @@
 """Sampler of integer weights that fall with the Euclidean distance, in two steps: block, then word.
 
-Knows lattice distances, integers and their cumulative sums.  Must not know parameters, or strings.
-
 The vocabulary is cut into blocks of about sqrt(n) consecutive words.  An input's weights are
 computed once, in tiles that stay in the processor's cache, but only the sum of each block is kept:
 all words of a vocabulary find room where whole rows of n weights would not.  A word is drawn by

@@ -1,7 +1,4 @@
-"""A bucket of words by its distance from the true word, then a word of it: two draws.
-
-Knows distances, buckets and integers.  Must not know parameters or guarantees.
-"""
+"""A bucket of words by its distance from the true word, then a word of it: two draws."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A cluster of words by its centroid, then a word of it: two draws, each from integer weights.
-
-Knows clusters, distances and integers.  Must not know parameters or guarantees.
-"""
+"""A cluster of words by its centroid, then a word of it: two draws, each from integer weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Randomized response on a grid of numbers: the K nearest values of a number, and all others.
 
-Knows places on grids and integer weights.  Must not know how numbers are written, nor words.
-
 Every value of the K nearest has one integer weight, every other value of the grid a smaller one,
 as in knn-response: K and the grid are the same for all numbers of a form, so the total is, and the
 loss of any two of them is at most ln(inside/outside) <= epsilon (docs/proofs.md, 4.4).

@@ -1,7 +1,4 @@
-"""Integer weights by the rank of an output among the neighbours of the word.
-
-Knows ranks and integers.  Must not know mechanisms.
-"""
+"""Integer weights by the rank of an output among the neighbours of the word."""
 
 from __future__ import annotations
 

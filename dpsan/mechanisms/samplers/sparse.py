@@ -1,7 +1,5 @@
 """A table mechanism whose rows have one weight but for a few near words, drawn without the row.
 
-Knows integer weights and arrays.  Must not know graphs or strings.
-
 The cumulative weight of a row after word u is ``base·(u + 1)`` and what the near words up to u have
 more than that.  It is kept at the near words only; between them the inverse is a division.  All of
 it is integer arithmetic in two parts, of 32 bits and above, so the words drawn are those of

@@ -2,8 +2,6 @@
 
 Every output of the subset has one integer weight, every other output a smaller one.  Subsets have
 the same size, so the total is the same for every word.
-
-Knows the vocabulary's neighbours and integers.  Must not know mechanisms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Directions of word vectors as integers, whose products are exact whatever computes them.
 
-Knows vectors.  Must not know words, mechanisms or privacy.
-
 A vector is scaled to a fixed length and each coordinate is rounded to an integer.  By
 Cauchy-Schwarz every partial sum of a product of two such vectors is an integer of at most 2^23,
 which float32 holds exactly: the product is the same for every BLAS, thread count and order of

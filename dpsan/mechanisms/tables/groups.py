@@ -3,8 +3,6 @@
 The first word without a group takes the nearest words without one.  Some of the next words without
 a group are searched at once, further than a group reaches: what the groups before took is left out,
 and where that leaves too few, the search is made again.
-
-Knows vectors.  Must not know what is drawn from a group.
 """
 
 from __future__ import annotations

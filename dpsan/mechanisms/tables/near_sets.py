@@ -1,8 +1,6 @@
 """The near set of each word: the outputs most similar to it, up to the same public mass.
 
 That of a public word is the word itself, with all of that mass.
-
-Knows integer directions and integer masses.  Must not know epsilon, randomness or strings.
 """
 
 from __future__ import annotations

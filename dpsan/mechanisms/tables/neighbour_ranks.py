@@ -1,7 +1,5 @@
 """The word of a rank: exact, for many words and ranks at once.
 
-Knows sorted rows and what is kept of them.  Must not know distributions or strings.
-
 The answer is defined by :meth:`MetricSpace.distances`, ties by row number, the word itself first.
 It is looked up in what is kept, else in a row made for it
 (:mod:`dpsan.mechanisms.tables.sorted_distances`).  Both are exact, so no answer depends on

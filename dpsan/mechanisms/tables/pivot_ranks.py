@@ -1,7 +1,5 @@
 """The word of a rank among the neighbours of a pivot, for many pivots and ranks at once.
 
-Knows neighbours and what is kept of them.  Must not know distributions, noise or strings.
-
 Ranks are small mostly, and the words nearest to noisy points are often the same ones.  So each
 pivot of a batch is searched once, as far as its highest rank, and its nearest neighbours are kept.
 The answers are those of :meth:`MetricSpace.neighbors`, whatever is kept.

@@ -1,7 +1,5 @@
 """All words in order of distance from some words: exact, and sorted no further than is asked.
 
-Knows distances of the lattice.  Must not know ranks that were drawn, weights or strings.
-
 The order is that of :meth:`MetricSpace.distances`, ties by row number, the word itself first.  A
 distance becomes a key of 16 bits by a map that never decreases, so a counting sort puts a row of n
 words in order in a fraction of the time of a comparison sort, and only words that share a key are

@@ -1,7 +1,6 @@
 """Public orders of a vocabulary along one line, in which near places are similar words.
 
-Knows vectors.  Must not know noise, guarantees or mechanisms.  An order is a table of public data:
-how good it is concerns utility alone.
+An order is a table of public data: how good it is concerns utility alone.
 """
 
 from __future__ import annotations

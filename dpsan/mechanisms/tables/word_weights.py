@@ -1,7 +1,6 @@
 """Weights of words for mechanisms on tensors: a public list, or corpus frequency.
 
-Knows counts and row numbers.  Must not know files.  A weight is in [0, 1): 0 is plain, near 1 is
-sensitive.
+A weight is in [0, 1): 0 is plain, near 1 is sensitive.
 """
 
 from __future__ import annotations

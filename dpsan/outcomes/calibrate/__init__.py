@@ -1,7 +1,5 @@
 """Choosing epsilon, and free parameters, by what they do on a vocabulary.
 
-Knows mechanisms, spaces and public draws.  Must not know strings of text or command lines.
-
 Only the public vocabulary is looked at, with public keys: nothing here is private or needs to be,
 and results are repeatable.  Every epsilon errs on the private side: what is achieved, or its upper
 confidence limit where it comes from draws, does not exceed what was wanted.

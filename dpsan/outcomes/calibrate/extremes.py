@@ -1,7 +1,5 @@
 """The words whose pairs lose most, and the loss among them: a guess of what a certificate gives.
 
-Knows mechanisms and their distributions.  Must not know certificates or what is wanted.
-
 A certificate compares every pair of a vocabulary, which takes minutes.  Which words are extreme
 hardly depends on epsilon: they are found once and stored, and their loss takes a moment at every
 epsilon.  It is a lower bound; what holds is certified afterwards.

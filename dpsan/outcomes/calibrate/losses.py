@@ -1,7 +1,4 @@
-"""The certified loss of a mechanism as a function of epsilon, and its inverse.
-
-Knows certificates and guarantees.  Must not know outputs.
-"""
+"""The certified loss of a mechanism as a function of epsilon, and its inverse."""
 
 from __future__ import annotations
 

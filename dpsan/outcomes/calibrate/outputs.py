@@ -1,7 +1,4 @@
-"""What comes out for words of a vocabulary: exact where distributions are known, else from draws.
-
-Knows samplers and ranks.  Must not know how epsilon is searched.
-"""
+"""Shares and similarity of outputs: exact where distributions are known, else from draws."""
 
 from __future__ import annotations
 

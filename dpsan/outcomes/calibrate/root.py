@@ -1,7 +1,4 @@
-"""Finding the epsilon at which a rising quantity reaches a value, from below.
-
-Knows a function of epsilon.  Must not know mechanisms.
-"""
+"""Finding the epsilon at which a rising quantity reaches a value, from below."""
 
 from __future__ import annotations
 

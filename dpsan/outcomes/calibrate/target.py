@@ -1,7 +1,4 @@
-"""What can be asked of a calibration, and what it answers: plain data.
-
-Knows mechanisms.  Must not know how answers are found.
-"""
+"""What can be asked of a calibration, and what it answers: plain data."""
 
 from __future__ import annotations
 

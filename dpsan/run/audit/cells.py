@@ -1,8 +1,8 @@
 """Fragments of bytes, each made once, that are put together by their numbers.
 
-Knows bytes.  Must not know JSON, or what a fragment means.  A fragment fills a cell, or several
-where it is long; what is left of the last one is NUL.  To put fragments together is to copy cells
-and to drop NUL: a few calls of NumPy during which other threads go on.
+A fragment fills a cell, or several where it is long; what is left of the last one is NUL.  To put
+fragments together is to copy cells and to drop NUL: a few calls of NumPy during which other threads
+go on.
 """
 
 from __future__ import annotations

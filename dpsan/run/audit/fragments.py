@@ -1,7 +1,7 @@
 """The fragments of which rows of an audit are put together.
 
-Knows JSON and columns of words.  Must not know files.  A row is a few fragments of bytes: making an
-object for each word, or its JSON, would take longer than drawing the word.
+A row is a few fragments of bytes: making an object for each word, or its JSON, would take longer
+than drawing the word.
 """
 
 from __future__ import annotations

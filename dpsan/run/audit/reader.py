@@ -1,6 +1,6 @@
 """Reads audits: rows of the grammar, in order, or one error that names the line.
 
-Knows the grammar and files.  Must not know texts: no message quotes a row.
+No message quotes a row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Rows of words as the bytes of an audit, whole columns of words at a time.
-
-Knows JSON rows and columns of words.  Must not know files or threads.
-"""
+"""Rows of words as the bytes of an audit, whole columns of words at a time."""
 
 from __future__ import annotations
 

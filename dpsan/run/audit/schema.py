@@ -1,7 +1,5 @@
 """The grammar of the audit: which rows there are, and what their fields are.
 
-Knows rows as JSON values.  Must not know files or how words are drawn.
-
 A header; ``word`` rows; a ``remembered`` row for all words of a text whose earlier output is
 written again, at no cost; a ``file`` row behind each input that was finished, and ``totals``.  A
 run that stopped early has totals with ``"complete": false`` or none at all.  Keys, noise and noisy

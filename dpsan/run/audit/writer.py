@@ -1,7 +1,4 @@
-"""Writes audits: the header, rows of words while the next words are drawn, and totals.
-
-Knows JSON rows, files and one thread.  Must not know how words are drawn, or rows put together.
-"""
+"""Writes audits: the header, rows of words while the next words are drawn, and totals."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Hand out one task per input file, and place the outputs in the order of the inputs.
 
-Must not import Ray: an engine runs the tasks.
+An engine runs the tasks: nothing here imports Ray.
 """
 
 from __future__ import annotations
