@@ -97,7 +97,7 @@ def test_wrong_use(dpsan, folder):
         (("--words", "3"), b"--words needs --candidates"),
         (("--words", "0", "--candidates", "c.txt"), b"whole numbers"),
         (("--candidates", "none.txt"), b"no such file"),
-        (("--authors", "who"), b"--authors needs CSV"),
+        (("--authors", "who"), b"--authors is for jsonl"),
         (("--copies", "2"), b"40 records where o.txt has 40, 2 copies of each"),
     ):
         base = ("-E", "v.txt", "-m", "krr", "-e", "2.5", "--no-scores", "-q", *given)
