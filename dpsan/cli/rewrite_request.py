@@ -102,8 +102,8 @@ class Request(Files):
         Among files that ``-r`` found, an option may concern some of them only.
         """
         from dpsan.formats.fields import parse_field
+        from dpsan.formats.lines import text_encoding
         from dpsan.formats.registry import formats_with
-        from dpsan.formats.text import text_encoding
 
         kinds, encoding = self.kinds, text_encoding(self.encoding)
         enough = any if self.recursive else all

@@ -6,12 +6,16 @@ Grammar::
     path  = step *("." step)
     step  = name *"[]" / 1*"[]"            "[]": every item of a list
     name  = any characters; a backslash before . [ ] ? or another takes it literally
+
+A name that no record has gets a hint: the name that is nearly the same.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from dpsan.errors import UsageError
@@ -21,6 +25,12 @@ _MOST_STEPS: Final = 100
 _SHOWN: Final = 80
 """Characters of a wrong path in a message."""
 _STEP: Final = re.compile(r"((?:[^.\\?\[\]]|\\.)*)((?:\[\])*)", re.DOTALL)
+
+_CUTOFF: Final = 0.75
+"""Least similarity of a near name."""
+_RECORDS: Final = 16
+_LARGEST: Final = 1 << 16
+"""Records that are searched for near names, and bytes of each at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +45,7 @@ class Field:
 
 
 def parse_field(text: str) -> Field:
-    """The path a user wrote.  Raises UsageError."""
+    """Return the path that a user wrote.  Raises UsageError."""
     steps: list[str | None] = []
     at = 0
     while True:
@@ -63,3 +73,42 @@ def parse_field(text: str) -> Field:
 def _bad(text: str) -> UsageError:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return UsageError(f"--field: not a path: {shown}", "such as text, a.b or messages[].content")
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the hint that names the nearest name; empty if no name is near."""
+    import difflib
+
+    names = [*names]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF) or [
+        each for each in names if each.casefold() == name.casefold()
+    ]
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
+def near_path(steps: Collection[str | None], records: Iterable[bytes]) -> str:
+    """Return the hint for a path into JSON: the nearest name where the path ends too early.
+
+    Args:
+        steps: from the outside in; None stands for every item of a list.
+        records: JSON, of which the first few are looked at; what is none is left out.
+    """
+    import orjson
+
+    for raw in islice((each for each in records if len(each) < _LARGEST), _RECORDS):
+        try:
+            places: list[object] = [orjson.loads(raw)]
+        except orjson.JSONDecodeError:
+            continue
+        for step in steps:
+            if step is None:
+                lists = [each for each in places if isinstance(each, list)]
+                places = [item for each in lists for item in each] if lists else places
+                continue
+            found = [each for each in places if isinstance(each, dict)]
+            places = [each[step] for each in found if step in each]
+            if not places:
+                if hint := did_you_mean(step, dict.fromkeys(key for each in found for key in each)):
+                    return hint
+                break
+    return ""

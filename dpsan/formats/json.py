@@ -1,7 +1,5 @@
 """``json``: a JSON document, however it is laid out: an array of records, one object, or several.
 
-Only the bytes of the chosen strings change.
-
 The items of an array are its records, so ``--field text`` means the field of an item;
 ``--field '[].text'`` says the same, and ``'[]'`` an array of strings.  Other values, one behind the
 other with white space between them, are a record each: JSON lines, or what ``jq .`` writes.  A
@@ -16,17 +14,16 @@ from typing import ClassVar
 from dpsan.errors import MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
+from dpsan.formats.json_records import JsonReader, Taken
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
-    Places,
     Scan,
     behind_space,
     following,
     is_blank,
     opening_of,
 )
-from dpsan.formats.jsonl import Taken, fields_of, hold_back, record_of
-from dpsan.formats.text import byte_order_mark
+from dpsan.formats.lines import byte_order_mark
 
 
 class JsonFormat(Format):
@@ -43,13 +40,12 @@ class JsonFormat(Format):
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         if options.null_data:
             raise UsageError("json has no records that end with NUL", "leave out -z")
-        fields, places = fields_of(self.own_encoding, source, options)
-        records = _records(source, options, places)
-        return hold_back(source, fields, places, records, options.max_record)
+        reader = JsonReader(self.name, source, options)
+        return reader.held_back(_records(source, options, reader))
 
 
-def _records(source: Source, options: ReadOptions, places: Places) -> Iterator[Taken | None]:
-    """Frames and records in order."""
+def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
+    """Yield frames and records in order."""
     data = read_whole(source, "JSON document", options.max_record)
     at = 0
     if mark := byte_order_mark(source, data):
@@ -65,15 +61,15 @@ def _records(source: Source, options: ReadOptions, places: Places) -> Iterator[T
                 yield _frame(line, data[at:behind])
             else:
                 end = Scan(data, None, at=at).end
-                place, behind = places.top, end
+                place, behind = reader.places.top, end
                 if inside:
                     behind, closing = following(data, end)
                     inside = not closing
                     if place.node and place.node.items:
-                        place = places.item(place)
+                        place = reader.places.item(place)
                 first = line + data.count(b"\n", at, behind_space(data, at))
                 raw, ending = data[at:end], data[end:behind]
-                yield record_of(source, options, places, place, first, raw, ending)
+                yield reader.record(first, raw, ending, place)
             line += data.count(b"\n", at, behind)
             at = behind
     except MalformedError as error:

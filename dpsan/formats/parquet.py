@@ -22,11 +22,10 @@ from dpsan.errors import ExtraMissingError, InputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.formats.fields import parse_field
-from dpsan.formats.near_names import did_you_mean
+from dpsan.formats.fields import did_you_mean, parse_field
+from dpsan.formats.lines import decode, too_long
 from dpsan.formats.parquet_layout import Output, Positioned, check_times
 from dpsan.formats.passing import Fields, named, shown_names
-from dpsan.formats.text import decode, too_long
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""

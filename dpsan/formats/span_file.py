@@ -24,7 +24,7 @@ import orjson
 from dpsan.errors import InputError
 from dpsan.files.source import opened
 from dpsan.formats.base import Record
-from dpsan.formats.text import raw_records
+from dpsan.formats.lines import raw_records
 
 _LONGEST: Final = 1 << 30
 """Bytes of a line."""

@@ -39,7 +39,7 @@ class Mutant:
     row: str
     name: str
     where: str
-    """The end of a full name: ``AtomicFile.sync``, ``write_all``, ``csv._Rows``, ``_AT_ONCE``."""
+    """The end of a full name: ``write_all``, ``csv_rows.Rows``, ``_AT_ONCE``."""
     old: str
     new: str
 

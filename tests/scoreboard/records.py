@@ -254,36 +254,36 @@ def _groups(file: Any) -> list[Any]:
 MUTANTS: Final = mutants(
     "records",
     r"""
-the last line without newline is dropped @ _blocks
+the last line without newline is dropped @ blocks
 - yield (line, [_taken(held)], b"")
 + pass
-what a read ends in the middle of is lost @ _blocks
+what a read ends in the middle of is lost @ blocks
 - held.write(last)
 + held.write(last[:0])
 CRLF becomes LF @ _Render.__call__
 - texts[0].encode(self.encoding, errors="replace")
 + texts[0].rstrip("\r").encode(self.encoding, errors="replace")
-a form feed ends a line @ _blocks
+a form feed ends a line @ blocks
 - data.split(separator)
 + data.replace(b"\x0c", separator).split(separator)
 the byte order mark is lost @ TextFormat._wide
 - if mark: ...
 + if False: ...
-the last UTF-16 line is dropped @ TextFormat._wide
-- yield Record(line + 1, [text], _Render(b"", out_encoding), owes=ending)
-+ pass
+the second half of a UTF-16 character is lost @ TextFormat._wide
+- data[len(mark):]
++ data[len(mark):-1]
 invalid bytes are dropped @ decode
 - raw.decode(options.encoding, errors="replace")
 + raw.decode(options.encoding, errors="ignore")
-a newline in a quoted cell is lost @ _Rows._line
+a newline in a quoted cell is lost @ Rows._line
 - raw[at:] + ending
 + raw[at:]
 quotes are not doubled @ _Render._cell
 - body.replace(b'"', b'""')
 + body
 a cell that needs quotes now gets none @ _Render._cell
-- quoted or not body or any((each in body for each in (self.delimiter, b'"', b"\n", b"\r")))
-+ quoted or (not body and any((each in body for each in (self.delimiter, b'"', b"\n", b"\r"))))
+- quoted or not body or any((each in body for each in special))
++ quoted or (not body and any((each in body for each in special)))
 a cell is quoted because it was @ _Render.__call__
 - column in self.quoted
 + cells[column][:1] == b'"'
@@ -292,7 +292,7 @@ empty lines of CSV are dropped @ CsvFormat._records
 + pass
 other cells are written as their values @ _Render.__call__
 - self.row.cells.copy()
-+ [_value(each) for each in self.row.cells]
++ [value(each) for each in self.row.cells]
 an equal JSON string keeps its escapes @ _Render.__call__
 - new == old and (not new.strip()) and _clean(self.raw[start:end])
 + new == old and _clean(self.raw[start:end])

@@ -31,9 +31,9 @@ _STAGES: Final = {
     "sanitize": "dpsan.sanitize.sanitizer:Sanitizer.sanitize",
     "case": "dpsan.text.letter_case:NaturalCase.write",
     "decode": "dpsan.formats.text:decode",
-    "jsonl": "dpsan.formats.jsonl:parsed",
-    "json render": "dpsan.formats.jsonl:written",
-    "csv": "dpsan.formats.csv:_value",
+    "jsonl": "dpsan.formats.json_records:parsed",
+    "json render": "dpsan.formats.json_records:written",
+    "csv": "dpsan.formats.csv:value",
     "csv render": "dpsan.formats.csv:_Render._cell",
     "batch": "dpsan.run.stream:_Flow._write",
     "sink": "dpsan.files.atomic_files:Sink.write",
@@ -299,16 +299,16 @@ def _children(process: int) -> list[int]:
 MUTANTS: Final = mutants(
     "secrets",
     r"""
-a message quotes a cell @ _Rows._line
+a message quotes a cell @ Rows._line
 - f"column {len(self._cells)}: text behind a closing quote"
 + f"column {len(self._cells)}: text behind a closing quote {raw!r}"
-a message quotes a row @ CsvFormat._texts
-- f"{len(row.cells)} columns, expected {width}"
-+ f"{len(row.cells)} columns, expected {width}: {row.cells}"
+a message quotes a row @ _Table.record
+- f"{len(cells)} columns, expected {self._width}"
++ f"{len(cells)} columns, expected {self._width}: {cells}"
 a message quotes a word in capitals @ decode
 - f"invalid {options.encoding} at byte {error.start + 1}"
 + f"invalid {options.encoding} at {error.object.upper()!r}"
-a message quotes a line of JSON @ JsonlFormat._records
+a message quotes a line of JSON @ jsonl._records
 - f"invalid JSON at byte {error.at + 1}"
 + f"invalid JSON {raw[:30]!r} at byte {error.at + 1}"
 an internal error shows its message @ UnexpectedError.__init__
@@ -324,9 +324,9 @@ a traceback is shown @ failure
 - error = UnexpectedError(error)
 + traceback.print_exception(error)
 + error = UnexpectedError(error)
-a message quotes a key of JSON @ record_of
-- f"{what} is {kind}, not {error.wanted}"
-+ f"{raw} {what} is {kind}, not {error.wanted}"
+a message quotes a key of JSON @ JsonReader.record
+- f"field '{error.path}'"
++ f"{raw} field '{error.path}'"
 the audit is open to others @ create_private
 - os.fchmod(descriptor, 0o600)
 + os.fchmod(descriptor, 0o644)

@@ -201,7 +201,7 @@ JSON numbers may begin with 0 @ _SCALAR
 control characters in JSON strings @ _STRING
 - b'"[^"\\\\\\x00-\\x1f]*+(?:\\\\(?:["\\\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\\\\x00-\\x1f]*+)*+"'
 + b'"[^"\\\\]*+(?:\\\\(?:["\\\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\\\\x00-\\x1f]*+)*+"'
-text behind a JSON record @ record_of
+text behind a JSON record @ JsonReader.record
 - not is_blank(raw, scan.end)
 + False
 brackets of JSON that do not match @ Scan._walk
@@ -210,13 +210,13 @@ brackets of JSON that do not match @ Scan._walk
 escapes of JSON are not decoded @ parsed
 - "\\" not in text
 + True
-rows of any length @ CsvFormat._texts
-- len(row.cells) != width
+rows of any length @ _Table.record
+- len(cells) != self._width
 + False
-an open quote at the end @ _Rows.__iter__
+an open quote at the end @ Rows.__iter__
 - if self._open: ...
 + if False: ...
-text behind a closing quote @ _Rows._line
+text behind a closing quote @ Rows._line
 - raw[end:] not in (b"", b"\r")
 + False
 only the first member of gzip @ _Decompressed.read

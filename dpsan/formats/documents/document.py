@@ -9,7 +9,8 @@ from typing import ClassVar
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.formats.text import TextFormat, text_encoding
+from dpsan.formats.lines import text_encoding
+from dpsan.formats.text import TextFormat
 
 
 class RefusedError(Exception):

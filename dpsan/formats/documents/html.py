@@ -22,8 +22,8 @@ from dpsan.formats.base import ReadOptions, Record, Unchanged
 from dpsan.formats.documents.document import Document
 from dpsan.formats.documents.html_scan import Scan
 from dpsan.formats.documents.html_text import HtmlText
+from dpsan.formats.lines import byte_order_mark, decode, text_encoding
 from dpsan.formats.passing import PASSED
-from dpsan.formats.text import byte_order_mark, decode, text_encoding
 
 _DECLARED: Final = re.compile(
     rb"<meta\s[^>]{0,200}?charset\s*=\s*[\"']?\s*([a-z0-9._:-]{1,20})"

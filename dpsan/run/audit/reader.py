@@ -14,7 +14,7 @@ import orjson
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source, opened
-from dpsan.formats.text import raw_records
+from dpsan.formats.lines import raw_records
 from dpsan.run.audit.schema import SCHEMA, DamagedError, checked, word_fields
 from dpsan.sanitize.result import DRAWN, Action
 
