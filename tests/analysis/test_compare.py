@@ -147,6 +147,8 @@ def test_intervals_by_hand():
     none = share_over_seeds([Share(0, 100)] * 3)
     assert none == pytest.approx((0.0, 0.0, 1 - 0.025 ** (1 / 300)))
     assert share_over_seeds([Share(0, 0)]) is None
+    # Whose mean is not exactly the share of each: .1 + .1 + .1 is more than .3.
+    assert share_over_seeds([Share(10, 100)] * 3).high > 0.13
 
 
 def test_accuracies(made, texts):
@@ -247,10 +249,11 @@ HOSTILE = r'a_b%&#${}~^\<>|"--é名' + "\n" + r"\end{document}"
 def test_latex_compiles(tmp_path):
     figures = {name: Figure(-0.5, -0.6, -0.4) for name in ("cosine", "unchanged", "read_back")}
     rows = [
-        Row("krr", "PROVED", 8.0, {**figures, "linked": None}, epsilon=4.0, unit="1/distance"),
+        Row("krr", "PROVED", 8.0, {**figures, "linked": None}, epsilon=4e-7, unit="1/distance"),
         Row(HOSTILE, "PROVED", 8.0, reason=HOSTILE),
     ]
     page = as_latex(Comparison(Request([], []), rows, HOSTILE, {}), f"dpsan {HOSTILE}")
+    assert r"krr & $4 \cdot 10^{-7}$ & $-.500_{\pm .100}$" in page
     body = page.partition("\\begin{table}")[2]
     assert not re.search(r"(?<!\\)[%&#_](?![ {])", re.sub(r"_\{\\pm [.\d]+\}", "", body))
     if shutil.which("pdflatex") is None:

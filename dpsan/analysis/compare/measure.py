@@ -48,7 +48,7 @@ def share_over_seeds(shares: Sequence[Share]) -> Figure | None:
     if None in values:
         return None
     found = over_seeds([each for each in values if each is not None], (0.0, 1.0))
-    if found.low != found.high or len(shares) < 2:
+    if len(set(values)) > 1 or len(shares) < 2:
         return found
     whole = Share(sum(each.hits for each in shares), sum(each.total for each in shares))
     return Figure(found.value, *whole.interval)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -168,8 +169,9 @@ def as_latex(comparison: Comparison, command: str) -> str:
     headings, groups = table(comparison)
     width = len(headings)
     lines = [f"% {printable(command)}", r"% needs \usepackage{booktabs}", r"\begin{table}"]
+    size = "scriptsize" if width > 8 else "footnotesize"
     lines += [
-        r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+        rf"\centering\{size}\setlength{{\tabcolsep}}{{3pt}}",
         rf"\begin{{tabular}}{{@{{}}l{'r' * (width - 1)}@{{}}}}",
         r"\toprule",
     ]
@@ -190,6 +192,7 @@ def as_latex(comparison: Comparison, command: str) -> str:
 def _latex_number(cell: str) -> str:
     """Return a cell in math mode, its half interval as a subscript."""
     value, _, half = cell.replace("≥", r"{\geq}").partition("±")
+    value = re.sub(r"e([+-])0*(\d+)$", r" \\cdot 10^{\1\2}", value)
     if not any(map(str.isdigit, value)):
         return value
     return f"${value}_{{\\pm {half}}}$" if half else f"${value}$"
