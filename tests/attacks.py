@@ -111,10 +111,10 @@ def public() -> Path:
 def vocabulary() -> Any:
     """The bundled vocabulary, once for all."""
     from dpsan.analysis.evaluate.vocabulary import Vocabulary
-    from dpsan.cli.cache import open_cache
+    from dpsan.embeddings.cache.store import Store
     from dpsan.space.cached_index import open_space
 
-    embeddings, space = open_space(None, None, open_cache(quiet=True))
+    embeddings, space = open_space(None, None, Store())
     return space, Vocabulary(embeddings, "unicode")
 
 
@@ -195,7 +195,7 @@ def model() -> Any:
 
 @cache
 def _read(name: str, epsilon: int) -> Any:
-    """The shares of ``evaluate --public``, by attack and class of words."""
+    """The shares of ``evaluate --language-model``, by attack and class of words."""
     from dpsan.analysis.evaluate.attack import attacks
 
     pairs, built = sanitized(name, MECHANISMS[0], epsilon, READ)

@@ -108,7 +108,9 @@ def perplexity() -> str:
                 run = ("-q", *reading, original)
                 given = ("-e", "8", "-m", mechanism, "--seed", "readability", "--force")
                 dpsan("rewrite", *given, *run, "-o", safe)
-                shown = dpsan("evaluate", *run, safe, "--public", public, "--no-scores", "--json")
+                shown = dpsan(
+                    "evaluate", *run, safe, "--language-model", public, "--no-scores", "--json"
+                )
                 found: dict[str, Any] = json.loads(shown)["readability"]["perplexity"]
                 of = found["original"]
                 cells.append(f"{found['sanitized']:,.0f} ({found['sanitized'] / of:.2f})")

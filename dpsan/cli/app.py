@@ -26,12 +26,12 @@ COMMANDS: Final = Commands(
         "rewrite": "Sanitize text, line by line.",
         "index": "Build, list, check or clear cached indexes of embeddings.",
         "train": "Train a vocabulary of your own on public text, in any language.",
-        "report": "Add up audit files, without any word of the text.",
+        "report": "Summarize audit files. The summary contains no text.",
         "mechanisms": "List the mechanisms and their guarantees, or explain one.",
-        "explain": "Show what can become of a word, and what that tells a reader.",
-        "calibrate": "Find the epsilon or parameters that do what you want.",
+        "explain": "Show the output distribution of a word and what an attacker learns from it.",
+        "calibrate": "Find the epsilon that reaches a target, such as 40 % of words unchanged.",
         "verify": "Check the guarantee on your own vocabulary.",
-        "evaluate": "Judge a sanitized text: what it kept, and what attackers read.",
+        "evaluate": "Measure the utility of sanitized text and how much an attacker can recover.",
         "compare": "Compare mechanisms at the same certified LDP epsilon.",
     }
 )

@@ -3,150 +3,110 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from dpsan.cli import options
-from dpsan.cli.cache import open_cache
-from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.options import choice, option
+from dpsan.cli.command import Command, choice, option
+from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
 from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate.target import Calibration
 
-_TARGETS = "Targets"
+
+@dataclass(frozen=True, kw_only=True)
+class _Targets(Command):
+    """What to find epsilon or parameters for."""
+
+    panel: ClassVar = "Targets"
+
+    unchanged: float | None = option(
+        "--unchanged X", "Share of the vocabulary's words that stay the same."
+    )
+    close: float | None = option(
+        "--close X", "Share of outputs among the 100 words nearest to the true one, itself apart."
+    )
+    epsilon_ldp: float | None = option(
+        "--epsilon-ldp X", "Certified LDP epsilon: the fair way to compare mechanisms."
+    )
+    epsilon_metric: float | None = option(
+        "--epsilon-metric X", "Certified epsilon per unit of distance."
+    )
+    epsilon: float | None = option(
+        "-e, --epsilon X", "With --maximize: the epsilon at which to choose."
+    )
+    maximize: str | None = choice(
+        "--maximize similarity|split",
+        "Choose the free parameters (those not given with -p) for the highest mean cosine of "
+        "word and output, or the most even split of unchanged, close and distant outputs.",
+    )
 
 
-def calibrate(
-    mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
-    unchanged: Annotated[
-        float | None,
-        option("--unchanged X", "Share of the vocabulary's words that stay the same.", _TARGETS),
-    ] = None,
-    close: Annotated[
-        float | None,
-        option(
-            "--close X",
-            "Share of outputs among the 100 words nearest to the true one, itself apart.",
-            _TARGETS,
-        ),
-    ] = None,
-    epsilon_ldp: Annotated[
-        float | None,
-        option(
-            "--epsilon-ldp X",
-            "Certified LDP epsilon: the fair way to compare mechanisms.",
-            _TARGETS,
-        ),
-    ] = None,
-    epsilon_metric: Annotated[
-        float | None,
-        option("--epsilon-metric X", "Certified epsilon per unit of distance.", _TARGETS),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        option("-e, --epsilon X", "With --maximize: the epsilon at which to choose.", _TARGETS),
-    ] = None,
-    maximize: Annotated[
-        str | None,
-        choice(
-            "--maximize similarity|split",
-            "Choose the free parameters (those not given with -p) for the highest mean cosine of "
-            "word and output, or the most even split of unchanged, close and distant outputs.",
-            _TARGETS,
-        ),
-    ] = None,
-    param: options.Parameters = None,
-    public: options.Public = None,
-    embeddings: options.Embeddings = None,
-    vocab_size: options.VocabSize = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Find the epsilon or parameters that do what you want.
+@dataclass(frozen=True, kw_only=True)
+class Calibrate(_Targets, Json, Vocabulary, Privacy):
+    """Find the epsilon that reaches a target, such as 40 % of words unchanged.
 
     What is achieved on your vocabulary stays on the private side of what is wanted.
 
     dpsan calibrate -m laplace --unchanged 0.3
     """
-    wanted = {
-        "unchanged": unchanged,
-        "close": close,
-        "epsilon-ldp": epsilon_ldp,
-        "epsilon-metric": epsilon_metric,
-    }
-    given = {name: value for name, value in wanted.items() if value is not None}
-    if len(given) + (maximize is not None) != 1:
-        raise UsageError(
-            "give one of --unchanged, --close, --epsilon-ldp, --epsilon-metric, --maximize"
-        )
-    if maximize is not None:
-        epsilon = options.check_epsilon(epsilon)
-    elif epsilon is not None:
-        raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
 
-    reads = {
-        "--public": options.public_file(public),
-        "--mechanism": options.own_files(mechanism),
-    }
-    read_embeddings(check_files(reads=reads), embeddings)
+    def run(self) -> int:
+        """Search, and print what was found with the command that uses it."""
+        names = ("unchanged", "close", "epsilon_ldp", "epsilon_metric")
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) + (self.maximize is not None) != 1:
+            raise UsageError(
+                "give one of --unchanged, --close, --epsilon-ldp, --epsilon-metric, --maximize"
+            )
+        if self.maximize is not None:
+            self.required_epsilon()
+        elif self.epsilon is not None:
+            raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
+        self.check_files()
 
-    from dpsan.cli.progress import search_progress
-    from dpsan.embeddings.public_words import public_words
-    from dpsan.mechanisms import check_public, mechanism_class
-    from dpsan.outcomes.calibrate import calibrate as find
-    from dpsan.outcomes.calibrate import maximize as choose
-    from dpsan.outcomes.calibrate.target import Aim, Draft, Target
-    from dpsan.outcomes.linked_words import half_linked
-    from dpsan.space.cached_index import open_space
+        from dpsan.analysis.explain.match import candidates
+        from dpsan.cli.progress import search_progress
+        from dpsan.outcomes.calibrate import calibrate, maximize
+        from dpsan.outcomes.calibrate.target import Aim, Target
+        from dpsan.outcomes.linked_words import half_linked
 
-    for name, value in given.items():
-        Target(name).check(value)
-    kind = mechanism_class(mechanism)
-    free = None if public is None else public_words(public)
-    if free is not None:
-        check_public(kind)
-    values = options.parameters(param)
-    kind.build(1.0 if epsilon is None else epsilon, dict(values))
-    words, space = open_space(embeddings, vocab_size, open_cache(quiet))
-    rows = () if free is None else free.rows(words.key_to_index)
-    draft = Draft(kind, values, words.key_to_index, rows)
-    with search_progress(mechanism, quiet) as progress:
-        if maximize is not None:
-            found = choose(draft, space, options.check_epsilon(epsilon), Aim(maximize), progress)
-        else:
-            ((name, value),) = given.items()
-            found = find(draft, space, Target(name), value, progress)
-    command = _command(found, mechanism, values, embeddings, vocab_size, public)
-    half = half_linked(found.mechanism.resolved(space), space)
-    show = _print_json if as_json else _print
-    show(found, command, None if half is None else half.sentence)
+        targets = [Target(name.replace("_", "-")) for name in given]
+        for target, name in zip(targets, given, strict=True):
+            target.check(getattr(self, name))
+        free, values = self.public_words(), parameters(self.param)
+        (draft,) = candidates([self.mechanism], values, public=free is not None)
+        draft.at(self.epsilon or 1.0)
+        words, space = self.open_space()
+        rows = () if free is None else free.rows(words.key_to_index)
+        draft = replace(draft, key_to_index=words.key_to_index, public=rows)
+        with search_progress(self.mechanism, self.quiet) as progress:
+            if self.maximize is not None:
+                aim = Aim(self.maximize)
+                found = maximize(draft, space, self.required_epsilon(), aim, progress)
+            else:
+                found = calibrate(draft, space, targets[0], getattr(self, given[0]), progress)
+        half = half_linked(found.mechanism.resolved(space), space)
+        show = _print_json if self.as_json else _print
+        show(found, self._command(found, values), None if half is None else half.sentence)
+        return 0
 
-
-def _command(
-    found: Calibration,
-    name: str,
-    values: dict[str, str],
-    embeddings: Path | None,
-    vocab_size: int | None,
-    public: str | None,
-) -> str:
-    """The ``rewrite`` command with what was found, as a shell takes it."""
-    mechanism = found.mechanism
-    words = ["dpsan", "rewrite", "-m", name, "-e", _number(mechanism.epsilon)]
-    for name, value in {**values, **found.chosen}.items():
-        words += ["-p", f"{name}={value}"]
-    given = {"-E": embeddings, "--vocab-size": vocab_size, "--public": public}
-    for name, each in given.items():
-        if each is not None:
-            words += [name, str(each)]
-    if mechanism.status != "PROVED":
-        words.append("--allow-unproved")
-    return shlex.join(words)
+    def _command(self, found: Calibration, values: dict[str, str]) -> str:
+        """Return the ``rewrite`` command with what was found, as a shell takes it."""
+        mechanism = found.mechanism
+        words = ["dpsan", "rewrite", "-m", self.mechanism, "-e", _number(mechanism.epsilon)]
+        for name, value in {**values, **found.chosen}.items():
+            words += ["-p", f"{name}={value}"]
+        given = {"-E": self.embeddings, "--vocab-size": self.vocab_size, "--public": self.public}
+        for name, each in given.items():
+            if each is not None:
+                words += [name, str(each)]
+        if mechanism.status != "PROVED":
+            words.append("--allow-unproved")
+        return shlex.join(words)
 
 
 def _number(value: float) -> str:

@@ -2,266 +2,238 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from dpsan.cli import options
-from dpsan.cli.cache import open_cache
-from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.options import choice, flag, option
+from dpsan.cli.command import Command, argument, flag, option
+from dpsan.cli.options import (
+    INPUT,
+    PRIVACY,
+    Page,
+    Privacy,
+    Texts,
+    Vocabulary,
+    parameters,
+    positive,
+    whole_numbers,
+)
 from dpsan.cli.output import print_json, print_sections, say
-from dpsan.errors import UsageError, check_name
+from dpsan.errors import InputError, UsageError, check_name
 
-_ATTACK, _UTILITY = "Attacks", "Utility"
+if TYPE_CHECKING:
+    from dpsan.analysis.evaluate import Question
+    from dpsan.analysis.evaluate.setting import Setting
+    from dpsan.embeddings.public_words import PublicWords
+    from dpsan.outcomes.calibrate.target import Draft
 
 
-def evaluate(
-    original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The texts.")],
-    sanitized: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SANITIZED...",
-            help="Their sanitized versions, in order; more files: of further runs on the texts.",
-        ),
-    ],
-    epsilon: options.Epsilon = None,
-    mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
-    param: options.Parameters = None,
-    embeddings: options.Embeddings = None,
-    vocab_size: options.VocabSize = None,
-    audit: Annotated[
-        Path | None,
-        option(
-            "--audit FILE",
-            "Instead of --mechanism, --epsilon, --param and --tokenizer: those of the run that "
-            "wrote this audit.",
-            options.PRIVACY,
-        ),
-    ] = None,
-    public_list: Annotated[
-        str | None,
-        option(
-            "--public-list FILE|function|common", "What --public of rewrite was.", options.PRIVACY
-        ),
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        choice(
-            "--tokenizer unicode|ptb|whitespace",
-            "The one that was used for rewriting; default unicode.",
-            options.INPUT,
-            others=True,
-        ),
-    ] = None,
-    format_: options.Format = "auto",
-    field: options.Field = None,
-    no_header: options.NoHeader = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    copies: Annotated[
-        int,
-        option(
-            "--copies N", "What --copies of rewrite was; the audit knows it.", options.INPUT, min=1
-        ),
-    ] = 1,
-    max_records: Annotated[
-        int | None, option("--max-records N", "Only the first N records.", options.INPUT, min=1)
-    ] = None,
-    public: Annotated[
-        list[Path] | None,
-        option(
-            "--public FILE",
-            "Public text, one sentence or paragraph a line, repeatable: for readability "
-            "(perplexity) and for the attack that reads context.",
-            _ATTACK,
-        ),
-    ] = None,
-    spans: Annotated[
-        Path | None,
-        option(
-            "--spans FILE",
-            "Spans of personal data, as in rewrite --spans: how much of each type is read back?",
-            _ATTACK,
-        ),
-    ] = None,
-    candidates: Annotated[
-        Path | None,
-        option(
-            "--candidates FILE",
-            "Texts of which a reader knows that one is the original, in the form of ORIGINAL: how "
-            "often is the right one found?",
-            _ATTACK,
-        ),
-    ] = None,
-    words: Annotated[
-        list[str] | None,
-        option(
-            "--words LIST",
-            "With --candidates: also by the first N words of each text; numbers separated by "
-            "commas, repeatable.",
-            _ATTACK,
-        ),
-    ] = None,
-    authors: Annotated[
-        str | None,
-        option(
-            "--authors FIELD",
-            "Column of ORIGINAL with authors: how often are they found, by their other texts?",
-            _ATTACK,
-        ),
-    ] = None,
-    seed: Annotated[
-        str,
-        option("--seed TEXT", "Key of draws made for attackers: another text, others.", _ATTACK),
-    ] = "1",
-    labels: Annotated[
-        str | None,
-        option(
-            "--labels COLUMN",
-            "Column of ORIGINAL with labels: train and test a classifier on both versions.",
-            _UTILITY,
-        ),
-    ] = None,
-    test_original: Annotated[
-        Path | None,
-        option("--test-original FILE", "Test records; default: every fifth of ORIGINAL.", _UTILITY),
-    ] = None,
-    test_sanitized: Annotated[
-        Path | None, option("--test-sanitized FILE", "Their sanitized versions.", _UTILITY)
-    ] = None,
-    no_scores: Annotated[
-        bool,
-        flag("--no-scores", "Neither ROUGE-1 nor BLEU, which need the extra 'evaluate'.", _UTILITY),
-    ] = False,
-    as_json: options.Json = False,
-    html: options.Html = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Judge a sanitized text: what it kept, and what attackers read.
+@dataclass(frozen=True, kw_only=True)
+class _Attacks(Command):
+    """What attackers know."""
+
+    panel: ClassVar = "Attacks"
+
+    language_model: list[Path] | None = option(
+        "--language-model FILE",
+        "Public text, one sentence or paragraph a line, repeatable: for readability "
+        "(perplexity) and for the attack that reads context.",
+    )
+    spans: Path | None = option(
+        "--spans FILE",
+        "Spans of personal data, as in rewrite --spans: how much of each type is read back?",
+    )
+    candidates: Path | None = option(
+        "--candidates FILE",
+        "Texts of which an attacker knows that one is the original, in the form of ORIGINAL: "
+        "how often is the right one found?",
+    )
+    words: list[str] | None = option(
+        "--words LIST",
+        "With --candidates: also by the first N words of each text; numbers separated by "
+        "commas, repeatable.",
+    )
+    authors: str | None = option(
+        "--authors FIELD",
+        "Column of ORIGINAL with authors: how often are they found, by their other texts?",
+    )
+    seed: str = option("--seed TEXT", "Key of draws made for attackers: another text, others.", "1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Utility(Command):
+    """What the texts are for."""
+
+    panel: ClassVar = "Utility"
+
+    labels: str | None = option(
+        "--labels COLUMN",
+        "Column of ORIGINAL with labels: train and test a classifier on both versions.",
+    )
+    test_original: Path | None = option(
+        "--test-original FILE", "Test records; default: every fifth of ORIGINAL."
+    )
+    test_sanitized: Path | None = option("--test-sanitized FILE", "Their sanitized versions.")
+    no_scores: bool = flag(
+        "--no-scores", "Neither ROUGE-1 nor BLEU, which need the extra 'evaluate'."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
+    """Measure the utility of sanitized text and how much an attacker can recover.
 
     Only figures are written, no word of the texts; the attacks need --epsilon or --audit.
 
     dpsan evaluate -e 8 letter.txt safe.txt
     """
-    if (test_original is None) != (test_sanitized is None):
-        raise UsageError("--test-original and --test-sanitized need each other")
-    if test_original is not None and labels is None:
-        raise UsageError("--test-original needs --labels")
-    if authors is not None and epsilon is None and audit is None:
-        raise UsageError("--authors needs --epsilon or --audit", "its reader sanitizes texts too")
-    if words and candidates is None:
-        raise UsageError("--words needs --candidates")
-    if copies > 1 and audit is not None:
-        raise UsageError("--audit and --copies exclude each other")
-    first_words = options.whole_numbers("--words", words)
-    cells = options.delimiter_character(delimiter)
-    values = options.parameters(param)
-    if audit is not None:
-        if epsilon is not None or values:
+
+    original: Path = argument("ORIGINAL", "The texts.")
+    sanitized: list[Path] = argument(
+        "SANITIZED...",
+        "Their sanitized versions, in order; more files: of further runs on the texts.",
+    )
+    audit: Path | None = option(
+        "--audit FILE",
+        "Instead of --mechanism, --epsilon, --param and --tokenizer: those of the run that "
+        "wrote this audit.",
+        panel=PRIVACY,
+    )
+    tokenizer: str | None = option(
+        "--tokenizer unicode|ptb|whitespace",
+        "The one that was used for rewriting; default unicode.",
+        panel=INPUT,
+    )
+    copies: int = option(
+        "--copies N", "What --copies of rewrite was; the audit knows it.", 1, panel=INPUT, min=1
+    )
+
+    def run(self) -> int:
+        """Judge the texts and print the figures."""
+        self._check()
+        self.check_files()
+
+        from dpsan.analysis.evaluate import check, evaluate
+        from dpsan.analysis.evaluate.setting import read_setting
+        from dpsan.cli.progress import share_progress
+
+        setting = None if self.audit is None else read_setting(self.audit)
+        asked = self if setting is None else self._as_in(setting)
+        question, free, draft = asked._question(), asked._public_list(), asked._draft(setting)
+        if setting is not None:
+            setting.check_public(free)
+            question = replace(question, by_value=setting.by_value)
+        check(question, scores=not self.no_scores)
+        if self.html is not None:
+            from dpsan.files.atomic_files import check_writable
+
+            check_writable(self.html, force=self.force)
+        vocabulary, space = self.open_space()
+        if setting is not None:
+            setting.check(vocabulary.digest)
+        if asked.epsilon is not None:
+            rows = () if free is None else free.rows(vocabulary.key_to_index)
+            draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
+            question = replace(question, mechanism=draft.at(asked.epsilon).resolved(space))
+        with share_progress("judging", self.quiet) as bar:
+            progress = bar or (lambda _: None)
+            found = evaluate(
+                question, vocabulary, space, scores=not self.no_scores, progress=progress
+            )
+        from dpsan.analysis.evaluate.page import about, page, sections
+
+        if self.html is not None:
+            from dpsan.files.atomic_files import write_whole
+
+            write_whole(self.html, page(found).encode(), force=self.force)
+        if self.as_json:
+            print_json(found.as_json())
+        elif self.html is None:
+            for note in found.notes if not self.quiet else ():
+                say(note)
+            typer.echo(about(found))
+            print_sections(sections(found))
+        return 0
+
+    def _check(self) -> None:
+        """Refuse options that exclude or need each other.  Raises UsageError."""
+        if (self.test_original is None) != (self.test_sanitized is None):
+            raise UsageError("--test-original and --test-sanitized need each other")
+        if self.test_original is not None and self.labels is None:
+            raise UsageError("--test-original needs --labels")
+        if self.authors is not None and self.epsilon is None and self.audit is None:
+            raise UsageError(
+                "--authors needs --epsilon or --audit", "its reader sanitizes texts too"
+            )
+        if self.words and self.candidates is None:
+            raise UsageError("--words needs --candidates")
+        if self.audit is not None and self.copies > 1:
+            raise UsageError("--audit and --copies exclude each other")
+        if self.audit is not None and (self.epsilon is not None or self.param):
             raise UsageError("--audit and --epsilon or --param exclude each other")
-    elif epsilon is not None:
-        options.check_epsilon(epsilon)
+        if self.epsilon is not None:
+            positive("--epsilon", self.epsilon)
 
-    uses = check_files(
-        reads={
-            "ORIGINAL": original,
-            "SANITIZED": sanitized,
-            "--candidates": candidates,
-            "--audit": audit,
-            "--public": public,
-            "--public-list": options.public_file(public_list),
-            "--mechanism": options.own_files(mechanism),
-            "--spans": spans,
-            "--test-original": test_original,
-            "--test-sanitized": test_sanitized,
-        },
-        writes={"--html": html},
-    )
-    read_embeddings(uses, embeddings)
+    def _as_in(self, setting: Setting) -> Evaluate:
+        """Return the request with the options of an audited run.  Raises UsageError."""
+        from dpsan.mechanisms import mechanism_class, own_file
 
-    from dpsan.analysis.evaluate import Question, check
-    from dpsan.analysis.evaluate import evaluate as judge
-    from dpsan.analysis.evaluate.pairs import Inputs
-    from dpsan.analysis.evaluate.setting import read_setting
-    from dpsan.cli.progress import share_progress
-    from dpsan.embeddings.public_words import public_words
-    from dpsan.embeddings.word_lists import WordLists
-    from dpsan.formats.base import ReadOptions
-    from dpsan.formats.registry import format_class, formats_with
-    from dpsan.mechanisms import check_public, mechanism_class, own_file
-    from dpsan.space.cached_index import open_space
-    from dpsan.text.tokens import TOKENIZERS
-
-    if cells and not format_class(format_, str(original)).takes_delimiter:
-        raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
-    setting = None if audit is None else read_setting(audit)
-    if setting is not None:
-        mechanism_class(mechanism)  # which loads the file of the run's
+        mechanism_class(self.mechanism)  # which loads the file of the run's
         setting.check_own(own_file(setting.mechanism))
-        mechanism, epsilon = setting.mechanism, setting.epsilon
-        values = setting.parameters
-        tokenizer, copies = tokenizer or setting.tokenizer, setting.copies
-        public_list = public_list or setting.public_name
-    free = None if public_list is None else public_words(public_list)
-    if setting is not None:
-        setting.check_public(free)
-    tokenizer = tokenizer or "unicode"
-    check_name("tokenizer", tokenizer, TOKENIZERS)
-    kind = mechanism_class(mechanism)
-    if free is not None:
-        check_public(kind)
-    built = None if epsilon is None else kind.build(epsilon, dict(values))
-    fields = ReadOptions(
-        encoding=encoding,
-        fields=tuple(field or ()),
-        header=not no_header,
-        delimiter=cells,
-        force_text=True,
-    )
-    question = Question(
-        original=original,
-        sanitized=sanitized[0],
-        inputs=Inputs(format_, fields, max_records),
-        tokenizer=tokenizer,
-        public=tuple(public or ()),
-        spans=spans,
-        labels=labels,
-        test=(test_original, test_sanitized) if test_original and test_sanitized else None,
-        again=tuple(sanitized[1:]),
-        copies=copies,
-        candidates=candidates,
-        first_words=first_words,
-        authors=authors,
-        seed=seed,
-        by_value=setting is not None and setting.by_value,
-    )
-    check(question, scores=not no_scores)
-    if html is not None:
-        from dpsan.files.atomic_files import check_writable, write_whole
+        public = Path(setting.public_name) if setting.public_name else None
+        return replace(
+            self,
+            mechanism=setting.mechanism,
+            epsilon=setting.epsilon,
+            tokenizer=self.tokenizer or setting.tokenizer,
+            copies=setting.copies,
+            public=self.public or public,
+        )
 
-        check_writable(html, force=force)
-    vocabulary, space = open_space(embeddings, vocab_size, open_cache(quiet))
-    if setting is not None:
-        setting.check(vocabulary.digest)
-    if built is not None:
-        rows = () if free is None else free.rows(vocabulary.key_to_index)
-        built = built.with_vocabulary(WordLists(lambda: vocabulary.key_to_index)).with_public(rows)
-        question = replace(question, mechanism=built.resolved(space))
-    with share_progress("judging", quiet) as bar:
-        progress = bar or (lambda _: None)
-        found = judge(question, vocabulary, space, scores=not no_scores, progress=progress)
-    from dpsan.analysis.evaluate.page import about, page, sections
+    def _public_list(self) -> PublicWords | None:
+        """Return the public words.  Raises UsageError for public text, InputError."""
+        hint = "public text is --language-model FILE"
+        try:
+            words = self.public_words()
+        except InputError as error:
+            raise InputError(str(self.public), error.what, str(error.hint) or hint) from None
+        if words is not None and 2 * sum(" " in each for each in words.words) > len(words.words):
+            raise UsageError(f"{self.public}: --public FILE is a list of words, one a line", hint)
+        return words
 
-    if html is not None:
-        write_whole(html, page(found).encode(), force=force)
-    if as_json:
-        print_json(found.as_json())
-    elif html is None:
-        for note in found.notes if not quiet else ():
-            say(note)
-        typer.echo(about(found))
-        print_sections(sections(found))
+    def _draft(self, setting: Setting | None) -> Draft:
+        """Return the mechanism.  Raises UsageError."""
+        from dpsan.analysis.explain.match import candidates
+
+        values = parameters(self.param) if setting is None else setting.parameters
+        (draft,) = candidates([self.mechanism], values, public=self.public is not None)
+        if self.epsilon is not None:
+            draft.kind.build(self.epsilon, dict(values))  # errors come before the long work
+        return draft
+
+    def _question(self) -> Question:
+        """Return what is to be judged, but for the mechanism.  Raises UsageError."""
+        from dpsan.analysis.evaluate import Question
+        from dpsan.text.tokens import TOKENIZERS
+
+        tokenizer = self.tokenizer or "unicode"
+        check_name("tokenizer", tokenizer, TOKENIZERS)
+        test = self.test_original, self.test_sanitized
+        return Question(
+            original=self.original,
+            sanitized=self.sanitized[0],
+            inputs=self.inputs(self.original),
+            tokenizer=tokenizer,
+            public=tuple(self.language_model or ()),
+            spans=self.spans,
+            labels=self.labels,
+            test=(test[0], test[1]) if test[0] and test[1] else None,
+            again=tuple(self.sanitized[1:]),
+            copies=self.copies,
+            candidates=self.candidates,
+            first_words=whole_numbers("--words", self.words),
+            authors=self.authors,
+            seed=self.seed,
+        )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from dpsan.cli import options
-from dpsan.cli.cache import open_cache
-from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.options import flag, option
+from dpsan.cli.command import Typed, argument, flag, option
+from dpsan.cli.options import JsonAndFile, Vocabulary, positive
 from dpsan.cli.output import cosine_and_bound, print_fields, print_json, print_table, say
 from dpsan.errors import UsageError, failure, printable
+from dpsan.files.same_files import FileUses, Use
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
@@ -23,151 +23,154 @@ _PIECE: Final = 8 << 20
 """Bytes written at a time."""
 
 
-def index(
-    context: typer.Context,
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[EMBEDDINGS]...", help="Default: the bundled vocabulary."),
-    ] = None,
-    embeddings: options.Embeddings = None,
-    vocab_size: options.VocabSize = None,
-    list_: Annotated[bool, flag("--list", "List what is cached.")] = False,
-    check: Annotated[bool, flag("--check", "Verify every cached byte.")] = False,
-    clear: Annotated[bool, flag("--clear", "Remove everything cached.")] = False,
-    epsilon: Annotated[
-        float | None,
-        option("--epsilon, -e X", "Also make what the default mechanism needs at this epsilon."),
-    ] = None,
-    optimize: Annotated[
-        bool,
-        flag(
-            "--optimize",
-            "With --epsilon: take minutes for a more exact distribution, which later runs use.",
-        ),
-    ] = False,
-    unsafe_pickle: Annotated[
-        bool,
-        flag(
-            "--unsafe-pickle",
-            "Read a gensim .kv or .model file, which can run any code it contains, and "
-            "store the vectors in the safe cache for later runs.",
-        ),
-    ] = False,
-    export: Annotated[
-        Path | None,
-        option(
-            "--export FILE",
-            "Write the index for other programs as well: FILE, which faiss.read_index opens, "
-            "and its words beside it, one a line, with the ending .words.txt.",
-        ),
-    ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
-    verbose: Annotated[
-        bool,
-        flag(
-            "--verbose, -v",
-            "With --epsilon: the mean cosine of word and output, and what no mechanism can "
-            "exceed, which takes minutes. With --list: those that are cached.",
-        ),
-    ] = False,
-    quiet: options.Quiet = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Index(JsonAndFile, Vocabulary, Typed):
     """Build, list, check or clear cached indexes of embeddings.
 
     dpsan index -e 8 glove.txt
     """
-    if sum((list_, check, clear)) > 1 or (files and (list_ or check or clear)):
-        raise UsageError("--list, --check and --clear stand alone")
-    if options.given(context, "embeddings") and (files or list_ or check or clear):
-        raise UsageError("--embeddings excludes other files, --list, --check and --clear")
-    if embeddings is not None and not (files or list_ or check or clear):
-        files = [embeddings]
-    if export is not None and (list_ or check or clear or len(files or ()) > 1):
-        raise UsageError("--export is for one file of embeddings")
-    if epsilon is None and (optimize or (verbose and not list_)):
-        raise UsageError(f"--{'optimize' if optimize else 'verbose'} needs --epsilon")
-    if epsilon is not None:
-        if list_ or check or clear:
-            raise UsageError("--epsilon is for embeddings")
-        options.check_epsilon(epsilon)
-    if optimize and not files:
-        raise UsageError("--optimize needs a file: what comes with dpsan stays as it is")
 
-    store = open_cache(quiet)
-    if list_ or check:
-        return _entries(store, check, verbose, as_json)
-    if clear:
-        entries, size = store.clear()
-        if as_json:
-            print_json({"removed": entries, "bytes": size})
-        else:
-            typer.echo(f"removed {entries} entries, {size} bytes")
-        return 0
-    if unsafe_pickle and not files:
-        raise UsageError("--unsafe-pickle needs a file")
-    beside = export and export.with_name(f"{export.stem}.words.txt")
-    uses = check_files(reads={}, writes={"--export": export, "the words of --export": beside})
-    paths: list[Path | None] = [*files] if files else [None]
-    for path in paths:
-        read_embeddings(uses, path)
+    files: list[Path] | None = argument("[EMBEDDINGS]...", "Default: the bundled vocabulary.", None)
+    list_: bool = flag("--list", "List what is cached.")
+    check: bool = flag("--check", "Verify every cached byte.")
+    clear: bool = flag("--clear", "Remove everything cached.")
+    epsilon: float | None = option(
+        "-e, --epsilon X", "Also make what the default mechanism needs at this epsilon."
+    )
+    optimize: bool = flag(
+        "--optimize",
+        "With --epsilon: take minutes for a more exact distribution, which later runs use.",
+    )
+    unsafe_pickle: bool = flag(
+        "--unsafe-pickle",
+        "Read a gensim .kv or .model file, which can run any code it contains, and "
+        "store the vectors in the safe cache for later runs.",
+    )
+    export: Path | None = option(
+        "--export FILE",
+        "Write the index for other programs as well: FILE, which faiss.read_index opens, "
+        "and its words beside it, one a line, with the ending .words.txt.",
+        writes=True,
+    )
+    verbose: bool = flag(
+        "-v, --verbose",
+        "With --epsilon: the mean cosine of word and output, and what no mechanism can "
+        "exceed, which takes minutes. With --list: those that are cached.",
+    )
 
-    from functools import partial
+    def run(self) -> int:
+        """Build what was asked for; 1 if a file failed, or the cache is damaged."""
+        self._check()
+        store = self.store()
+        if self.list_ or self.check:
+            return _entries(store, self.check, self.verbose, self.as_json)
+        if self.clear:
+            entries, size = store.clear()
+            if self.as_json:
+                print_json({"removed": entries, "bytes": size})
+            else:
+                typer.echo(f"removed {entries} entries, {size} bytes")
+            return 0
+        self.check_files()
 
-    from dpsan.mechanisms.description import prepare_default
-    from dpsan.space.cached_index import describe
+        from functools import partial
 
-    more: dict[str, Any] = {}
-    if epsilon is not None:
-        also = partial(prepare_default, epsilon=epsilon, optimize=optimize, measure=verbose)
-        more["also"] = lambda space: {"default": also(space)}
-    reports: list[dict[str, Any]] = []
-    failed = 0
-    for path in paths:
-        try:
-            report = describe(path, vocab_size, store, unsafe_pickle=unsafe_pickle, **more)
-            if export and beside:
-                report["exported"] = _export(path, vocab_size, store, (export, beside), force)
-        except Exception as error:  # noqa: BLE001 - one file's: the others go on
-            failed += 1
-            say(failure(path or "bundled vocabulary", error))
-            continue
-        reports.append(report)
-        if not as_json:
-            _print_report(report)
-    if as_json:
-        print_json(reports)
-    if failed and files and len(files) > 1:
-        say(f"{failed} of {len(files)} files failed")
-    return 1 if failed else 0
+        from dpsan.mechanisms.description import prepare_default
+        from dpsan.space.cached_index import describe
+
+        more: dict[str, Any] = {"unsafe_pickle": self.unsafe_pickle}
+        if self.epsilon is not None:
+            also = partial(
+                prepare_default,
+                epsilon=self.epsilon,
+                optimize=self.optimize,
+                measure=self.verbose,
+            )
+            more["also"] = lambda space: {"default": also(space)}
+        reports: list[dict[str, Any]] = []
+        failed = 0
+        for path in self._paths:
+            try:
+                report = describe(path, self.vocab_size, store, **more)
+                if self.export is not None:
+                    report["exported"] = self._write_index(path, store)
+            except Exception as error:  # noqa: BLE001 - one file's: the others go on
+                failed += 1
+                say(failure(path or "bundled vocabulary", error))
+                continue
+            reports.append(report)
+            if not self.as_json:
+                _print_report(report)
+        if self.as_json:
+            print_json(reports)
+        if failed and len(self._paths) > 1:
+            say(f"{failed} of {len(self._paths)} files failed")
+        return 1 if failed else 0
+
+    def _check(self) -> None:
+        """Refuse options that exclude or need each other.  Raises UsageError."""
+        cache = self.list_ or self.check or self.clear
+        if sum((self.list_, self.check, self.clear)) > 1 or (self.files and cache):
+            raise UsageError("--list, --check and --clear stand alone")
+        if "embeddings" in self.typed and (self.files or cache):
+            raise UsageError("--embeddings excludes other files, --list, --check and --clear")
+        if self.export is not None and (cache or len(self.files or ()) > 1):
+            raise UsageError("--export is for one file of embeddings")
+        if self.epsilon is None and (self.optimize or (self.verbose and not self.list_)):
+            raise UsageError(f"--{'optimize' if self.optimize else 'verbose'} needs --epsilon")
+        if self.epsilon is not None:
+            if cache:
+                raise UsageError("--epsilon is for embeddings")
+            positive("--epsilon", self.epsilon)
+        bundled = self._paths == [None]
+        if self.optimize and bundled:
+            raise UsageError("--optimize needs a file: what comes with dpsan stays as it is")
+        if self.unsafe_pickle and bundled:
+            raise UsageError("--unsafe-pickle needs a file")
+
+    @property
+    def _paths(self) -> list[Path | None]:
+        """The embeddings; None stands for those that come with dpsan."""
+        return [*self.files] if self.files else [self.embeddings]
+
+    def add_files(self, uses: FileUses) -> None:
+        """Take in all files of the embeddings, and the words of ``--export``."""
+        from dpsan.embeddings.loading import files_of  # heavy import
+
+        for path in self._paths:
+            uses.add(Use.READ, "--embeddings", *files_of(path))
+        uses.add(Use.WRITTEN, "the words of --export", self.export and _words_beside(self.export))
+
+    def _write_index(self, path: Path | None, store: Store) -> list[str]:
+        """Write the index and the words beside it, both or none; return their names."""
+        from contextlib import ExitStack
+        from itertools import chain
+
+        from dpsan.embeddings.cache.faiss_file import header
+        from dpsan.files.atomic_files import AtomicFile
+        from dpsan.space.cached_index import open_space
+
+        assert self.export is not None  # noqa: S101 - narrowed by the caller
+        embeddings, space = open_space(path, self.vocab_size, store)
+        vectors = space.vectors.data.cast("B")
+        pieces = (bytes(vectors[at : at + _PIECE]) for at in range(0, len(vectors), _PIECE))
+        words = "".join(f"{word}\n" for word in embeddings.index_to_key).encode()
+        contents = (chain((header(space.n, space.d),), pieces), (words,))
+        targets = (self.export, _words_beside(self.export))
+        with ExitStack() as stack:
+            sinks = []
+            for target, parts in zip(targets, contents, strict=True):
+                sinks.append(AtomicFile(target, force=self.force))
+                stack.callback(sinks[-1].discard)
+                for part in parts:
+                    sinks[-1].write(part)
+            for sink in reversed(sinks):  # the index last
+                sink.commit()
+        return [str(target) for target in targets]
 
 
-def _export(
-    path: Path | None, vocab_size: int | None, store: Store, targets: tuple[Path, Path], force: bool
-) -> list[str]:
-    """Write the index and the words beside it, both or none; returns their names."""
-    from contextlib import ExitStack
-    from itertools import chain
-
-    from dpsan.embeddings.cache.faiss_file import header
-    from dpsan.files.atomic_files import AtomicFile
-    from dpsan.space.cached_index import open_space
-
-    embeddings, space = open_space(path, vocab_size, store)
-    vectors = space.vectors.data.cast("B")
-    pieces = (bytes(vectors[at : at + _PIECE]) for at in range(0, len(vectors), _PIECE))
-    words = "".join(f"{word}\n" for word in embeddings.index_to_key).encode()
-    contents = (chain((header(space.n, space.d),), pieces), (words,))
-    with ExitStack() as stack:
-        sinks = []
-        for target, parts in zip(targets, contents, strict=True):
-            sinks.append(AtomicFile(target, force=force))
-            stack.callback(sinks[-1].discard)
-            for part in parts:
-                sinks[-1].write(part)
-        for sink in reversed(sinks):  # the index last
-            sink.commit()
-    return [str(target) for target in targets]
+def _words_beside(index: Path) -> Path:
+    return index.with_name(f"{index.stem}.words.txt")
 
 
 def _print_report(report: dict[str, Any]) -> None:

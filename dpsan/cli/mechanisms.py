@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import typer
 
-from dpsan.cli import options
-from dpsan.cli.cache import open_cache
-from dpsan.cli.file_checks import check_files, read_embeddings
+from dpsan.cli.command import argument
+from dpsan.cli.options import Epsilon, Json, Vocabulary, mechanism_names, parameters
 from dpsan.cli.output import cosine_and_bound, print_json, print_prose, print_table
 from dpsan.errors import UsageError, check_name
 from dpsan.text.numerals import number
@@ -24,55 +24,52 @@ _COLUMNS: Final = {
 """Keys of the values in the table, by heading."""
 
 
-def mechanisms(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="Default: a table of all.",
-            autocompletion=options.mechanism_names,
-        ),
-    ] = None,
-    epsilon: options.Epsilon = None,
-    param: options.Parameters = None,
-    embeddings: options.Embeddings = None,
-    vocab_size: options.VocabSize = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Mechanisms(Json, Vocabulary, Epsilon):
     """List the mechanisms and their guarantees, or explain one.
 
     With NAME and --epsilon: the true guarantee for these parameters on this vocabulary.
 
     dpsan mechanisms trlaplace-paper -e 1
     """
-    from dpsan.mechanisms import MECHANISMS
 
-    if name is None:
-        if epsilon is not None or param or embeddings:
-            raise UsageError("--epsilon, --param and --embeddings need a NAME")
-        _list(as_json)
-        return
-    check_name("mechanism", name, MECHANISMS)
-    found = None
-    if epsilon is not None:
-        values = options.parameters(param)
-        read_embeddings(check_files(reads={}), embeddings)
+    name: str | None = argument(
+        "[NAME]", "Default: a table of all.", None, autocompletion=mechanism_names
+    )
 
-        from dpsan.embeddings.word_lists import WordLists
+    def run(self) -> int:
+        """Print the table, or what is known of one mechanism."""
+        from dpsan.mechanisms import MECHANISMS
+
+        if self.name is None:
+            if self.epsilon is not None or self.param or self.embeddings:
+                raise UsageError("--epsilon, --param and --embeddings need a NAME")
+            _list(self.as_json)
+            return 0
+        check_name("mechanism", self.name, MECHANISMS)
+        if self.epsilon is None and (self.param or self.embeddings):
+            raise UsageError("--param and --embeddings need --epsilon")
+        found = None if self.epsilon is None else self._numbers(self.name, self.epsilon)
+        if self.as_json:
+            print_json(found or _without_numbers(self.name))
+        else:
+            _explain(self.name, found)
+        return 0
+
+    def _numbers(self, name: str, epsilon: float) -> dict[str, Any]:
+        """Return the guarantee on the vocabulary.  Raises DpsanError."""
+        self.required_epsilon()
+        values = parameters(self.param)
+        self.check_files()
+
+        from dpsan.mechanisms import MECHANISMS
         from dpsan.mechanisms.description import numbers
-        from dpsan.space.cached_index import open_space
+        from dpsan.outcomes.calibrate.target import Draft
 
-        mechanism = MECHANISMS[name].build(options.check_epsilon(epsilon), dict(values))
-        words, space = open_space(embeddings, vocab_size, open_cache(quiet))
-        mechanism = mechanism.with_vocabulary(WordLists(lambda: words.key_to_index))
-        found = numbers(mechanism.resolved(space), space)
-    elif param or embeddings:
-        raise UsageError("--param and --embeddings need --epsilon")
-    if as_json:
-        print_json(found or _without_numbers(name))
-    else:
-        _explain(name, found)
+        MECHANISMS[name].build(epsilon, dict(values))
+        words, space = self.open_space()
+        mechanism = Draft(MECHANISMS[name], values, words.key_to_index).at(epsilon)
+        return numbers(mechanism.resolved(space), space)
 
 
 def _list(as_json: bool) -> None:

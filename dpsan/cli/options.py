@@ -1,77 +1,33 @@
-"""Options that several commands share, defined once."""
+"""Options that several commands share, each defined once, in groups that commands inherit."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import typer
-
+from dpsan.cli.command import Command, choice, flag, option
 from dpsan.errors import UsageError
+from dpsan.files.same_files import FileUses, Use
 from dpsan.formats.registry import FORMATS
+
+if TYPE_CHECKING:
+    from dpsan.analysis.evaluate.pairs import Inputs
+    from dpsan.embeddings.base import Embeddings
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.public_words import PublicWords
+    from dpsan.formats.base import ReadOptions
+    from dpsan.sanitize.request import RunSpec
+    from dpsan.space.metric_space import MetricSpace
 
 # The registry would load numpy; a test compares the two.
 DEFAULT_MECHANISM: Final = "optimal-response"
 
 PRIVACY: Final = "Privacy"
 INPUT: Final = "Input"
+OUTPUT: Final = "Output"
+RUNNING: Final = "Running"
 RARE: Final = "Rarely needed"
-PUBLIC: Final = ("function", "common")
-
-
-def option(
-    names: str,
-    text: str,
-    panel: str | None = None,
-    *,
-    env: str | None = None,
-    complete: Any = None,
-    **more: Any,
-) -> Any:
-    """An option with a value, such as ``-e, --epsilon X``.
-
-    Args:
-        names: as in the help; the last word stands for the value.
-        text: of the help.
-        panel: heading of the help that it stands under.
-        env: environment variable with its default.
-        complete: returns the values that begin with what is typed so far, for the shell.
-        more: arguments of ``typer.Option``.
-    """
-    *flags, metavar = names.replace(", ", " ").split()
-    return typer.Option(
-        *flags,
-        metavar=metavar,
-        help=text,
-        rich_help_panel=panel,
-        envvar=env,
-        autocompletion=complete,
-        **more,
-    )
-
-
-def choice(
-    names: str, text: str, panel: str | None = None, *, others: bool = False, **more: Any
-) -> Any:
-    """An option with one of a few values, ``--case a|b|c``, which the shell completes.
-
-    Args:
-        others: whether other values are let through: ``FILE``, or what a registry will judge.
-        names, text, panel, more: as of :func:`option`.
-    """
-    *_, name, values = names.split()
-    allowed = [each for each in values.split("|") if not each.isupper()]
-
-    def complete(incomplete: str) -> list[str]:
-        return [each for each in allowed if each.startswith(incomplete)]
-
-    def check(given: str | None) -> str | None:
-        if not (given is None or others or given in allowed):
-            raise UsageError(f"{name} must be one of {', '.join(allowed)} (got {given})")
-        return given
-
-    return option(names, text, panel, complete=complete, callback=check, **more)
 
 
 def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
@@ -83,216 +39,320 @@ def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
     ]
 
 
-def flag(names: str, text: str, panel: str | None = None) -> Any:
-    """An option without a value, such as ``-q, --quiet``."""
-    return typer.Option(*names.split(", "), help=text, rich_help_panel=panel)
+@dataclass(frozen=True, kw_only=True)
+class Quiet(Command):
+    """The option that silences a command."""
+
+    panel: ClassVar = RUNNING
+
+    quiet: bool = flag("-q, --quiet", "No statement, notes or progress; errors and warnings only.")
 
 
-Epsilon = Annotated[
-    float | None,
-    option(
+@dataclass(frozen=True, kw_only=True)
+class Json(Command):
+    """The option of the form of an answer."""
+
+    panel: ClassVar = OUTPUT
+
+    as_json: bool = flag("--json", "Write JSON.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonAndFile(Json):
+    """The options of commands that can write their answer to a file."""
+
+    panel: ClassVar = OUTPUT
+
+    force: bool = flag("--force", "Replace an existing FILE.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(JsonAndFile):
+    """An answer as an HTML page."""
+
+    panel: ClassVar = OUTPUT
+
+    html: Path | None = option("--html FILE", "Write one page with charts.", writes=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture(JsonAndFile):
+    """A picture of an answer."""
+
+    panel: ClassVar = OUTPUT
+
+    plot: Path | None = option("--plot FILE", "Also draw it: .png or .svg.", writes=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Epsilon(Command):
+    """Epsilon, which has no default, and the other parameters of a mechanism."""
+
+    panel: ClassVar = PRIVACY
+
+    epsilon: float | None = option(
         "-e, --epsilon X",
         "Privacy parameter, required: smaller is more private. In nats for optimal-response "
         "(8 keeps most words near their meaning, 4 little), per unit of distance for laplace and "
         "exponential (see 'dpsan index' for distances).",
-        PRIVACY,
-        env="DPSAN_EPSILON",
-    ),
-]
-Mechanism = Annotated[
-    str,
-    option(
+        env=True,
+    )
+    param: list[str] | None = option(
+        "-p, --param NAME=VALUE", "Parameter of the mechanism, repeatable: k=20, outputs=5000 ..."
+    )
+
+    def required_epsilon(self) -> float:
+        """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
+        if self.epsilon is None:
+            raise UsageError("--epsilon is required: it is your decision", "try --epsilon 8")
+        return positive("--epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy(Epsilon):
+    """A mechanism, and the words that need no protection."""
+
+    panel: ClassVar = PRIVACY
+
+    mechanism: str = option(
         "-m, --mechanism NAME",
         "How words are drawn; 'dpsan mechanisms' lists them. One of your own: FILE.py:CLASS.",
-        PRIVACY,
-        env="DPSAN_MECHANISM",
-        complete=mechanism_names,
-    ),
-]
-Parameters = Annotated[
-    list[str] | None,
-    option(
-        "-p, --param NAME=VALUE",
-        "Parameter of the mechanism, repeatable: k=20, outputs=5000 ...",
-        PRIVACY,
-    ),
-]
-Embeddings = Annotated[
-    Path | None,
-    option(
-        "-E, --embeddings FILE",
-        "Word vectors: word2vec, GloVe, fastText .vec, .npz; .gz of each. Default: the bundled "
-        "English vocabulary.",
-        PRIVACY,
-        env="DPSAN_EMBEDDINGS",
-    ),
-]
-VocabSize = Annotated[
-    int | None,
-    option(
-        "--vocab-size N",
-        "Use only the first N words of the file.",
-        PRIVACY,
-        env="DPSAN_VOCAB_SIZE",
-        min=2,
-    ),
-]
-Unknown = Annotated[
-    str,
-    choice(
-        "--unknown sample|mask|keep",
-        "Words that the vocabulary lacks: drawn inside the guarantee, written as <unk>, "
-        "or passed unchanged (NOT PRIVATE).",
-        PRIVACY,
-        env="DPSAN_UNKNOWN",
-    ),
-]
-Keep = Annotated[
-    Path | None,
-    option(
-        "--keep FILE",
-        "Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
-        "word was none of them (infinite loss).",
-        PRIVACY,
-        env="DPSAN_KEEP",
-    ),
-]
-Public = Annotated[
-    str | None,
-    choice(
+        DEFAULT_MECHANISM,
+        env=True,
+        autocompletion=mechanism_names,
+    )
+    public: Path | None = option(
         "--public FILE|function|common",
         "Words that need no protection, one a line; or dpsan's own list of function words, or "
         "of common everyday words. They mostly stay, at times come out as others, so that the "
         "guarantee holds for all other words. For optimal-response and knn-response.",
-        PRIVACY,
-        others=True,
-        env="DPSAN_PUBLIC",
-    ),
-]
-Case = Annotated[
-    str,
-    choice(
+        env=True,
+    )
+
+    def public_words(self) -> PublicWords | None:
+        """Return the list; None without one.  Raises InputError."""
+        from dpsan.embeddings.public_words import public_words
+
+        return None if self.public is None else public_words(str(self.public))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary(Quiet):
+    """Word vectors, and the cache that holds what is computed from them."""
+
+    panel: ClassVar = PRIVACY
+
+    embeddings: Path | None = option(
+        "-E, --embeddings FILE",
+        "Word vectors: word2vec, GloVe, fastText .vec, .npz; .gz of each. Default: the bundled "
+        "English vocabulary.",
+        env=True,
+    )
+    vocab_size: int | None = option(
+        "--vocab-size N", "Use only the first N words of the file.", env=True, min=2
+    )
+
+    def store(self) -> Store:
+        """Return the cache; its complaints and the progress of long tables go to stderr."""
+        from dpsan.embeddings.cache.store import Store
+
+        if self.quiet:
+            return Store()
+        from dpsan.cli.output import say
+        from dpsan.cli.progress import table_progress
+
+        return Store(note=say, watch=table_progress)
+
+    def open_space(self, store: Store | None = None) -> tuple[Embeddings, MetricSpace]:
+        """Return the word vectors and their metric space.  Raises DpsanError."""
+        from dpsan.space.cached_index import open_space
+
+        return open_space(self.embeddings, self.vocab_size, store or self.store())
+
+    def check_files(self, *, stdin: bool = False) -> FileUses:
+        """As for any command, with all files of embeddings and mechanisms.  Raises UsageError."""
+        uses = super().check_files(stdin=stdin)
+        self.add_files(uses)
+        return uses
+
+    def add_files(self, uses: FileUses) -> None:
+        """Take in all files of embeddings and mechanisms.  Raises UsageError."""
+        from dpsan.embeddings.loading import files_of  # heavy import
+        from dpsan.mechanisms import path_of
+
+        names = getattr(self, "mechanism", None) or []
+        for name in [names] if isinstance(names, str) else names:
+            uses.add(Use.READ, "--mechanism", path_of(name))
+        uses.add(Use.READ, "--embeddings", *files_of(self.embeddings))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sanitizing(Vocabulary, Privacy):
+    """Everything that decides how words are drawn."""
+
+    panel: ClassVar = PRIVACY
+
+    unknown: str = choice(
+        "--unknown sample|mask|keep",
+        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` as "
+        "<unk>, or `keep` unchanged (NOT PRIVATE).",
+        "sample",
+        env=True,
+    )
+    keep: Path | None = option(
+        "--keep FILE",
+        "Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
+        "word was none of them (infinite loss).",
+        env=True,
+    )
+    case: str = choice(
         "--case natural|vocabulary|input",
         "Letter case of the output: each word's usual spelling with capitals where sentences "
         "begin, the vocabulary's, or the input's capitals put back (which leaks them).",
-        PRIVACY,
-        env="DPSAN_CASE",
-    ),
-]
-Consistent = Annotated[
-    str | None,
-    choice(
+        "natural",
+        env=True,
+    )
+    consistent: str | None = choice(
         "--consistent record|file|run",
         "One draw for each distinct word of a record, a file or the run: equal words come "
         "out equal, which is not protected, and the loss counts distinct words.",
-        PRIVACY,
-        env="DPSAN_CONSISTENT",
-    ),
-]
-Numbers = Annotated[
-    str,
-    choice(
+        env=True,
+    )
+    numbers: str = choice(
         "--numbers word|value",
         "A number becomes a word, or a number of the same form, mostly near in value; then which "
         "words are numbers, and their form, is not protected.",
-        PRIVACY,
-        env="DPSAN_NUMBERS",
-    ),
-]
-Tokenizer = Annotated[
-    str,
-    choice(
+        "word",
+        env=True,
+    )
+    tokenizer: str = option(
         "--tokenizer unicode|ptb|whitespace",
         "How lines become words; ptb splits contractions as GloVe was trained.",
-        RARE,
-        others=True,
-        env="DPSAN_TOKENIZER",
-    ),
-]
-Unproved = Annotated[
-    bool, flag("--allow-unproved", "Run a mechanism whose status is not PROVED.", PRIVACY)
-]
-Format = Annotated[
-    str,
-    choice(
+        "unicode",
+        panel=RARE,
+        env=True,
+    )
+    allow_unproved: bool = flag("--allow-unproved", "Run a mechanism whose status is not PROVED.")
+
+    def spec(self, **more: Any) -> RunSpec:
+        """Return what is asked of a sanitizer.
+
+        Args:
+            more: further arguments of RunSpec.
+
+        Raises:
+            DpsanError: a value outside its domain, or a list that cannot be read.
+        """
+        from dpsan.sanitize.consistent import Unit
+        from dpsan.sanitize.request import RunSpec
+        from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
+
+        return RunSpec(
+            epsilon=self.epsilon,
+            mechanism=self.mechanism,
+            parameters=dict(parameters(self.param)),
+            embeddings=self.embeddings,
+            vocab_size=self.vocab_size,
+            tokenizer=self.tokenizer,
+            unknown=UnknownPolicy(self.unknown),
+            keep=frozenset(read_word_list(self.keep, self.tokenizer) if self.keep else ()),
+            public=self.public_words(),
+            case=self.case,
+            consistent=Unit(self.consistent) if self.consistent else None,
+            numbers=self.numbers,
+            allow_unproved=self.allow_unproved,
+            **more,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container(Command):
+    """How files hold texts."""
+
+    panel: ClassVar = INPUT
+
+    format_: str = option(
         f"-f, --format {'|'.join(['auto', *FORMATS])}",
         "Container of the text; auto goes by the file's suffix.",
-        INPUT,
-        others=True,
-        env="DPSAN_FORMAT",
-    ),
-]
-Field = Annotated[
-    list[str] | None,
-    option(
+        "auto",
+        env=True,
+    )
+    field: list[str] | None = option(
         "-k, --field NAME",
         "Which columns or fields to sanitize, repeatable: a column's name or number; a path such "
         "as user.name or messages[].content, with ? at the end if no record need have it. Other "
         "fields pass unchanged. Of a page: one more attribute; of a mail: one more header.",
-        INPUT,
-    ),
-]
-NoHeader = Annotated[
-    bool,
-    flag("--no-header", "The first row of a table is data: choose columns by number.", INPUT),
-]
-Delimiter = Annotated[
-    str | None,
-    option(
+    )
+    no_header: bool = flag(
+        "--no-header", "The first row of a table is data: choose columns by number."
+    )
+    delimiter: str | None = option(
         "--delimiter CHAR",
         "Character between the cells of a table, such as ';' or '\\t'.",
-        INPUT,
-        env="DPSAN_DELIMITER",
-    ),
-]
-Encoding = Annotated[
-    str, option("--encoding NAME", "Encoding of input and output.", INPUT, env="DPSAN_ENCODING")
-]
-Quiet = Annotated[
-    bool,
-    flag("-q, --quiet", "No statement, notes or progress; errors and warnings only.", "Running"),
-]
-Json = Annotated[bool, flag("--json", "Write JSON.")]
-Html = Annotated[Path | None, option("--html FILE", "Write one page with charts.")]
-Force = Annotated[bool, flag("--force", "Replace an existing FILE.")]
+        env=True,
+    )
+    encoding: str = option("--encoding NAME", "Encoding of input and output.", "utf-8", env=True)
+
+    def cell_delimiter(self) -> str:
+        """Return the character of ``--delimiter``; empty without one.  Raises UsageError."""
+        if self.delimiter is None:
+            return ""
+        from dpsan.formats.csv import one_delimiter
+
+        return one_delimiter(self.delimiter, "--delimiter")
+
+    def read_options(self, **more: Any) -> ReadOptions:
+        """Return how files are read; ``more``: further fields.  Raises UsageError."""
+        from dpsan.formats.base import ReadOptions
+
+        return ReadOptions(
+            encoding=self.encoding,
+            fields=tuple(self.field or ()),
+            header=not self.no_header,
+            delimiter=self.cell_delimiter(),
+            **more,
+        )
 
 
-def given(context: typer.Context, name: str) -> bool:
-    """Whether an option is on the command line: there it cannot be meant as a default."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+@dataclass(frozen=True, kw_only=True)
+class Texts(Container):
+    """Files of texts that are judged, not sanitized."""
+
+    panel: ClassVar = INPUT
+
+    max_records: int | None = option("--max-records N", "Only the first N records.", min=1)
+
+    def inputs(self, path: Path) -> Inputs:
+        """Return how the files are read.
+
+        Args:
+            path: of one of them; the others are of the same format.
+
+        Raises:
+            UsageError: an option that is not for its format.
+        """
+        from dpsan.analysis.evaluate.pairs import Inputs
+        from dpsan.formats.registry import format_class, formats_with
+
+        kind = format_class(self.format_, str(path))
+        if self.field and not kind.takes_fields:
+            raise UsageError(f"{kind.name} has no --field")
+        if kind.needs_fields and not self.field:
+            raise UsageError(f"{kind.name} needs --field", "a column's name, path or number")
+        if self.delimiter and not kind.takes_delimiter:
+            raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
+        return Inputs(self.format_, self.read_options(force_text=True), self.max_records)
 
 
-def check_epsilon(epsilon: float | None) -> float:
-    """The epsilon given; it is the user's decision, so there is no default.
-
-    Raises:
-        UsageError: missing or not positive.
-    """
-    if epsilon is None:
-        raise UsageError("--epsilon is required: it is your decision", "try --epsilon 8")
-    if not 0 < epsilon < float("inf"):
-        raise UsageError(f"--epsilon must be > 0 (got {epsilon:g})")
-    return epsilon
-
-
-def epsilon_or_ldp(epsilon: float | None, epsilon_ldp: float | None) -> float | None:
-    """The epsilon given; None where it is to be found for an LDP epsilon.
-
-    Raises:
-        UsageError: none or both, or one that is not positive.
-    """
-    if epsilon_ldp is None:
-        return check_epsilon(epsilon)
-    if epsilon is not None:
-        raise UsageError("--epsilon and --epsilon-ldp exclude each other")
-    if not 0 < epsilon_ldp < float("inf"):
-        raise UsageError(f"--epsilon-ldp must be > 0 (got {epsilon_ldp:g})")
-    return None
+def positive(name: str, value: float) -> float:
+    """Return a value.  Raises UsageError unless it is a finite number above 0."""
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{name} must be > 0 (got {value:g})")
+    return value
 
 
 def parameters(given: list[str] | None) -> dict[str, str]:
-    """``NAME=VALUE`` pairs.  Raises UsageError for anything else, and for a name given twice."""
+    """Return values by name.  Raises UsageError: not ``NAME=VALUE``, or a name given twice."""
     out: dict[str, str] = {}
     for each in given or ():
         name, equals, value = each.partition("=")
@@ -304,8 +364,19 @@ def parameters(given: list[str] | None) -> dict[str, str]:
     return out
 
 
+def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
+    """Return numbers > 0 of texts separated by commas, each once.  Raises UsageError."""
+    out = []
+    for part in ",".join(given).split(","):
+        try:
+            out.append(positive(name, float(part)))
+        except (ValueError, UsageError):
+            raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
+    return tuple(dict.fromkeys(out))
+
+
 def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
-    """Whole numbers >= 1, in each text separated by commas; ascending.  Raises UsageError."""
+    """Return whole numbers >= 1 of texts separated by commas, ascending.  Raises UsageError."""
     out = set[int]()
     for part in ",".join(given or ()).split(",") if given else ():
         if not part.strip().isascii() or not part.strip().isdigit() or int(part) < 1:
@@ -314,48 +385,11 @@ def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
     return tuple(sorted(out))
 
 
-def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
-    """Numbers > 0, in each text separated by commas; in order, each once.  Raises UsageError."""
-    out = []
-    for part in ",".join(given).split(","):
-        try:
-            value = float(part)
-        except ValueError:
-            value = math.nan
-        if not 0 < value < math.inf:
-            raise UsageError(f"{name} must be numbers > 0 (got {part})")
-        out.append(value)
-    return tuple(dict.fromkeys(out))
-
-
-def own_files(*names: str) -> list[Path]:
-    """The files that mechanisms are to be loaded from: those of names such as own.py:Class."""
-    if not any(".py:" in each for each in names):
-        return []  # what follows loads numpy
-    from dpsan.mechanisms import path_of
-
-    return [path for path in map(path_of, names) if path is not None]
-
-
-def public_file(given: str | None) -> Path | None:
-    """The file that --public reads; None for the lists that come with dpsan."""
-    return None if given is None or given in PUBLIC else Path(given)
-
-
-def delimiter_character(given: str | None) -> str:
-    """The character that --delimiter names; empty without one.  Raises UsageError."""
-    if given is None:
-        return ""
-    from dpsan.formats.csv import one_delimiter
-
-    return one_delimiter(given, "--delimiter")
-
-
 _UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def size(text: str) -> int:
-    """Bytes of a size such as ``16MiB``, ``64k`` or ``1000``.  Raises UsageError."""
+    """Return the bytes of a size such as ``16MiB``, ``64k`` or ``1000``.  Raises UsageError."""
     lower = text.strip().lower()
     digits = lower.rstrip("bikmg")
     unit = lower[len(digits) :].removesuffix("ib").removesuffix("b")

@@ -2,61 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
-from dpsan.cli import options
-from dpsan.cli.file_checks import check_files
+from dpsan.cli.command import argument
+from dpsan.cli.options import Page
 from dpsan.cli.output import print_fields, print_json, print_sections, say
 from dpsan.errors import failure, printable
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.analysis.report import Report
+    from dpsan.analysis.report import Report as Summary
 
 _WIDTH: Final = 100
 
 
-def report(
-    audits: Annotated[list[Path], typer.Argument(metavar="AUDIT...", help="Files of --audit.")],
-    as_json: options.Json = False,
-    html: options.Html = None,
-    force: options.Force = False,
-) -> int:
-    """Add up audit files, without any word of the text.
+@dataclass(frozen=True, kw_only=True)
+class Report(Page):
+    """Summarize audit files. The summary contains no text.
 
     dpsan report audit.jsonl
     """
-    check_files(reads={"AUDIT": audits}, writes={"--html": html})
-    from dpsan.analysis.report import read_audit
 
-    reports: list[Report] = []
-    failed = 0
-    for path in audits:
-        try:
-            reports.append(read_audit(path))
-        except Exception as error:  # noqa: BLE001 - one file's: the others go on
-            failed += 1
-            say(failure(path, error))
-    if html is not None and reports:
-        from dpsan.analysis.report.page import page
-        from dpsan.files.atomic_files import write_whole
+    audits: list[Path] = argument("AUDIT...", "Files of --audit.")
 
-        write_whole(html, page(reports).encode(), force=force)
-    if as_json:
-        print_json([each.as_json() for each in reports])
-    elif html is None:
-        for each in reports:
-            _print(each)
-    if failed and len(audits) > 1:
-        say(f"{failed} of {len(audits)} files failed")
-    return 1 if failed else 0
+    def run(self) -> int:
+        """Print the summary; 1 if a file failed."""
+        self.check_files()
+        from dpsan.analysis.report import read_audit
+
+        reports: list[Summary] = []
+        failed = 0
+        for path in self.audits:
+            try:
+                reports.append(read_audit(path))
+            except Exception as error:  # noqa: BLE001 - one file's: the others go on
+                failed += 1
+                say(failure(path, error))
+        if self.html is not None and reports:
+            from dpsan.analysis.report.page import page
+            from dpsan.files.atomic_files import write_whole
+
+            write_whole(self.html, page(reports).encode(), force=self.force)
+        if self.as_json:
+            print_json([each.as_json() for each in reports])
+        elif self.html is None:
+            for each in reports:
+                _print(each)
+        if failed and len(self.audits) > 1:
+            say(f"{failed} of {len(self.audits)} files failed")
+        return 1 if failed else 0
 
 
-def _print(report: Report) -> None:
+def _print(report: Summary) -> None:
     from dpsan.analysis.report import ACTIONS  # numpy comes with it
     from dpsan.analysis.report.page import complaints, figures, files
 

@@ -2,23 +2,224 @@
 
 from __future__ import annotations
 
-from inspect import signature
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
-from dpsan.cli.rewrite_options import RewriteOptions
+from dpsan.cli.output import say
+from dpsan.cli.rewrite_files import STDIN, Completed
+from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
-from dpsan.cli.rewrite_run import carry_out
+from dpsan.cli.signals import Interrupted
+from dpsan.text.numerals import counted, number
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpsan.run.bad_records import BadRecords
+    from dpsan.run.books import Books
+    from dpsan.run.run import Result, Run
+    from dpsan.sanitize.sanitizer import Sanitizer
 
 
-def rewrite(**given: Any) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Rewrite(Request):
     """Sanitize text, line by line.
 
     For each word and number another is drawn, perhaps the same; the rest stays in place.
 
     dpsan rewrite -e 8 < letter.txt > safe.txt
     """
-    return carry_out(Request(**given))
+
+    def run(self) -> int:
+        """Check, build, execute and report."""
+        uses = self.check()
+        if self.seed is not None:
+            say("NOT PRIVATE: --seed makes the random numbers public")
+        self.add_files(uses)
+        run, cache = _built(self)
+        if run.tree and not self.dry_run:
+            _begin_tree(self, run, cache)
+        return say_result(self, run, _executed(self, run, cache))
 
 
-# The parser reads options from here.
-rewrite.__signature__ = signature(RewriteOptions, eval_str=True)  # type: ignore[attr-defined]
+def _built(request: Request) -> tuple[Run, Path]:
+    """The run, and the directory of the cache."""
+    from dpsan.space.cached_index import Opening
+
+    store = request.store()
+    # Reads while the rest is imported.
+    opening = Opening(request.embeddings, request.vocab_size, store)
+
+    from dpsan.cli.progress import search_progress
+    from dpsan.run.run import Run
+    from dpsan.run.stream import Inplace
+    from dpsan.sanitize.accountant import Budget
+    from dpsan.sanitize.sanitizer import Sanitizer, run_key
+
+    spec, plan = request.spec(epsilon_ldp=request.epsilon_ldp), request.plan()
+    with search_progress(spec.mechanism, request.quiet or spec.epsilon_ldp is None) as tried:
+        sanitizer = Sanitizer.from_spec(spec, store, opened=opening, progress=tried)
+    if request.verbose:
+        n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
+        say(f"{number(n)} words of {number(d)} dimensions ready")
+    if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
+        say("reading from the terminal; end with Ctrl-D")
+    output = Inplace(request.backup) if request.in_place else request.output_dir or request.output
+    kind = Run
+    if request.dry_run:
+        from dpsan.run.dry_run import DryRun
+
+        kind = DryRun
+    run = kind(
+        sanitizer,
+        plan,
+        run_key(request.seed),
+        request.inputs,
+        output=output,
+        tree=request.output_dir is not None,
+        roots=request.roots,
+        resume=request.resume,
+        budget=Budget(request.budget) if request.budget and not request.ledger else None,
+        complain=say,
+    )
+    return run, store.root
+
+
+def _begin_tree(request: Request, run: Run, cache: Path) -> None:
+    """Note with which options the outputs below a directory are made.
+
+    Raises:
+        UsageError: ``--resume`` would go on with the outputs of other options.
+    """
+    from dpsan.errors import CacheError
+    from dpsan.run.paths import plan_outputs
+    from dpsan.run.same_request import RequestFile
+
+    assert request.output_dir is not None  # noqa: S101 - narrowed by run.tree
+    targets = plan_outputs(run.inputs, request.output_dir, run.roots)
+    epsilon = run.sanitizer.mechanism.epsilon
+    try:
+        made = RequestFile(request.output_dir, cache, epsilon, request.decisive(run.sanitizer))
+    except CacheError as error:
+        if request.resume:
+            raise
+        say(f"{error}; --resume will not be possible")
+        return
+    if request.resume:
+        made.check(targets)
+    if request.force or not all(target.exists() for target in targets):
+        made.append()
+
+
+def _executed(request: Request, run: Run, cache: Path) -> Result:
+    from dpsan.cli.progress import byte_progress
+    from dpsan.run.bad_records import BadRecords
+
+    completed = Completed(request)
+    try:
+        with ExitStack() as stack:
+            execute = stack.enter_context(_engine(request, run.sanitizer, cache))
+            if request.audit:
+                from dpsan.run.audit import AuditWriter
+
+                writer = AuditWriter(
+                    request.audit,
+                    run.sanitizer,
+                    originals=request.audit_originals,
+                    force=request.force,
+                    seeded=request.seed is not None,
+                    copies=request.copies,
+                    memo=request.memo is not None,
+                    spans=request.spans is not None,
+                    fields=request.field or (),
+                    drop_other=request.drop_other,
+                )
+                run.audit = stack.enter_context(writer)
+            if request.bad_records:
+                bad = BadRecords(
+                    request.bad_records,
+                    force=request.force,
+                    complain=(lambda _: None) if request.quiet else say,
+                )
+                stack.callback(_tell_bad, stack.enter_context(bad), request)
+                options = replace(run.plan.options, aside=bad)
+                run.plan = replace(run.plan, options=options)
+            if request.memo or request.ledger:
+                run.books = _books(request, run, stack)
+            bar = byte_progress(
+                request.progress, request.quiet, run.inputs, streams=run.output is None
+            )
+            run.progress = stack.enter_context(bar)
+            result = execute(run)
+            if run.books and run.books.memo:
+                result.memo = run.books.memo.totals()
+            if run.books and run.books.ledger:
+                result.ledger = run.books.ledger.totals()
+            return result
+    except Interrupted:
+        say(completed.message())
+        raise
+
+
+@contextmanager
+def _engine(
+    request: Request, sanitizer: Sanitizer, cache: Path
+) -> Iterator[Callable[[Run], Result]]:
+    """What executes a run, ready to work.  Raises DpsanError.
+
+    Args:
+        request: names the engine, and how many work.
+        sanitizer: of the run; others are made of its request.
+        cache: directory from which they load the vocabulary.
+    """
+    if request.engine == "ray":
+        yield partial(_on_cluster, request, cache)
+    elif request.jobs and request.jobs > 1:
+        from dpsan.run.workers import Pool  # heavy import
+
+        digest = sanitizer.embeddings.digest
+        with Pool(sanitizer.spec, cache, request.jobs, digest) as pool:
+            yield lambda run: replace(run, workers=pool).execute()
+    else:
+        yield lambda run: run.execute()
+
+
+def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
+    """Execute the run on a Ray cluster."""
+    from dpsan.run.ray import ClusterRun
+    from dpsan.run.ray.engine import start
+
+    given = {each.name: getattr(run, each.name) for each in fields(run)}
+    return ClusterRun(
+        **given,
+        start=partial(start, address=request.address, workers=request.jobs),
+        cache=cache,
+        audit_path=request.audit,
+        originals=request.audit_originals,
+    ).execute()
+
+
+def _books(request: Request, run: Run, stack: ExitStack) -> Books:
+    """What earlier runs remember, closed with the stack.  Raises OutputError."""
+    from dpsan.run.books import Books
+    from dpsan.run.ledger import Ledger
+    from dpsan.run.memo import Memo
+
+    memo = ledger = None
+    dry = request.dry_run
+    if request.memo:
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
+    if request.ledger:
+        ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
+    return Books(memo, ledger, run.plan.options.aside)
+
+
+def _tell_bad(bad: BadRecords, request: Request) -> None:
+    """Say how many records are missing in the output."""
+    if bad.count:
+        many = counted(bad.count, "record")
+        say(f"set aside in {request.bad_records}: {many} (not in the output)")

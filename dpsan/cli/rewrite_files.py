@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from dpsan.cli.file_checks import known_files
-from dpsan.cli.options import own_files, public_file
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
 from dpsan.files.placing import stream_number
@@ -19,7 +17,7 @@ STDIN = Path("-")
 _DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Files(RewriteOptions):
     """The options of the command, and the files that they name."""
 
@@ -88,10 +86,10 @@ class Files(RewriteOptions):
         Raises:
             UsageError: one is written to and also read, or written to twice.
         """
-        uses = known_files()
+        uses = FileUses()
+        uses.add_stream(Use.STANDING, "standard error", 2)
         uses.add(Use.READ, "--keep", self.keep)
-        uses.add(Use.READ, "--public", public_file(self.public))
-        uses.add(Use.READ, "--mechanism", *own_files(self.mechanism))
+        uses.add(Use.READ, "--public", self.public)
         for path in self.inputs:
             if path == STDIN:
                 uses.add_stream(Use.READ, "input", 0)

@@ -7,7 +7,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from dpsan.cli import options
+from dpsan.cli.options import positive, size
 from dpsan.cli.rewrite_files import STDIN, Files
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from dpsan.files.same_files import FileUses
     from dpsan.formats.base import Format
     from dpsan.run.stream import Plan
-    from dpsan.sanitize.request import RunSpec
     from dpsan.sanitize.sanitizer import Sanitizer
 
 _UNDECISIVE: Final = (
@@ -27,7 +26,7 @@ _UNDECISIVE: Final = (
 """Options that decide where outputs go, who makes them and what is said, but not their bytes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request(Files):
     """The options of the command, and what they stand for."""
 
@@ -41,7 +40,12 @@ class Request(Files):
             UsageError: a value outside its domain, or options that exclude or need each other.
             OutputError: an output exists.
         """
-        options.epsilon_or_ldp(self.epsilon, self.epsilon_ldp)
+        if self.epsilon_ldp is None:
+            self.required_epsilon()
+        elif self.epsilon is not None:
+            raise UsageError("--epsilon and --epsilon-ldp exclude each other")
+        else:
+            positive("--epsilon-ldp", self.epsilon_ldp)
         others = self.audit, self.bad_records, self.resume or None
         if self.dry_run and (others != (None, None, None) or self.engine != "local"):
             raise UsageError("--dry-run excludes --audit, --bad-records, --resume and --engine ray")
@@ -72,8 +76,8 @@ class Request(Files):
         if self.ledger is not None and self.seed is not None:
             raise UsageError("--ledger excludes --seed", "what is not private has no cost")
         uses.add_database("--ledger", self.ledger)
-        if self.budget is not None and not 0 < self.budget < float("inf"):
-            raise UsageError(f"--budget must be > 0 (got {self.budget:g})")
+        if self.budget is not None:
+            positive("--budget", self.budget)
         return uses
 
     def _check_engine(self) -> None:
@@ -133,7 +137,7 @@ class Request(Files):
         if self.copies > 1 and (others := [k.name for k in kinds if not k.copyable]):
             raise UsageError(f"--copies is not for {others[0]}", "run it several times")
         # Option, whether it is given, what a format needs for it, how many of the formats do.
-        options.delimiter_character(self.delimiter)
+        self.cell_delimiter()
         for option, given, capability, formats in (
             ("--strip", self.strip, "strippable", any),
             ("--no-header", self.no_header, "takes_header", any),
@@ -173,30 +177,6 @@ class Request(Files):
         numbered = any(each.isdecimal() for each in self.field or ())
         return numbered and not self.no_header and any(kind.takes_header for kind in self.kinds)
 
-    def spec(self) -> RunSpec:
-        """What is asked of the sanitizer.  Raises DpsanError."""
-        from dpsan.embeddings.public_words import public_words
-        from dpsan.sanitize.consistent import Unit
-        from dpsan.sanitize.request import RunSpec
-        from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
-
-        return RunSpec(
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            parameters=dict(options.parameters(self.param)),
-            embeddings=self.embeddings,
-            vocab_size=self.vocab_size,
-            tokenizer=self.tokenizer,
-            unknown=UnknownPolicy(self.unknown),
-            keep=frozenset(read_word_list(self.keep, self.tokenizer) if self.keep else ()),
-            public=None if self.public is None else public_words(self.public),
-            case=self.case,
-            consistent=Unit(self.consistent) if self.consistent else None,
-            numbers=self.numbers,
-            allow_unproved=self.allow_unproved,
-            epsilon_ldp=self.epsilon_ldp,
-        )
-
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
         """Return all that decides what the outputs are, by option: for ``--resume``."""
         from dpsan.version import __version__
@@ -216,7 +196,7 @@ class Request(Files):
             "keep": sorted(spec.keep),
             "public": spec.public and (spec.public.name, spec.public.sha256),
             "spans": self.spans and sha256(self.spans.read_bytes()).hexdigest(),
-            "max_record": options.size(self.max_record),
+            "max_record": size(self.max_record),
             "bad_records": self.bad_records is not None,  # another file each time
             "memo": self.memo and self.memo.absolute(),
             "ledger": self.ledger and self.ledger.absolute(),
@@ -224,24 +204,19 @@ class Request(Files):
 
     def plan(self) -> Plan:
         """What is done to every input.  Raises UsageError."""
-        from dpsan.formats.base import ReadOptions
         from dpsan.run.stream import Plan
 
         return Plan(
             format=self.format_,
-            options=ReadOptions(
-                encoding=self.encoding,
+            options=self.read_options(
                 invalid=self.invalid,
-                max_record=options.size(self.max_record),
+                max_record=size(self.max_record),
                 force_text=self.text,
                 null_data=self.null_data,
-                fields=tuple(self.field or ()),
-                header=not self.no_header,
                 strip=self.strip,
                 drop_other=self.drop_other,
                 mixed=self.recursive and len(self.kinds) > 1,
                 field_owners=any(kind.needs_fields for kind in self.kinds),
-                delimiter=options.delimiter_character(self.delimiter),
             ),
             copies=self.copies,
             line_buffered=self.line_buffered,

@@ -13,7 +13,8 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dpsan.cli.options import RARE
+from dpsan.cli.command import function
+from dpsan.cli.options import RARE, RUNNING
 
 
 class Command(TyperCommand):
@@ -25,7 +26,7 @@ class Command(TyperCommand):
         return ["[OPTIONS]", *(str(each.metavar) for each in arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then options by panel; rare ones and those of no panel are last."""
+        """Write arguments, then options by panel; those of no panel are last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -38,12 +39,11 @@ class Command(TyperCommand):
             else:
                 section = getattr(param, "rich_help_panel", None) or "Options"
             sections.setdefault(section, []).append((name, text))
-        for last in (RARE, "Options"):
-            if rest := sections.pop(last, None):
-                sections[last] = rest
-        for section, rows in sections.items():
+        last = (RUNNING, RARE, "Options")
+        order = ["Arguments", *(each for each in sections if each not in last), *last]
+        for section in dict.fromkeys(each for each in order if each in sections):
             with formatter.section(section):
-                formatter.write_dl(rows)
+                formatter.write_dl(sections[section])
 
 
 class Commands(Mapping[str, TyperCommand]):
@@ -63,10 +63,11 @@ class Commands(Mapping[str, TyperCommand]):
                 raise KeyError(name)
             module = import_module(f"dpsan.cli.{name}")
             one = typer.Typer(add_completion=False, rich_markup_mode=None)
-            one.command(name, cls=Command, short_help=self.summaries[name])(getattr(module, name))
-            made = typer.main.get_command(one)
-            assert isinstance(made, TyperCommand)  # noqa: S101 - a single command is no group
-            self._made[name] = made
+            call = function(getattr(module, name.capitalize()))
+            one.command(name, cls=Command, short_help=self.summaries[name])(call)
+            command = typer.main.get_command(one)
+            assert isinstance(command, TyperCommand)  # noqa: S101 - a single command is no group
+            self._made[name] = command
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dpsan.cli import options
-from dpsan.cli.cache import open_cache
-from dpsan.cli.file_checks import check_files, read_embeddings
-from dpsan.cli.options import flag, option
+from dpsan.cli.command import flag, option
+from dpsan.cli.options import PRIVACY, JsonAndFile, Sanitizing
 from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, printable
 
@@ -23,43 +22,8 @@ if TYPE_CHECKING:
 _STATUS = {"kept": 0, "violated": 1, "inconclusive": 3}
 
 
-def verify(
-    epsilon: options.Epsilon = None,
-    mechanism: options.Mechanism = options.DEFAULT_MECHANISM,
-    param: options.Parameters = None,
-    embeddings: options.Embeddings = None,
-    vocab_size: options.VocabSize = None,
-    unknown: options.Unknown = "sample",
-    keep: options.Keep = None,
-    public: options.Public = None,
-    case: options.Case = "natural",
-    consistent: options.Consistent = None,
-    numbers: options.Numbers = "word",
-    tokenizer: options.Tokenizer = "unicode",
-    spans: Annotated[
-        bool, flag("--spans", "As with rewrite --spans FILE, whatever is in it.", options.PRIVACY)
-    ] = False,
-    allow_unproved: options.Unproved = False,
-    words: Annotated[
-        int, option("--words N", "Vocabulary words whose outputs are compared.", min=2)
-    ] = 40,
-    draws: Annotated[
-        int, option("--draws N", "Budget of the empirical bound.", min=10_000)
-    ] = 100_000,
-    confidence: Annotated[
-        float, option("--confidence X", "Confidence of the empirical bound.")
-    ] = 0.999,
-    certificate: Annotated[
-        Path | None,
-        option("--certificate FILE", "Write the integers that were certified, to be checked."),
-    ] = None,
-    force: options.Force = False,
-    jobs: Annotated[
-        int, option("-j, --jobs N", "Worker processes that are checked too; 1: none.", min=1)
-    ] = 2,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Verify(JsonAndFile, Sanitizing):
     """Check the guarantee on your own vocabulary.
 
     Kept, violated or inconclusive: exit status 0, 1 or 3. Only a certificate or a proof shows that
@@ -74,72 +38,61 @@ def verify(
 
     dpsan verify -e 8
     """
-    value = options.check_epsilon(epsilon)
-    if not 0.5 <= confidence < 1:
-        raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {confidence:g})")
-    reads = {
-        "--keep": keep,
-        "--public": options.public_file(public),
-        "--mechanism": options.own_files(mechanism),
-    }
-    read_embeddings(check_files(reads=reads, writes={"--certificate": certificate}), embeddings)
 
-    from dpsan.analysis.verify.certificate_file import check_certificate, write_certificate
-    from dpsan.analysis.verify.program import steps
-    from dpsan.analysis.verify.verdict import verify as check
-    from dpsan.cli.progress import count_progress, share_progress
-    from dpsan.embeddings.public_words import public_words
-    from dpsan.run.workers import Pool
-    from dpsan.sanitize.consistent import Unit
-    from dpsan.sanitize.request import RunSpec
-    from dpsan.sanitize.sanitizer import Sanitizer
-    from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
-
-    spec = RunSpec(
-        epsilon=value,
-        mechanism=mechanism,
-        parameters=dict(options.parameters(param)),
-        embeddings=embeddings,
-        vocab_size=vocab_size,
-        unknown=UnknownPolicy(unknown),
-        keep=frozenset(read_word_list(keep, tokenizer) if keep else ()),
-        public=None if public is None else public_words(public),
-        case=case,
-        allow_unproved=allow_unproved,
-        consistent=Unit(consistent) if consistent else None,
-        numbers=numbers,
-        tokenizer=tokenizer,
+    spans: bool = flag("--spans", "As with rewrite --spans FILE, whatever is in it.", panel=PRIVACY)
+    words: int = option("--words N", "Vocabulary words whose outputs are compared.", 40, min=2)
+    draws: int = option("--draws N", "Budget of the empirical bound.", 100_000, min=10_000)
+    confidence: float = option("--confidence X", "Confidence of the empirical bound.", 0.999)
+    certificate: Path | None = option(
+        "--certificate FILE", "Write the integers that were certified, to be checked.", writes=True
     )
-    store = open_cache(quiet)
-    sanitizer = Sanitizer.from_spec(spec, store)
-    if certificate is not None:
-        check_certificate(certificate, sanitizer, force=force)
-    total = draws + steps(draws)
-    with ExitStack() as stack:
-        workers = None
-        if jobs > 1:
-            pool = Pool(sanitizer.spec, store.root, jobs, sanitizer.embeddings.digest)
-            workers = stack.enter_context(pool)
-        progress = stack.enter_context(count_progress("draws", total, quiet or as_json))
-        found = check(
-            sanitizer,
-            words=words,
-            draws=draws,
-            confidence=confidence,
-            spans=spans,
-            workers=workers,
-            progress=progress,
-        )
-    if certificate is not None:
-        with share_progress("writing the certificate", quiet or as_json) as bar:
-            digest = write_certificate(certificate, sanitizer, found, force=force, progress=bar)
-        if digest is None:
-            say(f"no certificate written: the guarantee is {found.verdict}")
-    if as_json:
-        _print_json(found, sanitizer.guarantee.reviewed)
-    else:
-        _print(found, sanitizer.mechanism.name, sanitizer.guarantee.reviewed)
-    return _STATUS[str(found.verdict)]
+    jobs: int = option("-j, --jobs N", "Worker processes that are checked too; 1: none.", 2, min=1)
+
+    def run(self) -> int:
+        """Check, and print the verdict."""
+        self.required_epsilon()
+        if not 0.5 <= self.confidence < 1:
+            raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
+        self.check_files()
+
+        from dpsan.analysis.verify.certificate_file import check_certificate, write_certificate
+        from dpsan.analysis.verify.program import steps
+        from dpsan.analysis.verify.verdict import verify
+        from dpsan.cli.progress import count_progress, share_progress
+        from dpsan.run.workers import Pool
+        from dpsan.sanitize.sanitizer import Sanitizer
+
+        store = self.store()
+        sanitizer = Sanitizer.from_spec(self.spec(), store)
+        if self.certificate is not None:
+            check_certificate(self.certificate, sanitizer, force=self.force)
+        quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
+        with ExitStack() as stack:
+            workers = None
+            if self.jobs > 1:
+                pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
+                workers = stack.enter_context(pool)
+            found = verify(
+                sanitizer,
+                words=self.words,
+                draws=self.draws,
+                confidence=self.confidence,
+                spans=self.spans,
+                workers=workers,
+                progress=stack.enter_context(count_progress("draws", total, quiet)),
+            )
+        if self.certificate is not None:
+            with share_progress("writing the certificate", quiet) as bar:
+                digest = write_certificate(
+                    self.certificate, sanitizer, found, force=self.force, progress=bar
+                )
+            if digest is None:
+                say(f"no certificate written: the guarantee is {found.verdict}")
+        if self.as_json:
+            _print_json(found, sanitizer.guarantee.reviewed)
+        else:
+            _print(found, sanitizer.mechanism.name, sanitizer.guarantee.reviewed)
+        return _STATUS[str(found.verdict)]
 
 
 def _print(found: Verification, name: str, reviewed: bool) -> None:

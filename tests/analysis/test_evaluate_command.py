@@ -52,7 +52,7 @@ def run(dpsan, folder, *arguments):
 
 
 def test_json_and_audit_agree(dpsan, folder):
-    given = ("-m", "krr", "-e", "3", "--public", "o.txt", "--json", "o.txt", "s.txt")
+    given = ("-m", "krr", "-e", "3", "--language-model", "o.txt", "--json", "o.txt", "s.txt")
     first = json.loads(run(dpsan, folder, *given).stdout)
     assert (first["records"], first["texts"], first["unaligned"]) == (120, 120, 0)
     assert first["words"] == 961
@@ -67,9 +67,7 @@ def test_json_and_audit_agree(dpsan, folder):
     ]
     low, high = first["attacks"][1]["success"]["all"]["interval"]
     assert low < first["attacks"][1]["success"]["all"]["share"] < high
-    again = run(
-        dpsan, folder, "--audit", "audit.jsonl", "--public", "o.txt", "--json", "o.txt", "s.txt"
-    )
+    again = run(dpsan, folder, "--audit", "audit.jsonl", *given[4:])
     assert json.loads(again.stdout) == first
 
 
@@ -135,7 +133,7 @@ class Checker(HTMLParser):
 
 
 def test_no_word_of_the_text_anywhere(dpsan, folder):
-    arguments = ("-m", "krr", "-e", "3", "--public", "o.txt", "--spans", "spans.jsonl")
+    arguments = ("-m", "krr", "-e", "3", "--language-model", "o.txt", "--spans", "spans.jsonl")
     files = ("o.csv", "s.csv", "-k", "body", "--labels", "label")
     table = run(dpsan, folder, *arguments, *files).stdout.decode()
     assert max(map(len, table.splitlines())) <= 80
@@ -182,7 +180,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
         (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
         (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),
         # Told before any work: the embeddings and texts are missing too.
-        (["--public", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
+        (["--language-model", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
         (["--html", "v.txt", "-E", "none", "x", "y"], 1, "v.txt: exists"),
     ],
 )

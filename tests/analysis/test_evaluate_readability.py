@@ -124,7 +124,7 @@ def run(dpsan, folder, *arguments):
 
 def test_table_json_and_page(dpsan, folder):
     """The mechanism need not be known; without public text there is a note instead."""
-    public = ("--public", "public.txt", "o.txt")
+    public = ("--language-model", "public.txt", "o.txt")
     shown = run(dpsan, folder, *public, "far.txt").stdout.decode()
     assert "perplexity" in shown
     assert "no more readable than the original's words in random order" in shown
@@ -137,7 +137,7 @@ def test_table_json_and_page(dpsan, folder):
     assert "times the original&#x27;s" in (folder / "page.html").read_text()
     without = run(dpsan, folder, "o.txt", "far.txt")
     assert b"perplexity" not in without.stdout
-    assert b"no readability: it needs public text (--public)" in without.stderr
+    assert b"no readability: it needs public text (--language-model)" in without.stderr
     known = run(dpsan, folder, "-m", "krr", "-e", "9", "o.txt", "near.txt", "--json")
     assert json.loads(known.stdout)["readability"] is None
     assert b"no attack that reads context" not in known.stderr  # --json has the notes

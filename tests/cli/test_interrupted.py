@@ -62,7 +62,7 @@ def test_issue_13_one_output(folder, cache, output, message):
 def test_files_in_place_are_told_by_what_they_are(folder):
     """Not by what the program believes: that is one signal behind."""
     inputs = [folder / f"{name}.txt" for name in "abc"]
-    completed = Completed(Files(inputs, in_place=True))
+    completed = Completed(Files(files=inputs, in_place=True))
     none = completed.message()
     assert none.startswith(f"interrupted: 0 of 3 files are rewritten, not {inputs[0]} and")
     for path in inputs[:2]:
@@ -75,8 +75,8 @@ def test_files_of_an_earlier_run_count_where_they_are_skipped(folder):
     inputs, out = [folder / f"{name}.txt" for name in "abc"], folder / "out"
     out.mkdir()
     (out / "a.txt").write_text("there\n")
-    first = Completed(Files(inputs, output_dir=out, force=True))
-    resumed = Completed(Files(inputs, output_dir=out, resume=True))
+    first = Completed(Files(files=inputs, output_dir=out, force=True))
+    resumed = Completed(Files(files=inputs, output_dir=out, resume=True))
     (out / "b.txt").write_text("there\n")
     assert "2 of 3 files are complete" in resumed.message()
     assert "1 of 3 files are complete" in first.message()

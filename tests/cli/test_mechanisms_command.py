@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dpsan.cli.mechanisms import mechanisms
+from dpsan.cli.mechanisms import Mechanisms
 from dpsan.mechanisms import MECHANISMS, list_mechanisms
 
 KEYS = {"name", "status", "epsilon", "delta", "claimed", "true", "source", "parameters"}
@@ -37,7 +37,7 @@ def test_table_fits_a_terminal(monkeypatch, width, family):
     """A narrow terminal gets each summary in several lines of its column, whole."""
     monkeypatch.setattr(sys, "stdout", terminal := Terminal())
     monkeypatch.setenv("COLUMNS", str(width))
-    mechanisms(None, as_json=False)
+    Mechanisms().run()
     text = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())
     assert max(map(len, text.splitlines())) <= width
     assert ("family" in text.splitlines()[0]) == family
@@ -55,7 +55,7 @@ def test_prose_fits_a_terminal(monkeypatch, name):
     for width in (80, 200):
         monkeypatch.setattr(sys, "stdout", terminal := Terminal())
         monkeypatch.setenv("COLUMNS", str(width))
-        mechanisms(name, as_json=False)
+        Mechanisms(name=name).run()
         printed[width] = terminal.getvalue().partition("\n@")[0]
         assert max(map(len, printed[width].splitlines())) <= width
         assert "``" not in printed[width]

@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -51,12 +51,14 @@ WRITES = {
     ("report", "html"): ["--html"],
     ("evaluate", "html"): ["--html"],
     ("explain", "plot"): ["--plot"],
+    ("compare", "plot"): ["--plot"],
     ("index", "export"): ["--export"],
     ("train", "output"): ["-o"],
 }
 READS = {
     ("rewrite", "files"): [],
     ("rewrite", "keep"): ["--keep"],
+    ("rewrite", "public"): ["--public"],
     ("rewrite", "spans"): ["--spans"],
     ("rewrite", "embeddings"): ["-E"],
     ("report", "audits"): [],
@@ -64,22 +66,27 @@ READS = {
     ("evaluate", "sanitized"): 1,
     ("evaluate", "audit"): ["--audit"],
     ("evaluate", "public"): ["--public"],
+    ("evaluate", "language_model"): ["--language-model"],
     ("evaluate", "spans"): ["--spans"],
     ("evaluate", "candidates"): ["--candidates"],
     ("evaluate", "test_original"): ["--labels", "x", "--test-sanitized", "in.txt"],
     ("evaluate", "test_sanitized"): ["--labels", "x", "--test-original", "in.txt"],
     ("evaluate", "embeddings"): ["-E"],
     ("explain", "embeddings"): ["-E"],
+    ("explain", "public"): ["--public"],
+    ("compare", "embeddings"): ["-E"],
+    ("compare", "data"): ["--data"],
     ("verify", "keep"): ["--keep"],
+    ("verify", "public"): ["--public"],
     ("verify", "embeddings"): ["-E"],
     ("calibrate", "embeddings"): ["-E"],
+    ("calibrate", "public"): ["--public"],
     ("mechanisms", "embeddings"): ["laplace", "-e", "1", "-E"],
     ("index", "files"): [],
     ("index", "embeddings"): ["-E"],
     ("train", "texts"): ["-o", "own.npz"],
     ("train", "synonyms"): ["in.txt", "-o", "own.npz", "--synonyms"],
     ("train", "antonyms"): ["in.txt", "-o", "own.npz", "--antonyms"],
-    ("train", "similarity"): ["in.txt", "-o", "own.npz", "--similarity"],
 }
 MORE = {
     "rewrite": ["-q", "-e", "1000", "-m", "laplace", "--force"],
@@ -88,6 +95,7 @@ MORE = {
     "explain": ["-q", "-e", "8", "-m", "laplace", "here", "--force"],
     "verify": ["-q", "-e", "8", "-m", "laplace", "--force"],
     "calibrate": ["-q", "-m", "laplace", "--unchanged", "0.5"],
+    "compare": ["-q", "-m", "krr", "--force"],
     "mechanisms": [],
     "index": ["-q", "--force"],
     "train": ["-q", "--force"],
@@ -98,9 +106,9 @@ def path_parameters():
     from dpsan.cli.app import COMMANDS
 
     for command in COMMANDS:
-        function = getattr(import_module(f"dpsan.cli.{command}"), command)
-        for name, parameter in signature(function, eval_str=True).parameters.items():
-            if "Path" in str(parameter.annotation):
+        kind = getattr(import_module(f"dpsan.cli.{command}"), command.capitalize())
+        for name, hint in get_type_hints(kind).items():
+            if "Path" in str(hint):
                 yield command, name
 
 
@@ -261,15 +269,13 @@ def test_words_beside_vectors_are_read_too(folder, dpsan):
 
 
 def test_the_bundled_vocabulary_is_read_too():
-    from dpsan.cli.file_checks import known_files, read_embeddings
+    from dpsan.cli.verify import Verify
     from dpsan.embeddings.bundled import directory
     from dpsan.errors import UsageError
-    from dpsan.files.same_files import Use
 
-    uses = known_files()
-    uses.add(Use.WRITTEN, "--audit", directory() / "manifest.json")
-    with pytest.raises(UsageError, match="--embeddings and --audit are the same file"):
-        read_embeddings(uses, None)
+    command = Verify(epsilon=8, certificate=directory() / "manifest.json")
+    with pytest.raises(UsageError, match="--embeddings and --certificate are the same file"):
+        command.check_files()
 
 
 @pytest.mark.parametrize("option", ["-o", "-a"])

@@ -12,7 +12,7 @@ from support import make_embeddings
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import complaints
 from dpsan.analysis.verify.configuration import exposures
-from dpsan.cli.rewrite import rewrite
+from dpsan.cli.rewrite import Rewrite
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
@@ -313,7 +313,7 @@ def test_what_cannot_be_right_is_refused(monkeypatch, tmp_path, files, more, mes
         (tmp_path / name).write_text("")
     given = {"force": True, "output": None, **more}
     with pytest.raises(UsageError, match=message):
-        rewrite(files=[Path(name) for name in files], epsilon=8, spans=Path("s"), **given)
+        Rewrite(files=[Path(name) for name in files], epsilon=8, spans=Path("s"), **given).run()
 
 
 def test_on_the_command_line(dpsan, tmp_path):

@@ -203,10 +203,10 @@ def test_commands(dpsan, tmp_path):
     refused = run(*files, "--audit", "1.jsonl", status=2)
     assert "other public words" in refused
     found = json.loads(
-        dpsan(*files, "--audit", "1.jsonl", "--public-list", "free.txt", cwd=tmp_path).stdout
+        dpsan(*files, "--audit", "1.jsonl", "--public", "free.txt", cwd=tmp_path).stdout
     )
     assert found["impossible_outputs"] == 0
-    wrong = run(*files, "-e", "3", "-m", "krr", "--public-list", "free.txt", status=2)
+    wrong = run(*files, "-e", "3", "-m", "krr", "--public", "free.txt", status=2)
     assert "has no public words" in wrong
 
     command = run("calibrate", *common[:2], *common[4:], *free, "--unchanged", ".3")

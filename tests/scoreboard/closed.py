@@ -112,8 +112,8 @@ output that cannot be written is no error @ write_all
 - raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
 + return
 + raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
-an error has the status 0 @ carry_out
-- 1 if result.failed else 0
+an error has the status 0 @ say_result
+- 1 if result.failed or not enough else 0
 + 0
 nothing is said of an error @ say
 - sys.stderr.write(f"dpsan: {printable(message)}\n")

@@ -197,8 +197,8 @@ a short write is taken for a whole one @ write_all
 an error of reading is taken for the end @ FileSource.read
 - raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
 + data = b""
-status 0 though inputs failed @ carry_out
-- 1 if result.failed else 0
+status 0 though inputs failed @ say_result
+- 1 if result.failed or not enough else 0
 + 0
 one input that fails ends the batch @ Run._files
 - isinstance(error, BudgetError)

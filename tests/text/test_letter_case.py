@@ -1,13 +1,13 @@
 """Natural case: where sentences begin, a or an, all of it read from the output alone."""
 
-from typing import get_args
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsan.cli.options import Case
+from dpsan.cli.options import Sanitizing
 from dpsan.text.batch import Chunk, joined
 from dpsan.text.letter_case import (
     LetterCase,
@@ -21,7 +21,7 @@ from dpsan.text.tokens import TOKENIZERS, write_gaps
 
 
 def test_the_command_line_knows_the_same_cases():
-    option = get_args(Case)[1]
+    option = {each.name: each for each in fields(Sanitizing)}["case"].metadata["parser"]
     assert list(LetterCase) == option.metavar.split("|")
 
 

@@ -21,13 +21,11 @@ from dpsan import __version__
 from dpsan.analysis.figures.panels import draw
 from dpsan.analysis.figures.picture import kind_of
 from dpsan.cli import output
-from dpsan.cli.cache import open_cache
-from dpsan.cli.options import parameters
+from dpsan.cli.options import Vocabulary, parameters
 from dpsan.cli.progress import share_progress
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import DpsanError, printable
 from dpsan.files.atomic_files import check_writable, write_whole
-from dpsan.space.cached_index import open_space
 
 _USES: Final = {
     "mechanisms": (
@@ -79,7 +77,8 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
         check_writable(asked.plot, force=asked.force)
     words, space = None, None
     if study.least_words or asked.embeddings or asked.vocab_size:
-        words, space = open_space(asked.embeddings, asked.vocab_size, open_cache(asked.quiet))
+        given = {name: getattr(asked, name) for name in ("embeddings", "vocab_size", "quiet")}
+        words, space = Vocabulary(**given).open_space()
     with share_progress(study.name, asked.quiet) as progress:
         result = study.make(
             space,

@@ -346,7 +346,7 @@ def _notes(question: Question, pairs: Pairs, impossible: int) -> tuple[str, ...]
         )
     if not question.public:
         also = "" if question.mechanism is None else " and no attack that reads context"
-        notes.append(f"no readability{also}: it needs public text (--public)")
+        notes.append(f"no readability{also}: it needs public text (--language-model)")
     if question.by_value:
         notes.append(
             "numbers were drawn by value, which the attacks do not know: what they read back of "

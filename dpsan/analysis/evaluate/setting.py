@@ -54,7 +54,7 @@ class Setting:
         if (None if self.public is None else self.public["sha256"]) != (words and words.sha256):
             raise UsageError(
                 "the audit was made with other public words",
-                "give --public-list, as rewrite had it",
+                "give --public, as rewrite had it",
             )
 
     def check(self, digest: str) -> None:

@@ -1,0 +1,157 @@
+"""Commands as dataclasses: a field is an option, and ``run`` carries the command out.
+
+Options that several commands share are defined once, in base classes (``options.py``).  Values are
+checked by the dataclass and not by the parser, so that each message is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from inspect import Parameter, Signature, get_annotations
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, get_type_hints
+
+import typer
+
+from dpsan.errors import UsageError
+from dpsan.files.same_files import FileUses, Use
+
+
+def option(names: str, text: str, default: Any = None, *, env: bool = False, **more: Any) -> Any:
+    """Declare an option with a value.
+
+    Args:
+        names: ``-e, --epsilon X``; the last word stands for the value.  The shell completes values
+            of the form ``a|b|c``.
+        text: of the help.
+        default: None for an option that may be missing.
+        env: an environment variable holds the default: DPSAN_EPSILON for --epsilon.
+        more: ``panel``, a heading of the help; ``writes=True`` for a file that is written; else
+            arguments of ``typer.Option``.
+    """
+    *flags, value = names.replace(", ", " ").split()
+    long = flags[-1].lstrip("-")
+    known = [each for each in value.split("|") if each.islower()] if "|" in value else []
+    if known:
+        more.setdefault("autocompletion", _completer(known))
+    more["envvar"] = f"DPSAN_{long.upper().replace('-', '_')}" if env else None
+    return _declared(typer.Option, flags, default, metavar=value, help=text, **more)
+
+
+def _completer(known: list[str]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [each for each in known if each.startswith(incomplete)]
+
+    return complete
+
+
+def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
+    """Declare an option that has one of a few values, ``--case a|b|c``; see :func:`option`."""
+    *_, name, values = names.split()
+
+    def check(given: str | None) -> str | None:
+        if given is not None and given not in values.split("|"):
+            raise UsageError(f"{name} must be one of {values.replace('|', ', ')} (got {given})")
+        return given
+
+    return option(names, text, default, callback=check, **more)
+
+
+def flag(names: str, text: str, **more: Any) -> Any:
+    """Declare an option without a value: ``-q, --quiet``."""
+    return _declared(typer.Option, names.split(", "), False, help=text, **more)
+
+
+def argument(name: str, text: str, default: Any = MISSING, **more: Any) -> Any:
+    """Declare an argument: ``FILE``, ``FILE...``, ``[FILE]...``."""
+    return _declared(typer.Argument, (), default, metavar=name, help=text, **more)
+
+
+def _declared(
+    kind: Callable[..., Any],
+    flags: Any,
+    default: Any,
+    *,
+    panel: str | None = None,
+    writes: bool = False,
+    **more: Any,
+) -> Any:
+    info = kind(*flags, **more)
+    name = flags[-1] if flags else more["metavar"].strip("[].")
+    return field(
+        default=default,
+        metadata={"parser": info, "panel": panel, "name": name, "writes": writes},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """The options of a command, and what it does."""
+
+    panel: ClassVar[str | None] = None
+    """Heading of the help for the options that this class defines."""
+
+    def run(self) -> int:
+        """Carry the command out and return its exit status.  Raises DpsanError."""
+        raise NotImplementedError
+
+    def check_files(self, *, stdin: bool = False) -> FileUses:
+        """Refuse a file that is written and also read, or written twice.
+
+        Files are the values of fields of type ``Path`` but those of embeddings.
+
+        Args:
+            stdin: standard input is read.
+
+        Raises:
+            UsageError: two uses that exclude each other.
+        """
+        uses = FileUses()
+        uses.add_stream(Use.STANDING, "standard error", 2)
+        if stdin:
+            uses.add_stream(Use.READ, "standard input", 0)
+        for each in sorted(fields(self), key=lambda each: each.metadata.get("writes", False)):
+            value = getattr(self, each.name)
+            paths = value if isinstance(value, list) else [value]
+            if each.name != "embeddings":
+                use = Use.WRITTEN if each.metadata.get("writes") else Use.READ
+                name = each.metadata.get("name", "")
+                uses.add(use, name, *(path for path in paths if isinstance(path, Path)))
+        uses.add_stream(Use.STANDING, "standard output", 1)
+        return uses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed(Command):
+    """A command that tells values of the command line from those of the environment."""
+
+    typed: frozenset[str] = frozenset()
+    """Fields whose values stand on the command line."""
+
+
+def function(kind: type[Command]) -> Callable[..., int]:
+    """Return the function that the parser calls: its parameters are the fields of a command."""
+    owners = {name: owner for owner in reversed(kind.__mro__) for name in get_annotations(owner)}
+    hints = get_type_hints(kind)
+    parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for each in fields(kind):
+        if info := each.metadata.get("parser"):
+            info.rich_help_panel = each.metadata["panel"] or vars(owners[each.name]).get("panel")
+            default = Parameter.empty if each.default is MISSING else each.default
+            hint: Any = Annotated[hints[each.name], info]
+            parameters.append(
+                Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            )
+
+    def call(context: typer.Context, **given: Any) -> int:
+        if issubclass(kind, Typed):
+            sources = {name: context.get_parameter_source(name) for name in given}
+            given["typed"] = frozenset(
+                name for name, each in sources.items() if each and each.name == "COMMANDLINE"
+            )
+        return kind(**given).run()
+
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__doc__ = kind.__doc__
+    return call

@@ -1,0 +1,161 @@
+"""What ``dpsan rewrite`` says after a run, on standard error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dpsan.cli.output import aligned, say
+from dpsan.errors import printable
+from dpsan.formats.passing import LEFT_OUT, PASSED
+from dpsan.text.numerals import counted, number
+
+if TYPE_CHECKING:
+    from dpsan.cli.rewrite_request import Request
+    from dpsan.run.run import Result, Run
+    from dpsan.sanitize.sanitizer import Sanitizer
+
+_MOST_LINES: Final = 20
+"""Files that have a line each at the end."""
+_WIDEST: Final = 200
+"""Characters of an example that a dry run shows."""
+
+
+def say_result(request: Request, run: Run, result: Result) -> int:
+    """Say what was done and what it means; return the exit status."""
+    for line in run.passing.lines():
+        # --quiet does not silence it.
+        say(f"{line} (man dpsan, CONTAINERS)" if line.startswith((PASSED, LEFT_OUT)) else line)
+    enough = not request.dry_run or _say_dry_run(result, run)
+    if not request.quiet:
+        _say_statement(result, run.sanitizer, request)
+    _warn(result, request)
+    inputs = len(run.inputs)
+    if result.failed and inputs > 1:
+        say(f"{number(len(result.failed))} of {number(inputs)} files failed")
+    return 1 if result.failed or not enough else 0
+
+
+def _say_dry_run(result: Result, run: Run) -> bool:
+    """Say what a run would do; return whether its budget is enough.
+
+    Standard output stays empty: nothing of this is meant to be published.
+    """
+    from dpsan.run.dry_run import DryRun
+    from dpsan.sanitize.result import Action
+
+    totals = result.totals
+    words = totals.words // run.plan.copies
+    strange = (Action.UNKNOWN, Action.MASKED, Action.PASSED)
+    unknown = sum(totals.counts[action] for action in strange) // run.plan.copies
+    share = f" ({100 * unknown / words:.1f} %)" if words else ""
+    say(
+        f"dry run, nothing was written: {counted(totals.records, 'record')}, "
+        f"{counted(words, 'word')}, {number(unknown)}{share} of them unknown"
+    )
+    enough = run.budget is None or totals.epsilon_sum <= run.budget.limit
+    if run.budget is not None:
+        says = "is enough" if enough else "would end it"
+        say(
+            f"the budget of {number(run.budget.limit)} {says}: the epsilons of all draws add up to "
+            f"{number(totals.epsilon_sum)}"
+        )
+    if isinstance(run, DryRun):
+        for line in run.samples:
+            shown = printable(line)
+            say(f"for example: {shown[:_WIDEST]}{'…' if len(shown) > _WIDEST else ''}")
+    return enough
+
+
+def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> None:
+    """Say what was done, and what it means."""
+    from dpsan.sanitize.statement import Statement
+
+    inputs = len(request.inputs)
+    if inputs > 1:
+        _table(result)
+    whole = request.spans is None  # else what passes tells which text it is
+    asked = request.verbose and result.totals.draws and whole
+    half = sanitizer.half_linked if asked else None
+    statement = Statement(
+        result.totals,
+        sanitizer.mechanism.name,
+        sanitizer.expected_unchanged if result.totals.written else 0.0,
+        copies=request.copies,
+        files=inputs,
+        case_input=request.case == "input",
+        spans=request.spans is not None,
+        consistent=sanitizer.spec.consistent,
+        linked=None if half is None else half.of(request.copies),
+        memo=result.memo,
+        ledger=result.ledger,
+    )
+    for line in statement.lines(verbose=request.verbose):
+        say(line)
+    if result.totals.draws and (line := _scale(sanitizer)):
+        say(line)
+    if result.skipped:
+        say(f"{counted(result.skipped, 'finished file')} skipped")
+
+
+def _scale(sanitizer: Sanitizer) -> str:
+    """Return how far apart words are where epsilon is per unit of distance; else nothing."""
+    from dpsan.outcomes.word_statistics import usual_nearest
+
+    if sanitizer.guarantee.metric is None:
+        return ""
+    apart = number(usual_nearest(sanitizer.space))
+    return (
+        f"epsilon is per unit of {sanitizer.guarantee.metric} distance: nearest neighbours here "
+        f"are {apart} apart (median)"
+    )
+
+
+def _warn(result: Result, request: Request) -> None:
+    """Say what may have gone wrong unseen; --quiet does not silence it."""
+    from dpsan.sanitize.statement import vocabulary_warning
+
+    files = {outcome.name: outcome.totals.counts for outcome in result.outcomes}
+    if warning := vocabulary_warning(files):
+        say(warning)
+    bare = sum(outcome.bare for outcome in result.outcomes)
+    if bare:
+        say(f"written unchanged, without the field: {counted(bare, 'record')}")
+    if request.doubtful_header and result.outcomes:
+        say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
+
+
+def _table(result: Result) -> None:
+    """One line for each file, in columns, on stderr; of many one for each format."""
+    if len(result.each) > _MOST_LINES:
+        done = len(result.outcomes)
+        say(f"{counted(done, 'file')} rewritten, {number(result.totals.records)} records")
+        kinds = sorted({each.format for each in result.outcomes})
+        for kind in kinds if len(kinds) > 1 else ():
+            some = [each for each in result.outcomes if each.format == kind]
+            records = sum(each.totals.records for each in some)
+            words = sum(each.totals.words for each in some)
+            say(
+                f"{kind}: {counted(len(some), 'file')}, {counted(records, 'record')}, "
+                f"{counted(words, 'word')}"
+            )
+        return
+    rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
+    for name, outcome in result.each:
+        if isinstance(outcome, str):
+            rows.append((outcome, "", "", "", "", "", name))
+            continue
+        totals = outcome.totals
+        counts = {str(action): count for action, count in totals.counts.items()}
+        rows.append(
+            (
+                number(totals.records),
+                number(totals.words),
+                number(totals.draws),
+                number(counts["unknown"] + counts["masked"] + counts["passed"]),
+                number(counts["kept"]),
+                number(totals.epsilon_sum),
+                name,
+            )
+        )
+    for line in aligned(rows, right=range(6)):
+        say(line)
