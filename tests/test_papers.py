@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import papers
 import pytest
 from common.command import parser, run
 from support import need_extra
@@ -30,7 +31,7 @@ def rows():
 
 COMMANDS = [cells for cells in rows() if cells[1] != "-"]
 RUN = [cells for cells in COMMANDS if cells[2] == "test"]
-STUDY = r"`(python docs/studies/[^`]+)`( \(\d+ min\))?"
+STUDY = r"`(python docs/studies/[^`]+ [^`]+)`( \(\d+ min\)|, \d+ s)?"
 
 
 def test_every_command_is_run_or_has_its_minutes():
@@ -38,7 +39,7 @@ def test_every_command_is_run_or_has_its_minutes():
     assert len(RUN) > 15
     for cells in rows():
         assert cells[1] == "-" or re.fullmatch(r"`(dpsan|python docs/studies)[ /][^`]+`", cells[1])
-        assert cells[2] in ("test", "-") or re.fullmatch(r"\d+ min", cells[2]), cells[0]
+        assert cells[2] in ("test", "-") or re.fullmatch(r"\d+ (s|min)", cells[2]), cells[0]
         assert (cells[1] == "-") == (cells[2] == "-"), cells[0]
         assert cells[5], cells[0]
     for command, minutes in re.findall(STUDY, text):
@@ -70,6 +71,19 @@ def test_commands_are_understood(command):
     """Their options and studies exist; slow ones are not run."""
     script, *words = shlex.split(command)[1:]
     parser(importlib.import_module(Path(script).stem).STUDIES, script).parse_args(words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ag", "robustness"])
+def test_a_table_is_what_the_command_prints(name, shared, cache, monkeypatch):
+    need_extra("evaluate")
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    monkeypatch.setenv("AG", str(shared / "eval" / "ag_news"))
+    monkeypatch.setenv("GLOVE", str(shared / "embeddings" / "glove840B_300d_10k_int8.w2v.txt.gz"))
+    written, new = (
+        re.sub(r", \d+ s\.", "", each) for each in (papers.part(name), papers.table(name))
+    )
+    assert new.strip() == written.strip(), f"run python docs/studies/papers.py {name}"
 
 
 def draw(name, path):

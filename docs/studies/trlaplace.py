@@ -110,10 +110,10 @@ def theorem_4(space: MetricSpace | None, asked: Asked) -> Result:
 def tables_1_3(space: MetricSpace, asked: Asked) -> Result:
     """Words kept, ROUGE and accuracy on labelled texts, by method (needs dpsan[evaluate]).
 
-    Beside the share of words that stay stands what no mechanism with that guarantee can pass: with
-    p the share of the most frequent word, e^epsilon·p + delta.  (P(w|w) <= e^epsilon·P(w|v) +
-    delta for one fixed v; the mean over the words of a text of the first part is at most
-    e^epsilon·p, as the P(w|v) sum to 1.)
+    Beside the share of words that stay stands what no mechanism with that guarantee can pass whose
+    output i reads word i alone: with p the share of the most frequent word, e^epsilon·p + delta.
+    (P(w|w) <= e^epsilon·P(w|v) + delta for one fixed v; the mean over the words of a text of the
+    first part is at most e^epsilon·p, as the P(w|v) sum to 1.)
     """
     train, test = labelled(asked)
     chosen = list(asked.mechanisms) or [Draft(kind) for kind in _METHODS]
@@ -153,8 +153,9 @@ def tables_1_3(space: MetricSpace, asked: Asked) -> Result:
         f"always the most frequent label: {common:.3f}"
     )
     notes.append(
-        "bound: e^epsilon·p + delta of the true guarantee, which the share kept cannot pass; "
-        f"bound_of_claim: of the published one; p = {most:.3f}, the most frequent word"
+        "bound: e^epsilon·p + delta of the true guarantee, which the share kept cannot pass where "
+        "output i reads word i alone; bound_of_claim: of the published one; "
+        f"p = {most:.3f}, the most frequent word"
     )
     return Result(
         rows=rows,

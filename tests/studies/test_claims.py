@@ -1,5 +1,6 @@
 """Refuted claims of [TrLap], [TLDP] and [TGumbel]: golden numbers of docs/proofs.md 3."""
 
+import itertools
 import math
 
 import numpy as np
@@ -104,6 +105,38 @@ def test_tensor():
     asked = {"epsilons": (0.05,), "parameters": {"d": "50"}}
     plain = tensor("algorithm-1", "l", **asked)
     assert plain == tensor("theorem-3", "l-weighted", **asked)
+
+
+def test_one_element_that_differs():
+    """[TLDP] with inputs that differ in one element: by the density of the noise alone."""
+    epsilon, coordinates = 0.1, 300
+    kept = 1 / (1 + 2 / epsilon * math.exp(epsilon * (coordinates - 1)))
+    scale = 1 / epsilon
+    # The atom of one input is impossible for the other; the rest is Laplace noise of scale Delta/e.
+    x = np.linspace(-400, 400, 2_000_001)
+    one, other = ((1 - kept) * np.exp(-abs(x - at) / scale) / (2 * scale) for at in (0.0, 1.0))
+    excess = np.trapezoid(np.maximum(one - math.exp(epsilon) * other, 0), x)
+    assert excess < 1e-15
+    assert kept == pytest.approx(5e-15, rel=0.05)
+    assert keep_probability(LAPLACE, epsilon, 1.0, coordinates) == pytest.approx(kept, rel=1e-9)
+
+
+def test_words_kept_by_a_decoder_that_reads_all_words():
+    """[TrLap]: p + sqrt(n·epsilon·tanh(epsilon/2)/2) holds where e^epsilon·p does not."""
+
+    def bound(n, epsilon, p):
+        return p + math.sqrt(n * epsilon * math.tanh(epsilon / 2) / 2)
+
+    assert bound(19, 0.05, 0.051) == pytest.approx(0.16, abs=0.005)
+    assert bound(181, 0.05, 0.051) == pytest.approx(0.39, abs=0.005)
+    crossed = False
+    # Two texts of n equal words, a coin for each word: the decoder takes the majority.
+    for epsilon, n in itertools.product((0.05, 0.2, 1.0), (1, 3, 19, 181)):
+        right = math.exp(epsilon) / (1 + math.exp(epsilon))
+        kept = stats.binom.sf(n // 2, n, right)
+        assert kept <= bound(n, epsilon, 0.5)
+        crossed |= kept > math.exp(epsilon) * 0.5
+    assert crossed
 
 
 def test_the_scale_of_the_paper():
