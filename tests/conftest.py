@@ -77,7 +77,8 @@ def dpsan(
 ) -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """Run the command line in a process of its own, without the caller's DPSAN_ variables.
 
-    With workers, or with other arguments of ``subprocess.run``, it is a Python of its own.
+    It is a Python of its own with workers, with variables that Python reads when it starts, and
+    with other arguments of ``subprocess.run``.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -89,7 +90,8 @@ def dpsan(
         **more: object,
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
-        if not more and not {"-j", "--jobs", "--engine"} & {*arguments}:
+        own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
+        if not (own or more or {"-j", "--jobs", "--engine"} & {*arguments}):
             return fork_server.run(arguments, stdin, cwd or Path.cwd(), environment)
         return subprocess.run(
             [sys.executable, "-m", "dpsan", *arguments],

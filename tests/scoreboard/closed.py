@@ -33,10 +33,10 @@ def closed_streams(size: Size, folder: Path) -> Row:
     """Every combination of the three: the right status, whole files, no traceback anywhere."""
     row = Row("commands with standard streams closed, in every combination, or full", "≥ 80 / 0")
     env = environment(folder)
-    quick = ("file to file", "filter", "no such file")
+    quick = ("file to file", "filter", "no such file", "one of two", "two workers")
     number = 0
     for what, each in _COMMANDS.items():
-        if size is Size.MUTANT and what not in quick:
+        if what not in size.of(quick[:3], quick, [*_COMMANDS]):
             continue
         ways = [
             " ".join(f"{at}{'<' if at == 0 else '>'}&-" for at in closed)

@@ -146,7 +146,9 @@ def become(
         sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)))
         sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(2, "w", closefd=False)), line_buffering=True
+            io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
+            errors="backslashreplace",
+            line_buffering=True,
         )
         sys.argv = ["dpsan", *arguments]
         # Workers that are spawned must not take the scoreboard for the main program.

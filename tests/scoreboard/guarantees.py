@@ -32,14 +32,14 @@ def audited_pairs(size: Size, folder: Path) -> Row:
     from dpsan.privacy.guarantee import Status
 
     row = Row("word pairs audited at 99.9 %; guarantees / planted defects", "≥ 200 / 0 / 0")
-    words, draws = 24, size.of(15_000, 20_000, 200_000)
+    words, draws = 24, size.of(15_000, 15_000, 200_000)
     small = make_embeddings(n=60, d=4)
     proved = [name for name, kind in MECHANISMS.items() if kind.status is Status.PROVED]
     count = 0
     for name in [each for each in proved if size is not Size.MUTANT or each in _FEW]:
         # Small enough for a vocabulary of this size, large enough to be seen by so many draws.
         before = count
-        for epsilon in size.of((0.5, 2.0), (0.5, 1.0, 4.0), (0.5, 1.0, 4.0)):
+        for epsilon in size.of((0.5, 2.0), (1.0,), (0.5, 1.0, 4.0)):
             if epsilon > _LARGEST.get(name, math.inf):
                 continue
             found = _verdict(row, name, epsilon, small, folder, words, draws, "")
@@ -61,7 +61,8 @@ def audited_pairs(size: Size, folder: Path) -> Row:
             )
             count += found is not None
             row.tried += words * (words - 1) // 2 if found else 0
-    for defect in BROKEN if size is not Size.MUTANT else list(BROKEN)[:7:3]:
+    # All of them are also tests, which CI runs beside the quick rows.
+    for defect in BROKEN if size is Size.FULL else list(BROKEN)[:7:3]:
         found = verify(planted(defect), words=12, draws=DRAWS)
         missed = found.verdict is not Verdict.VIOLATED or not found.empirical.violated
         row.count("planted defects missed", missed)
@@ -72,7 +73,7 @@ def audited_pairs(size: Size, folder: Path) -> Row:
         row.count(f"called kept: {name}", found.verdict is Verdict.KEPT)
         known = {*small.index_to_key, *(each.capitalize() for each in small.index_to_key)}
         row.count("an event that no word gives", not set(found.event) <= known)
-    row.note = f"{count} guarantees, {len(BROKEN)} planted defects"
+    row.note = f"{count} guarantees"
     return row
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from docx_files import document, paragraph
 
-from scoreboard.base import DPSAN, Row, Size, embedding_file, environment
+from scoreboard import fork
+from scoreboard.base import Row, Size, embedding_file, environment
 from scoreboard.patterns import mutants
 
 _FILES: Final[dict[str, bytes]] = {
@@ -110,6 +110,7 @@ _CLUSTER: Final = {"engine", "address"}
 def changed_options(size: Size, folder: Path) -> Row:
     """Half of the outputs are there, one option differs."""
     row = Row("runs continued with one option changed / not noticed", "every option, both ways / 0")
+    fork.preload()
     env = environment(folder)
     embedding_file(folder / "words.txt", 40, 4)
     embedding_file(folder / "other.txt", 41, 4)
@@ -131,11 +132,8 @@ def _orders(change: _Change, size: Size) -> list[tuple[str, str]]:
     return [there, back] if size is Size.FULL else [there]
 
 
-def _run(
-    folder: Path, env: dict[str, str], options: str, inputs: tuple[str, ...]
-) -> subprocess.CompletedProcess[str]:
-    command = [*DPSAN, "rewrite", *options.split(), "-O", "out", *inputs]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+def _run(folder: Path, env: dict[str, str], options: str, inputs: tuple[str, ...]) -> fork.Done:
+    return fork.run(["rewrite", *options.split(), "-O", "out", *inputs], folder, env)
 
 
 def _fresh(folder: Path) -> None:
@@ -153,9 +151,9 @@ def _tried(
 ) -> None:
     _fresh(folder)
     first = _run(folder, env, runs[0], change.inputs)
-    if first.returncode:
+    if first.status:
         row.count("the first run failed", True)
-        row.note = f"{runs[0]}: {first.stderr[-200:]}"
+        row.note = f"{runs[0]}: {first.err[-200:]!r}"
         return
     row.tried += 1
     done = folder / "out" / change.inputs[0]
@@ -167,14 +165,14 @@ def _tried(
     second = _run(folder, env, f"{runs[1]} --resume", change.inputs)
     files = {path.name for path in (folder / "out").iterdir()} - {".dpsan-request"}
     if change.noticed:
-        row.count("a change is not noticed", second.returncode != 2)
+        row.count("a change is not noticed", second.status != 2)
         row.count("something was written all the same", files != {change.inputs[0]})
-        epsilons = re.findall(r"epsilon [0-9.]+", second.stderr)
+        epsilons = re.findall(rb"epsilon [0-9.]+", second.err)
         row.count("the message does not name both epsilons", len(epsilons) < 2)
-        if second.returncode != 2:
-            row.note += f" {runs}: {second.returncode} {second.stderr[-200:]}"
+        if second.status != 2:
+            row.note += f" {runs}: {second.status} {second.err[-200:]!r}"
     else:
-        row.count("the same request is refused", second.returncode != 0)
+        row.count("the same request is refused", second.status != 0)
         row.count("an output is missing", files != {*change.inputs})
     row.count("a finished output was written again", done.read_bytes() != before)
     requests = folder / "out" / ".dpsan-request"
@@ -189,7 +187,7 @@ def _without_file(row: Row, folder: Path, env: dict[str, str]) -> None:
     (folder / "out" / ".dpsan-request").unlink(missing_ok=True)
     (folder / "out" / _TEXT[1]).unlink()
     done = _run(folder, env, f"{_KRR} --resume", _TEXT)
-    row.count("outputs without a file of requests are taken", done.returncode != 2)
+    row.count("outputs without a file of requests are taken", done.status != 2)
     row.tried += 1
 
 
