@@ -64,6 +64,7 @@ PACKED = gzip.compress(b"word " * 9999)
     ("name", "data", "why"),
     [
         ("latin.txt", b"gut\nsch\xf6n\n", r"latin\.txt:2: not UTF-8 \(iconv"),
+        ("late.txt", b"gut\n" * 200_000 + b"sch\xf6n\n", r"late\.txt:200001: not UTF-8"),
         ("cut.gz", PACKED[:-20], "gzip data ends too early"),
         ("bad.gz", PACKED[:20] + b"\xff" * 40, "damaged gzip data"),
         (".", None, "not a regular file"),
