@@ -12,9 +12,6 @@ import typer
 
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import (
-    INPUT,
-    OUTPUT,
-    PRIVACY,
     Picture,
     Texts,
     Vocabulary,
@@ -23,6 +20,7 @@ from dpsan.cli.options import (
     positive_numbers,
 )
 from dpsan.cli.output import print_json, print_prose, print_table
+from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY
 from dpsan.errors import UsageError, printable
 from dpsan.version import __version__
 

@@ -9,18 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import typer
 
 from dpsan.cli.command import Command, argument, flag, option
-from dpsan.cli.options import (
-    INPUT,
-    PRIVACY,
-    Page,
-    Privacy,
-    Texts,
-    Vocabulary,
-    parameters,
-    positive,
-    whole_numbers,
-)
+from dpsan.cli.options import Page, Privacy, Texts, Vocabulary, parameters, positive, whole_numbers
 from dpsan.cli.output import print_json, print_sections, say
+from dpsan.cli.tree import INPUT, PRIVACY
 from dpsan.errors import InputError, UsageError, check_name
 
 if TYPE_CHECKING:

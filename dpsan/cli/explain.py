@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dpsan.cli.command import Typed, argument, flag, option
 from dpsan.cli.options import (
     DEFAULT_MECHANISM,
-    PRIVACY,
     Picture,
     Privacy,
     Vocabulary,
@@ -18,6 +17,7 @@ from dpsan.cli.options import (
     parameters,
 )
 from dpsan.cli.output import print_json, say
+from dpsan.cli.tree import PRIVACY
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpsan.cli.command import Command, choice, flag, option
+from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 from dpsan.errors import UsageError
 from dpsan.files.same_files import FileUses, Use
 from dpsan.formats.registry import FORMATS
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
 
 # The registry would load numpy; a test compares the two.
 DEFAULT_MECHANISM: Final = "optimal-response"
-
-PRIVACY: Final = "Privacy"
-INPUT: Final = "Input"
-OUTPUT: Final = "Output"
-RUNNING: Final = "Running"
-RARE: Final = "Rarely needed"
 
 
 def mechanism_names(incomplete: str) -> list[tuple[str, str]]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from dpsan.cli.command import argument, choice, flag, option
-from dpsan.cli.options import INPUT, OUTPUT, PRIVACY, RARE, RUNNING, Container, Sanitizing
+from dpsan.cli.options import Container, Sanitizing
+from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,12 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dpsan.cli.command import function
-from dpsan.cli.options import RARE, RUNNING
+# Headings of the help.
+PRIVACY: Final = "Privacy"
+INPUT: Final = "Input"
+OUTPUT: Final = "Output"
+RUNNING: Final = "Running"
+RARE: Final = "Rarely needed"
 
 
 class Command(TyperCommand):
@@ -61,6 +65,8 @@ class Commands(Mapping[str, TyperCommand]):
         if name not in self._made:
             if name not in self.summaries:
                 raise KeyError(name)
+            from dpsan.cli.command import function  # dataclasses take time: not for the help
+
             module = import_module(f"dpsan.cli.{name}")
             one = typer.Typer(add_completion=False, rich_markup_mode=None)
             call = function(getattr(module, name.capitalize()))

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dpsan.cli.command import flag, option
-from dpsan.cli.options import PRIVACY, JsonAndFile, Sanitizing
+from dpsan.cli.options import JsonAndFile, Sanitizing
 from dpsan.cli.output import print_json, say
+from dpsan.cli.tree import PRIVACY
 from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
