@@ -5,7 +5,7 @@ input that guesses could be tested against: no word, no digest of an input, no p
 the counts that depend on private words are named as not protected.  How many draws were of public
 words is never told: all sums count every draw, and are upper bounds.  An audit is read once, row by
 row; what is kept is bounded: counters by number of charges of a record (there are at most some
-square root of the words in the audit), and a fixed number of stretches of records.
+square root of the words in the audit).
 """
 
 from __future__ import annotations
@@ -24,35 +24,6 @@ from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL, expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
-_STRETCHES: Final = 240
-
-
-@dataclass
-class Timeline:
-    """Charges and records seen, in at most :data:`_STRETCHES` stretches of equal length."""
-
-    width: int = 1
-    charges: list[int] = field(default_factory=list)
-    records: int = 0
-
-    def add(self, charges: int) -> None:
-        """The next record."""
-        at = self.records // self.width
-        if at == _STRETCHES:
-            self.width *= 2
-            self.charges = [sum(self.charges[i : i + 2]) for i in range(0, _STRETCHES, 2)]
-            at //= 2
-        if at == len(self.charges):
-            self.charges.append(0)
-        self.charges[at] += charges
-        self.records += 1
-
-    def means(self) -> list[float]:
-        """Charges of a record, on average, for each stretch."""
-        return [
-            charges / min(self.width, self.records - at * self.width)
-            for at, charges in enumerate(self.charges)
-        ]
 
 
 @dataclass
@@ -85,7 +56,6 @@ class Report:
     files: dict[int, FileReport] = field(default_factory=dict)
     per_record: Counter[int] = field(default_factory=Counter)
     """How many records have so many charges in one copy; those without words are in no audit."""
-    timeline: Timeline = field(default_factory=Timeline)
     complete: bool = False
     passing: dict[str, Any] = field(default_factory=dict)
     """What was not sanitized in all inputs; empty if the run did not end."""
@@ -295,7 +265,6 @@ class _Adding:
         """The words that follow are of another record."""
         if self._record is not None and self._record[1] == 1:  # the other copies have as many
             self.report.per_record[self._charges] += 1
-            self.report.timeline.add(self._charges)
             each = self.report.files[self._record[0]]
             each.largest = max(each.largest, self._charges)
         self._record, self._charges, self._text = None, 0, 0

@@ -31,22 +31,18 @@ def document(title: str, about: str, body: str) -> str:
     )
 
 
-def figure(title: str, label: str, *charts: tuple[str, int, int, str], wide: bool = False) -> str:
-    """A figure of one chart, or of a narrow and a broad one.
+def figure(title: str, label: str, width: int, height: int, inner: str) -> str:
+    """Return a chart with its title.
 
     Args:
         title: plain text.
         label: what it shows, for readers who do not see it.
-        charts: (class, width, height, inner SVG) of each.
-        wide: takes a whole row of the page.
+        inner: SVG.
     """
-    drawn = "".join(
-        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{html.escape(label)}">{inner}</svg>'
-        for kind, width, height, inner in charts
+    return (
+        f'<figure><h3>{html.escape(title)}</h3><svg viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{html.escape(label)}">{inner}</svg></figure>'
     )
-    shown = html.escape(title)
-    return f'<figure class="{"wide" if wide else ""}"><h3>{shown}</h3>{drawn}</figure>'
 
 
 def cards(values: Sequence[tuple[str, str]]) -> str:

@@ -127,7 +127,7 @@ def _section(report: Report) -> str:
         + warnings(complaints(report))
         + cards([("words", number(total)), *figures(report)])
         + table(actions)
-        + f'<div class="charts">{_histogram(report)}{_line_chart(report)}</div>'
+        + f'<div class="charts">{_histogram(report)}</div>'
         + table(inputs)
         + f"<details><summary>{digests.columns[0]}</summary>{table(digests)}</details>"
         + f'<p class="soft">Not protected: {html.escape(hidden)}.</p></section>'
@@ -165,43 +165,7 @@ def _histogram(report: Report) -> str:
     label = "Histogram of epsilon per record; " + ", ".join(
         f"{name} {number(report.quantile(share))}" for name, share in QUANTILES.items()
     )
-    return figure("Records by epsilon", label, ("", 460, 192, inner))
-
-
-def _line_chart(report: Report) -> str:
-    timeline = report.timeline
-    title = "Epsilon of a record, in order"
-    if timeline.width > 1:
-        title += f" (means of {timeline.width})"
-    return figure(
-        title,
-        f"Mean epsilon per record over {number(timeline.records)} records",
-        ("narrow", 460, 180, _line(report, 460)),
-        ("broad", 960, 180, _line(report, 960)),
-        wide=True,
-    )
-
-
-def _line(report: Report, width: int) -> str:
-    means = [each * report.copies * report.epsilon for each in report.timeline.means()]
-    top = max([*means, 1e-9])
-    records = report.timeline.records
-    left, right = 48, width - 12
-    scale = (right - left) * report.timeline.width / max(records, 1)
-    heights = [f"{150 - 132 * mean / top:.1f}" for mean in means]
-    shape = " ".join(
-        f"{left + at * scale:.1f},{y} {min(left + (at + 1) * scale, right):.1f},{y}"
-        for at, y in enumerate(heights)
-    )
-    return (
-        f'<polygon points="{left},150 {shape} {right},150" fill="var(--a)" fill-opacity=".25"/>'
-        f'<polyline points="{shape}" fill="none" stroke="var(--a)" stroke-width="1.5"/>'
-        f'<path d="M{left} 150H{right}" stroke="var(--line)"/>'
-        f'<text x="42" y="22" text-anchor="end">{_short(top)}</text>'
-        '<text x="42" y="154" text-anchor="end">0</text>'
-        f'<text x="{left}" y="172">record 1</text><text x="{right}" y="172" text-anchor="end">'
-        f"{counted(records, 'record')} with words</text>"
-    )
+    return figure("Records by epsilon", label, 460, 192, inner)
 
 
 def _short(value: float) -> str:
