@@ -9,23 +9,27 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import io
 import os
 import resource
 import signal
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from dpsan.cli import signals
 from dpsan.cli.output import say
 from dpsan.cli.signals import Interrupted
-from dpsan.cli.streams import open_missing
 from dpsan.errors import DpsanError, UnexpectedError
 from dpsan.errors import reason as os_reason
+
+# Open the wrong way round, so that reading from what nobody opened is an error, and writing to it
+# too.  Only what is said on standard error may vanish.
+_WAYS: Final = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
 
 
 def main() -> NoReturn:
     """Run the command line and end the process with the right status."""
-    open_missing()  # before anything else is opened
+    _open_missing()  # before anything else is opened
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no memory image with text in it
     status = 1
     try:
@@ -90,3 +94,29 @@ def _close_streams(status: int) -> int:
                 say(f"standard output: cannot write: {reason}")
                 status = 1
     return status
+
+
+def _open_missing() -> None:
+    """Open the standard streams that the caller closed.
+
+    Otherwise the first files that the program opens would become these descriptors: what is written
+    to standard output, and messages, would end up in data files, also those of child processes.
+    """
+    for number, way in _WAYS.items():
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free descriptor is this one: those below it are open by now.
+            os.set_inheritable(os.open(os.devnull, way), True)
+    # Python has no streams for them.
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), "utf-8")
+    if sys.stdout is None:
+        sys.stdout = _writer(1)
+    if sys.stderr is None:
+        sys.stderr = _writer(2)
+
+
+def _writer(number: int) -> io.TextIOWrapper:
+    raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=number == 2)
