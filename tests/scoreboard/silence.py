@@ -211,6 +211,9 @@ def _docx(source: _Source, records: int, kind: str) -> _Case:
         for _ in range(records // 4)
     ]
     body = "".join(paragraph(source.put(case, None)) for _ in range(records))
+    layout = '<w:p><w:pPr><w:pStyle w:val="{}"/><w:jc w:val="{}"/></w:pPr></w:p>'
+    for _ in range(records // 4):
+        body += layout.format(_counted(source, case), _counted(source, case))
     case.data = document(
         body, rows=rows, **{"docProps/core.xml": f"<a>{_counted(source, case)}</a>"}
     )
@@ -340,6 +343,10 @@ columns are named by their neighbours @ named
 = lambda original: lambda names: (lambda all: original(all[1:] + all[:1]))([*names])
 the audit has no fields @ Passing.row
 = lambda original: lambda self: {**original(self), 'fields': []}
+a mail keeps a header @ Entity.built
+= lambda original: lambda self, name, boundary: original(self, name, boundary) or self[name]
+any value of docx passes @ Reader._passes
+= lambda original: lambda *given: True
 what a page lets pass is not counted @ noted
 = lambda original: lambda passing: {}
 """,

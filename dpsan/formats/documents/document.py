@@ -1,9 +1,11 @@
-"""The base class of documents."""
+"""The base class of documents, and the lists of names that stand beside it."""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import ClassVar
 
 from dpsan.errors import InputError, UsageError
@@ -11,6 +13,19 @@ from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.lines import text_encoding
 from dpsan.formats.text import TextFormat
+
+
+def name_lists(file: str) -> dict[str, frozenset[str]]:
+    """Return the lists of a file in this folder by their names.
+
+    ``[NAME]`` begins a list; its members stand between white space; a line that begins with # is a
+    remark.
+    """
+    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+    _, *parts = re.split(r"^\[(\w+)\]$", re.sub(r"^#.*", "", text, flags=re.M), flags=re.M)
+    return {
+        name: frozenset(body.split()) for name, body in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 class RefusedError(Exception):

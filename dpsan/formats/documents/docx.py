@@ -3,7 +3,7 @@
 A record is a paragraph of the text, a header, a footer, a footnote or an endnote; tabs and the like
 cut it into several texts.  Paragraphs are counted instead of lines.  What a person may have written
 elsewhere makes the document be refused, or goes with ``--strip``.  Styles, numbering, fonts and
-theme keep their bytes; so does all of a story but its words.  The archive is written anew.
+theme keep their bytes; all else is written anew.
 """
 
 from __future__ import annotations
@@ -13,20 +13,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar, Final
 
-from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record
-from dpsan.formats.documents.document import Document
-from dpsan.formats.documents.docx_names import Role
-from dpsan.formats.documents.docx_package import Package
-from dpsan.formats.documents.docx_story import (
-    DamagedXmlError,
-    Segment,
-    Story,
-    TooManyError,
-    check_layout,
-    parse,
-)
+from dpsan.formats.documents.document import Document, RefusedError
+from dpsan.formats.documents.docx_package import Package, Role
+from dpsan.formats.documents.docx_story import Reader, Segment
 from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.text.numerals import counted
 
@@ -39,7 +30,7 @@ _ELEMENT: Final = 8
 
 
 class DocxFormat(Document):
-    """A document."""
+    """A document of a word processor."""
 
     name: ClassVar[str] = "docx"
     kind: ClassVar[str] = "document"
@@ -48,53 +39,29 @@ class DocxFormat(Document):
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
         most = max(options.max_record, _SHRUNK * len(data))
-        package = Package(source.name, data, min(most, _UNPACKED * options.max_record))
-        contents = {part.name: part.data for part in package.parts}
-        stories: dict[str, Story] = {}
-        removed = Counter(package.removed)
-        left = elements = options.max_record // _ELEMENT
-        for part in package.parts:
-            try:
-                if part.role is Role.LAYOUT:
-                    check_layout(part.data)
-                    continue
-                settings = part.role is Role.SETTINGS
-                story = parse(part.data, part.links, left, settings=settings)
-            except DamagedXmlError as error:
-                where = f"{part.name}: XML that no word processor writes"
-                raise InputError(source.name, where, line=error.line) from None
-            except TooManyError:
-                what = f"more than {elements} elements of XML"
-                raise InputError(source.name, what, "raise --max-record") from None
-            left -= story.elements
-            stories[part.name] = story
-            removed.update(story.removed)
+        package = Package(data, min(most, _UNPACKED * options.max_record))
+        reader = Reader(options.max_record // _ELEMENT)
+        contents = {part.name: reader.read(part) for part in package.parts}
+        removed = package.removed + reader.removed
         if removed and not options.strip:
             kinds = (counted(count, kind) for kind, count in sorted(removed.items()))
-            raise InputError(source.name, f"holds {', '.join(kinds)}", "--strip leaves them out")
-        before = 0
-        for story in stories.values():
-            for number, segments in story.paragraphs:
-                texts = [each.text for each in segments]
-                yield Record(before + number, texts, partial(_take, story, segments))
-            before += story.count
+            raise RefusedError(f"holds {', '.join(kinds)}", "--strip leaves them out")
+        for number, segments in reader.paragraphs:
+            yield Record(number, [each.text for each in segments], partial(_take, segments))
+        passing = Counter(f"{kind} name" for kind, _ in reader.names)
+        passing["layout part"] = sum(part.role is Role.LAYOUT for part in package.parts)
+        passing["link"], passing["symbol"] = package.links, reader.symbols
         noted = {f"{LEFT_OUT}:{kind}": count for kind, count in removed.items()}
-        layout = sum(part.role is Role.LAYOUT for part in package.parts)
-        symbols = sum(story.symbols for story in stories.values())
-        passing = {"layout part": layout, "link": package.links, "symbol": symbols}
         noted |= {f"{PASSED}:{kind}": count for kind, count in passing.items() if count}
-        finish = partial(_finish, package, contents, stories)
-        yield Record(1, [], finish, part="frame", noted=noted)
+        yield Record(1, [], partial(_finish, package, contents), part="frame", noted=noted)
 
 
-def _take(story: Story, segments: list[Segment], texts: list[str]) -> bytes:
-    """Put texts into their part; the archive is written behind the last one."""
+def _take(segments: list[Segment], texts: list[str]) -> bytes:
+    """Put texts into their parts; the archive is written after the last one."""
     for segment, text in zip(segments, texts, strict=True):
-        story.write(segment, str(text))
+        segment.write(text)
     return b""
 
 
-def _finish(
-    package: Package, contents: dict[str, bytes], stories: dict[str, Story], _: list[str]
-) -> bytes:
-    return package.written(contents | {name: story.written() for name, story in stories.items()})
+def _finish(package: Package, contents: dict[str, list[str]], _: list[str]) -> bytes:
+    return package.written({name: "".join(out) for name, out in contents.items()})

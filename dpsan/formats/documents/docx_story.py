@@ -1,67 +1,70 @@
-"""One XML part of a document: where its texts are, and what of it has to go.
+"""The text of a document: XML of its parts in, and out what is known of it, with other words.
 
-Expat says what stands at which byte; whatever is not cut out or rewritten keeps its bytes.
+Nothing of the XML is copied: what is written is made from names and values that are on a list, in
+the order of the file.  So prefixes, names of namespaces and spaces between tags say nothing, and no
+tree of elements, which would take a hundred times their size, is in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from html import unescape
+import re
+from collections import Counter
+from sys import intern
 from typing import Final, NamedTuple
 from xml.parsers import expat
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
-from dpsan.formats.documents.docx_names import ATTRIBUTES, BARRIERS, ELEMENTS, UNWRAPPED
-from dpsan.text.patterns import compiled
+from dpsan.formats.documents.document import RefusedError, name_lists
+from dpsan.formats.documents.docx_package import Part, Role
 from dpsan.text.tokens import TOKENIZERS, wordless
 
 _W: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _R: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_TAG: Final = compiled(rb"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>")
-_ATTRIBUTE: Final = compiled(rb"\s+([^\s=]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
-# Values that a program writes: numbers, colours, identifiers, words of the standard, styles.
-_VALUE: Final = compiled(r"[\w .,#%:+/-]{0,64}|[([{)\]}]")
-_BOOKMARK: Final = compiled(r"_[A-Z][A-Za-z]{1,9}[0-9]{0,12}")
-_FIELD: Final = compiled(
+_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_LISTS: Final = name_lists("docx_names.txt")
+_BARRIERS: Final = _LISTS["BARRIERS"]
+"""What stands between words inside a run."""
+_ELEMENTS: Final = _BARRIERS | _LISTS["LAYOUT"]
+_UNWRAPPED: Final = _LISTS["UNWRAPPED"]
+"""Of these the content stays where they themselves cannot."""
+_SPOKEN: Final = ("t", "instrText")
+"""Elements with text."""
+_VALUE: Final = re.compile(
+    r"-?[0-9]{1,6}(?:\.[0-9]{1,4})?(?:%|cm|mm|in|pt|pc|pi)?|[0-9A-Fa-f]{6}|0[0-9A-F]{3}|[01]{12}"
+    r"|x-none|[a-z]{2,3}(?:-(?:Latn|Cyrl|Arab|Hans|Hant|Deva|Mong|Tfng|Cans|Cher))?-(?:[A-Z]{2}|[0-9]{3})"
+    r"|[a-z]{2}|[.,;([{)\]}]"
+)
+"""Numbers, colours, languages and signs; words of the standard are on a list."""
+_NAME: Final = re.compile(r"@?[\w .+-]{1,64}")
+"""Of a style or font."""
+_BOOKMARK: Final = re.compile(r"(?:_(?:Toc|Ref|Hlk|Hlt|GoBack|ENREF_|MailAutoSig)[0-9]{0,9})?")
+_FIELD: Final = re.compile(
     r"\s*(?:PAGE|NUMPAGES|SECTION|SECTIONPAGES|DATE|TIME|NOTEREF|SEQ (?:Figure|Table|Equation)"
     r"|TOC|FORMTEXT|FORMCHECKBOX|(?:PAGEREF|REF|NOTEREF) _(?:Toc|Ref)[0-9]{1,12})?"
     r"(?:\s+\\[a-z*#@]+(?:\s+(?:MERGEFORMAT|ARABIC|roman|ROMAN|\"[0-9dMyhms,;:. /-]{1,24}\"))?)*\s*"
 )
-_SYMBOL_FONTS: Final = frozenset(("Symbol", "Webdings", "Wingdings", "Wingdings 2", "Wingdings 3"))
-_SYMBOL: Final = compiled(r"[fF]0[0-9a-fA-F]{2}")
-"""A character of such a font; any other spells text, a letter for each element."""
+_LOOKED_AT: Final = {
+    "bookmarkStart": {"name": _BOOKMARK},
+    "hyperlink": {"anchor": _BOOKMARK},
+    "fldSimple": {"instr": _FIELD},
+    # A character of another font spells text, a letter for each element.
+    "sym": {
+        "font": re.compile("Symbol|Webdings|Wingdings(?: [23])?"),
+        "char": re.compile("[fF]0[0-9a-fA-F]{2}"),
+    },
+}
+"""Attributes without which, or with another value, an element cannot stay."""
+_NO_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _DEEPEST: Final = 300
-_OTHER: Final = frozenset(
-    (
-        "http://www.w3.org/XML/1998/namespace space",
-        f"{_R} id",
-        "http://schemas.microsoft.com/office/word/2010/wordml paraId",
-        "http://schemas.microsoft.com/office/word/2010/wordml textId",
-        "http://schemas.openxmlformats.org/markup-compatibility/2006 Ignorable",
-    )
-)
-"""Attributes of other vocabularies that pass."""
-
-
-class DamagedXmlError(Exception):
-    """What is no XML that a word processor writes, at a line."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__()
-        self.line = line
-
-
-class TooManyError(Exception):
-    """More elements than were allowed."""
+_NOISE: Final = ("space", "paraId", "textId", "Ignorable")
+"""Attributes of other vocabularies that programs write for themselves; they go without a word."""
 
 
 class Piece(NamedTuple):
-    """The text of one ``w:t``."""
+    """The text of one ``w:t``, which is written at an index of a part."""
 
-    tag: int
-    """Where its tag begins."""
-    start: int
-    end: int
+    out: list[str]
+    at: int
     text: str
 
 
@@ -72,12 +75,18 @@ class Segment:
         self.pieces = pieces
         self.text = "".join(each.text for each in pieces)
 
-    def laid_out(self, text: str) -> list[str]:
-        """Another text, cut for the runs: a word stands where the word before it began.
+    def write(self, text: str) -> None:
+        """Put another text in the place of this one."""
+        for (out, at, _), new in zip(self.pieces, self._laid_out(text), strict=True):
+            out[at] = _spoken("t", new)
+
+    def _laid_out(self, text: str) -> list[str]:
+        """Return another text, cut for the runs: a word stands where the word before it began.
 
         Which run a word is in depends on where runs and words begin, and both pass.
         """
-        before, after = _split(self.text), _split(text)
+        split = TOKENIZERS["unicode"].split
+        before, after = split(self.text), split(text)
         out = [""] * len(self.pieces)
         if len(self.pieces) == 1 or before[::2] != after[::2]:
             out[0] = text
@@ -97,166 +106,167 @@ class Segment:
         return out
 
 
-class Story:
-    """A part that was read."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.paragraphs: list[tuple[int, list[Segment]]] = []
-        """Number and texts of each paragraph that has words."""
-        self.count = 0
-        """Paragraphs, also those without words."""
-        self.elements = 0
-        self.symbols = 0
-        """Characters of symbol fonts that pass."""
-        self.removed: dict[str, int] = {}
-        """What had to go, by kind."""
-        self.cuts: list[tuple[int, int, bytes]] = []
-        """Bytes from, to, and what stands there instead."""
-
-    def write(self, segment: Segment, text: str) -> None:
-        """Put another text in the place of one."""
-        for piece, new in zip(segment.pieces, segment.laid_out(text), strict=True):
-            tag = self.data[piece.tag : piece.start]
-            if new != new.strip() and b"xml:space" not in tag:
-                self.cuts.append((piece.start - 1, piece.start, b' xml:space="preserve">'))
-            self.cuts.append((piece.start, piece.end, escape(new).encode("utf-8", "replace")))
-
-    def written(self) -> bytes:
-        """The part as it is now."""
-        out: list[bytes] = []
-        at = 0
-        for start, end, new in sorted(self.cuts, key=lambda cut: cut[:2]):
-            out += (self.data[at:start], new)
-            at = end
-        return b"".join([*out, self.data[at:]])
-
-
-def parse(data: bytes, links: Collection[str], most: int, *, settings: bool = False) -> Story:
-    """Read a part.
+class Reader:
+    """Reads the parts of a document, one after the other.
 
     Args:
-        data: of the part.
-        links: identifiers of the relationships that stay.
-        most: elements that the part may have.
-        settings: whether it holds settings, and no text.
-
-    Raises:
-        DamagedXmlError: no XML in UTF-8, or with a DTD, comments or anything else that no word
-            processor writes.
-        TooManyError: it has more elements.
+        most: elements that they may have together.
     """
-    reader = _Reader(data, links, most, settings)
-    _run(reader, tags=True)
-    return reader.story
 
+    def __init__(self, most: int) -> None:
+        self.paragraphs: list[tuple[int, list[Segment]]] = []
+        """Number and texts of each paragraph that has words."""
+        self.removed: Counter[str] = Counter()
+        """What had to go, by kind."""
+        self.symbols = 0
+        """Characters of symbol fonts that pass."""
+        self.names: set[tuple[str, str]] = set()
+        """Names of styles and fonts that pass, with their kind."""
+        self._most = most
+        self._elements = self._paragraphs = 0
 
-def check_layout(data: bytes) -> None:
-    """Raise DamagedXmlError unless a part is XML without text, comments or a DTD."""
-    _run(_Reader(data, (), 0, settings=False), tags=False)
+    def read(self, part: Part) -> list[str]:
+        """Return what is written of a part, in pieces; those of texts are filled in later.
 
-
-def _run(reader: _Reader, *, tags: bool) -> None:
-    parser = reader.parser = expat.ParserCreate("utf-8", " ")
-    parser.ordered_attributes = True
-    parser.buffer_text = False
-    parser.CharacterDataHandler = reader.characters
-    parser.CommentHandler = parser.StartDoctypeDeclHandler = reader.refuse
-    parser.ProcessingInstructionHandler = parser.StartCdataSectionHandler = reader.refuse
-    if tags:
-        parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
-    try:
-        parser.Parse(reader.data, True)
-    except expat.ExpatError as error:
-        raise DamagedXmlError(error.lineno) from None
-
-
-class _Reader:
-    """Takes what expat finds."""
-
-    parser: expat.XMLParserType
-
-    def __init__(self, data: bytes, links: Collection[str], most: int, settings: bool) -> None:
-        self.data, self.links, self._most, self._settings = data, links, most, settings
-        self.story = Story(data)
-        self._open: list[tuple[str, int, int, str]] = []
-        """Name, place and end of the tag, and what becomes of it: keep, unwrap or remove."""
-        self._removing = 0
+        Raises:
+            RefusedError: no XML in UTF-8, or with a DTD, comments or anything else that no word
+                processor writes, or too many elements.
+        """
+        self._part, self._removing = part, 0
+        self._out: list[str] = []
+        self._open: list[tuple[str, int]] = []
+        """Name, and where the tag is written; -1 where only its content is."""
+        self._said: list[str] = []
         self._texts: list[list[Segment]] = []
-        """Of each paragraph that is open; one may hold others."""
+        """Segments of each paragraph that is open; one may hold others."""
         self._run: list[list[Piece]] = []
-        """The pieces so far of a segment, of each open paragraph."""
+        """Pieces so far of a segment, of each paragraph that is open."""
+        parser = self._parser = expat.ParserCreate("utf-8", " ")
+        parser.buffer_text = True
+        parser.CharacterDataHandler = self._characters
+        parser.CommentHandler = parser.StartDoctypeDeclHandler = self._refuse
+        parser.ProcessingInstructionHandler = parser.StartCdataSectionHandler = self._refuse
+        if part.role is not Role.LAYOUT:
+            parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        try:
+            parser.Parse(part.data, True)
+        except expat.ExpatError:
+            self._refuse()
+        return self._out or [part.data.decode()]
 
-    def refuse(self, *_: object) -> None:
-        """What no word processor writes."""
-        raise DamagedXmlError(self.parser.CurrentLineNumber)
+    def _refuse(self, *_: object) -> None:
+        what = f"{self._part.name}: XML that no word processor writes"
+        raise RefusedError(what, line=self._parser.CurrentLineNumber)
 
-    def start(self, name: str, attributes: list[str]) -> None:
-        """A tag that opens."""
-        if len(self._open) > _DEEPEST:
-            self.refuse()
-        self.story.elements += 1
-        if self.story.elements > self._most:
-            raise TooManyError
-        at = self.parser.CurrentByteIndex
-        tag = _TAG.match(self.data, at)
-        if tag is None:
-            self.refuse()
+    def _note(self, kind: str) -> None:
+        self.removed["setting" if self._part.role is Role.SETTINGS else kind] += 1
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._elements += 1
+        if self._elements > self._most:
+            raise RefusedError(f"more than {self._most} elements of XML", "raise --max-record")
+        if len(self._open) + self._removing > _DEEPEST:
+            self._refuse()
+        if self._removing:
+            self._removing += 1
             return
         space, _, local = name.rpartition(" ")
-        if self._open and self._open[-1][0] in ("t", "instrText") and not self._removing:
-            self.refuse()
-        fate = "remove" if self._removing else self._fate(space, local, attributes)
-        if fate == "remove":
-            self._removing += 1
-        elif fate == "keep":
-            if attributes:
-                self._attributes(at, tag.end(), attributes)
-            if local == "p":
-                self._texts.append([])
-                self._run.append([])
-            elif local in BARRIERS:
-                self.story.symbols += local == "sym"
-                self._close_segment()
-        self._open.append((local, at, tag.end(), fate))
-
-    def end(self, _: str) -> None:
-        """A tag that closes."""
-        local, start, opened, fate = self._open.pop()
-        at = self.parser.CurrentByteIndex
-        if self.data[opened - 2 : opened] == b"/>":  # expat is behind it already
-            closed = end = opened
-        else:
-            closed, end = at, self.data.index(b">", at) + 1
-        if fate == "remove":
-            self._removing -= 1
-            if not self._removing:
-                self.story.cuts.append((start, end, b""))
+        inside = self._open[-1][0] if self._open else ""
+        if inside in _SPOKEN:
+            self._refuse()
+        if space == _W and local in _ELEMENTS and self._trusted(local, attributes):
+            self._keep(local, attributes)
             return
-        if fate == "unwrap":
-            self.story.cuts += [(start, opened, b""), (closed, end, b"")]
-        elif local == "t" and opened < closed:
-            text = unescape(self.data[opened:closed].decode())
-            if self._run:
-                self._run[-1].append(Piece(start, opened, closed, text))
-            else:
-                self.refuse()
-        elif local == "instrText":
-            if not _FIELD.fullmatch(unescape(self.data[opened:closed].decode())):
+        if not inside:
+            self._refuse()
+        if kind := _kind(space, local):
+            self._note(kind)
+        if space == _W and local in _UNWRAPPED:
+            self._open.append((local, -1))
+        else:
+            self._removing = 1
+
+    def _keep(self, local: str, attributes: dict[str, str]) -> None:
+        if local == "p":
+            self._texts.append([])
+            self._run.append([])
+        elif local in _BARRIERS:
+            self.symbols += local == "sym"
+            self._close_segment()
+        head = f"<w:{local}"
+        if not self._open:
+            head = f'{_DECLARATION}{head} xmlns:w="{_W}" xmlns:r="{_R}"'
+        for name, value in attributes.items():
+            space, _, short = name.rpartition(" ")
+            if name == f"{_R} id" and value in self._part.links:
+                head += f' r:id="{self._part.links[value]}"'
+            elif space == _W and self._passes(local, short, value):
+                head += f" w:{short}={quoteattr(value)}"
+            elif space == _W or short not in _NOISE:
+                self._note("edit session" if short.startswith("rsid") else "attribute")
+        self._open.append((local, len(self._out)))
+        if local not in _SPOKEN:
+            self._out.append(intern(f"{head}>"))
+
+    def _passes(self, local: str, name: str, value: str) -> bool:
+        if name not in _LISTS["ATTRIBUTES"]:
+            return False
+        known = name in _LOOKED_AT.get(local, ()) or value in _LISTS["VALUES"]
+        if known or _VALUE.fullmatch(value):
+            return True
+        kind = "style" if local.endswith("Style") else "font" if local == "rFonts" else ""
+        named = bool(kind) and _NAME.fullmatch(value) is not None
+        if named:
+            self.names.add((kind, value))
+        return named
+
+    def _trusted(self, local: str, attributes: dict[str, str]) -> bool:
+        """Whether no attribute says what a person may have written, where it cannot just go."""
+        patterns = _LOOKED_AT.get(local, {})
+        linked = local in ("headerReference", "footerReference", "hyperlink")
+        if not patterns and not linked:
+            return True
+        said = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
+        if not all(pattern.fullmatch(said.get(name, "")) for name, pattern in patterns.items()):
+            return False
+        needless = local == "hyperlink" and "id" not in said
+        return not linked or needless or said.get("id") in self._part.links
+
+    def _characters(self, text: str) -> None:
+        """Take text: outside of elements that hold it, it is white space, which goes."""
+        if self._removing:
+            return
+        if self._open and self._open[-1][0] in _SPOKEN:
+            self._said.append(text)
+        elif text.strip(" \t\r\n"):
+            self._refuse()
+
+    def _end(self, _: str) -> None:
+        if self._removing:
+            self._removing -= 1
+            return
+        local, at = self._open.pop()
+        if local in _SPOKEN:
+            text = "".join(self._said)
+            self._said.clear()
+            if local == "t":
+                if not self._run:
+                    self._refuse()
+                self._run[-1].append(Piece(self._out, len(self._out), text))
+            elif not _FIELD.fullmatch(text):
                 self._note("field")
-                self.story.cuts.append((opened, closed, b""))
-        elif local == "p":
+                text = ""
+            self._out.append(_spoken(local, text))
+        elif at == len(self._out) - 1:
+            self._out[at] = intern(f"{self._out[at][:-1]}/>")
+        elif at >= 0:
+            self._out.append(intern(f"</w:{local}>"))
+        if local == "p":
             self._close_segment()
             self._run.pop()
-            self.story.count += 1
+            self._paragraphs += 1
             if texts := self._texts.pop():
-                self.story.paragraphs.append((self.story.count, texts))
-
-    def characters(self, text: str) -> None:
-        """Text: outside of ``w:t`` there is none but white space."""
-        inside = self._open[-1][0] if self._open else ""
-        if not self._removing and inside not in ("t", "instrText") and text.strip(" \t\r\n"):
-            self.refuse()
+                self.paragraphs.append((self._paragraphs, texts))
 
     def _close_segment(self) -> None:
         if self._run and self._run[-1]:
@@ -265,57 +275,16 @@ class _Reader:
             if not wordless(segment.text):
                 self._texts[-1].append(segment)
 
-    def _note(self, kind: str) -> None:
-        kind = "setting" if self._settings else kind
-        self.story.removed[kind] = self.story.removed.get(kind, 0) + 1
 
-    def _fate(self, space: str, local: str, attributes: list[str]) -> str:
-        """What becomes of an element."""
-        known = space == _W and local in ELEMENTS
-        if known and self._trusted(local, attributes):
-            return "keep"
-        if kind := _kind(space, local):
-            self._note(kind)
-        return "unwrap" if space == _W and local in UNWRAPPED else "remove"
-
-    def _trusted(self, local: str, attributes: list[str]) -> bool:
-        """Whether no attribute says what a person may have written, where it cannot just go."""
-        said = {name.rpartition(" ")[2]: value for name, value in _pairs(attributes)}
-        if local in ("bookmarkStart", "hyperlink"):
-            mark = said.get("name" if local == "bookmarkStart" else "anchor")
-            if mark is not None and not _BOOKMARK.fullmatch(mark):
-                return False
-        if local == "hyperlink" and "id" in said:
-            return said["id"] in self.links
-        if local == "sym":
-            drawn = said.get("font") in _SYMBOL_FONTS
-            return drawn and _SYMBOL.fullmatch(said.get("char", "")) is not None
-        if local in ("headerReference", "footerReference"):
-            return said.get("id", "") in self.links
-        return local != "fldSimple" or _FIELD.fullmatch(said.get("instr", "")) is not None
-
-    def _attributes(self, at: int, end: int, attributes: list[str]) -> None:
-        """Cut out the attributes that do not pass."""
-        raw = [
-            match
-            for match in _ATTRIBUTE.finditer(self.data, at, end)
-            if match[1] != b"xmlns" and not match[1].startswith(b"xmlns:")
-        ]
-        for match, (name, value) in zip(raw, _pairs(attributes), strict=True):
-            space, _, local = name.rpartition(" ")
-            known = name in _OTHER or (space == _W and local in ATTRIBUTES)
-            if not known or not (_VALUE.fullmatch(value) or local == "instr"):
-                rsid = local.startswith("rsid")
-                self._note("edit session" if rsid else "attribute")
-                self.story.cuts.append((*match.span(), b""))
-
-
-def _pairs(attributes: list[str]) -> list[tuple[str, str]]:
-    return list(zip(attributes[::2], attributes[1::2], strict=True))
+def _spoken(local: str, text: str) -> str:
+    """Return an element with text."""
+    space = ' xml:space="preserve"' if text != text.strip() else ""
+    written = escape(_NO_XML.sub("\ufffd", text))
+    return f"<w:{local}{space}>{written}</w:{local}>"
 
 
 def _kind(space: str, local: str) -> str:
-    """What people call an element; nothing for an end of what has another."""
+    """Return what people call an element; nothing for an end of what has another."""
     if space != _W or local in ("drawing", "pict", "object"):
         return "drawing"
     if local.startswith("comment"):
@@ -323,14 +292,5 @@ def _kind(space: str, local: str) -> str:
     tracked = local in ("ins", "del") or local.startswith(("move", "cellIns", "cellDel"))
     if tracked or local.endswith("Change"):
         return "tracked change"
-    named = {
-        "bookmarkStart": "bookmark",
-        "hyperlink": "link",
-        "fldSimple": "field",
-        "sym": "symbol",
-    }
-    return named.get(local, "other element")
-
-
-def _split(text: str) -> list[str]:
-    return TOKENIZERS["unicode"].split(text)
+    called = {"bookmarkStart": "bookmark", "hyperlink": "link", "fldSimple": "field"}
+    return called.get(local, "symbol" if local == "sym" else "other element")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpsan.formats.documents.name_lists import name_lists
+from dpsan.formats.documents.document import name_lists
 
 _LISTS: Final = name_lists("html_names.txt")
 
