@@ -2,7 +2,7 @@
 
 Nothing of the XML is copied: what is written is made from names and values that are on a list, in
 the order of the file.  So prefixes, names of namespaces and spaces between tags say nothing, and no
-tree of elements, which would take a hundred times their size, is in memory.
+tree of elements, which would take over ten times the size of the part, is in memory.
 """
 
 from __future__ import annotations

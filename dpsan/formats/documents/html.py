@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source
@@ -40,15 +40,8 @@ _LATIN: Final = {"ascii": "cp1252", "iso8859-1": "cp1252"}
 """What browsers read these as."""
 
 
-class PageText(NamedTuple):
-    """A text of a page."""
-
-    before: bytes
-    """Markup between the text before it and this one."""
-    line: int
-    text: HtmlText | None
-    """None behind the last one."""
-    invalid: int = 0
+PageText: TypeAlias = tuple[bytes, int, HtmlText | None, int]
+"""Markup before a text, the text's line, the text, None after the last one, and invalid bytes."""
 
 
 def page_texts(
@@ -74,11 +67,11 @@ def page_texts(
             text = HtmlText(kind, raw)
             if invalid or not text.blank:
                 # What an attribute without quotes gets, it gets with its text.
-                yield PageText(data[done:start], here, text, invalid)
+                yield data[done:start], here, text, invalid
                 done = end
     except MalformedError as error:
         raise error.told(source.name, data, options.first_line) from None
-    yield PageText(data[done:], line, None)
+    yield data[done:], line, None, 0
 
 
 def noted(passing: Mapping[str, int]) -> dict[str, int]:

@@ -22,19 +22,24 @@ from html import unescape
 from typing import Final, NamedTuple
 
 from dpsan.errors import MalformedError
-from dpsan.formats.documents.html_names import (
-    ATTRIBUTES,
-    ELEMENTS,
-    FOREIGN,
-    LINKS,
-    PASSING,
-    PICTURES,
-    PLAIN_META,
-    RAW,
-    TEXT_ONLY,
-)
+from dpsan.formats.documents.document import name_lists
 from dpsan.text.patterns import compiled
 
+_LISTS: Final = name_lists("html_names.txt")
+_LINKS: Final = _LISTS["LINKS"]
+"""Attributes that hold an address, which passes unless it is somebody's: mailto:, tel:, an @ ..."""
+_PICTURES: Final = frozenset(("background", "icon", "imagesrcset", "poster", "src", "srcset"))
+"""Those of pictures, in which @ stands for their size."""
+_PASSING: Final = _LISTS["PASSING"]
+"""Attributes whose values pass, counted; all others are text."""
+_KNOWN: Final = _PASSING | _LINKS | _LISTS["OTHER"]
+"""Attributes that HTML has; besides these there are ``data-*`` and ``on*``."""
+_RAW: Final = ("script", "style")
+"""Elements whose content is no text to a reader."""
+_FOREIGN: Final = ("svg", "math")
+"""Elements in which browsers read tags also in those of :data:`_RAW`."""
+_TEXT_ONLY: Final = ("title", "textarea", "xmp", "iframe", "noembed", "noframes", "plaintext")
+"""Elements in which browsers read no tags; of these ``title`` and ``textarea`` have entities."""
 _SPACE: Final = rb"[\t\n\f\r ]"
 _NAME: Final = rb"[A-Za-z][A-Za-z0-9]*+(?:[-:._][A-Za-z0-9]++)*+"
 # Groups: name, value in double or single quotes or in none.
@@ -149,8 +154,8 @@ class Scan:
                 found = [piece]
             elif closing := _CLOSING.match(data, at):
                 name = _text(closing[1])
-                self._element(name, at)
-                self._foreign -= name in FOREIGN and self._foreign > 0
+                self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, at)
+                self._foreign -= name in _FOREIGN and self._foreign > 0
                 found, end = [], closing.end()
             elif opening := _OPENING.match(data, at):
                 found, end = self._tag(opening)
@@ -181,12 +186,10 @@ class Scan:
             return Piece(kind, start, len(data)), len(data)
         return Piece(kind, start, end), end + len(closing)
 
-    def _element(self, name: str, at: int) -> None:
-        """Raise MalformedError if this is the name of no element."""
-        if name not in ELEMENTS and name not in self.chosen:
-            self._strange(at)
-
-    def _strange(self, at: int) -> None:
+    def _check(self, known: bool, at: int) -> None:
+        """Raise MalformedError if the name of a tag or attribute is not known."""
+        if known:
+            return
         if "*" not in self.chosen:
             raise MalformedError(
                 at,
@@ -198,7 +201,7 @@ class Scan:
     def _tag(self, match: re.Match[bytes]) -> tuple[list[Piece], int]:
         """The texts of a tag, with those of an element that has no tags; the place behind them."""
         name, end = _text(match[1]), match.end()
-        self._element(name, match.start())
+        self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, match.start())
         attributes = list(self._attributes(*match.span(2)))
         found = [
             each
@@ -206,8 +209,8 @@ class Scan:
             if (each := self._value(name, attribute, attributes)) is not None
         ]
         closed = b"/" in self.data[match.end(2) : end]
-        self._foreign += name in FOREIGN and not closed
-        if name in RAW or name in TEXT_ONLY:
+        self._foreign += name in _FOREIGN and not closed
+        if name in _RAW or name in _TEXT_ONLY:
             inner, end = self._content(name, end, attributes)
             found += inner
         return found, end
@@ -215,14 +218,14 @@ class Scan:
     def _attributes(self, at: int, end: int) -> Iterator[_Attribute]:
         for match in _ATTRIBUTES.finditer(self.data, at, end):
             name = _text(match[1])
-            if name in ATTRIBUTES or name in self.chosen:
+            if name in _KNOWN or name in self.chosen:
                 pass
             elif name[:2] == "on" and name.isalpha() and name.isascii() and len(name) < 30:
                 self._count("script")
             elif re.fullmatch(r"data-[a-z0-9_.:-]+", name):
                 self._count("name")
             else:
-                self._strange(match.start(1))
+                self._check(False, match.start(1))
             for group, kind in ((2, Kind.QUOTED), (3, Kind.APOSTROPHES), (4, Kind.BARE)):
                 if match[group]:
                     yield _Attribute(name, kind, *match.span(group))
@@ -232,7 +235,7 @@ class Scan:
         name, kind, start, end = attribute
         if name in self.chosen:
             return Piece(kind, start, end)
-        if name in LINKS:
+        if name in _LINKS:
             if _impersonal(name, self.data[start:end]):
                 self._count("link")
                 return None
@@ -244,10 +247,10 @@ class Scan:
                 for each in others
                 if each.name in ("name", "http-equiv")
             }
-            if len(kinds) == 1 and kinds <= PLAIN_META:
+            if len(kinds) == 1 and kinds <= _LISTS["PLAIN_META"]:
                 self._count("attribute")
                 return None
-        if name in PASSING:
+        if name in _PASSING:
             self._count("style" if name == "style" else "attribute")
             return None
         return None if name.startswith("on") else Piece(kind, start, end)
@@ -255,14 +258,14 @@ class Scan:
     def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Piece], int]:
         """The text of an element without tags, and where it ends."""
         data = self.data
-        if name in RAW and data[at - 2 : at] == b"/>":
+        if name in _RAW and data[at - 2 : at] == b"/>":
             return [], at  # XHTML ends it here, HTML does not: then its content is text
         ending = compiled(b"</" + name.encode() + rb"(?=[\t\n\f\r />])", re.IGNORECASE)
         match = None if name == "plaintext" else ending.search(data, at)
         end = match.start() if match else len(data)
-        if name in RAW and match is None:
+        if name in _RAW and match is None:
             raise MalformedError(at, f"a {name} that does not end")
-        if at == end or (name in RAW and self._foreign and not _UNTAGGED.fullmatch(data, at, end)):
+        if at == end or (name in _RAW and self._foreign and not _UNTAGGED.fullmatch(data, at, end)):
             return [], at
         types = [data[each.start : each.end] for each in attributes if each.name == "type"]
         if name == "style" or (name == "script" and all(map(_PROGRAM.fullmatch, types))):
@@ -281,4 +284,4 @@ def _impersonal(name: str, raw: bytes) -> bool:
     value = re.sub(r"[\x00-\x20]", "", unescape(raw.decode("latin-1")))
     if _PLAIN_ADDRESS.match(value) is None:
         return False
-    return name in PICTURES or value[:4].lower() == "cid:" or not re.search("@|%40", value)
+    return name in _PICTURES or value[:4].lower() == "cid:" or not re.search("@|%40", value)
