@@ -68,21 +68,21 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
     study = studies[asked.study]
     values = {name: value for name in study.parameters if (value := getattr(asked, name))}
     typed = parameters(getattr(asked, "param", None))
-    names = getattr(asked, "mechanism", [])
+    chosen = getattr(asked, "mechanism", [])
     epsilons = numbers(getattr(asked, "epsilon", []), "--epsilon")
-    drafts(names, typed, {})  # checked before the slow part
+    drafts(chosen, typed, {})  # checked before the slow part
     kind = ""
     if asked.plot is not None:
         kind = kind_of(asked.plot)
         check_writable(asked.plot, force=asked.force)
     words, space = None, None
     if study.least_words or asked.embeddings or asked.vocab_size:
-        given = {name: getattr(asked, name) for name in ("embeddings", "vocab_size", "quiet")}
-        words, space = Vocabulary(**given).open_space()
+        names = ("embeddings", "vocab_size", "quiet")
+        words, space = Vocabulary(**{name: getattr(asked, name) for name in names}).open_space()
     with share_progress(study.name, asked.quiet) as progress:
         result = study.make(
             space,
-            mechanisms=drafts(names, typed, words.key_to_index if words else {}),
+            mechanisms=drafts(chosen, typed, words.key_to_index if words else {}),
             epsilons=epsilons,
             words=getattr(asked, "words", None),
             draws=getattr(asked, "draws", None),
