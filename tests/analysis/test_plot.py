@@ -25,11 +25,11 @@ PANEL = Panel(
     ),
     log_x=True,
 )
-PARTS = tuple(Series(f"part {i}", (0.0, 1.0), (0.5, 0.5), style="area") for i in "ab")
-AREA = Panel("areas", "x", "y", PARTS)
+PARTS = tuple(Series(f"part {i}", (0.0, 1.0), (0.5, 0.5)) for i in "ab")
+OTHER = Panel("parts", "x", "y", PARTS)
 
 
-def picture(panels=(PANEL, AREA), kind="svg"):
+def picture(panels=(PANEL, OTHER), kind="svg"):
     return draw(panels, title="a title", caption="a caption of words " * 20, kind=kind)
 
 
@@ -65,7 +65,7 @@ def test_user_settings_change_nothing():
 
 
 def test_a_series_of_a_line_has_its_colour():
-    styles = styles_of((PANEL, AREA))
+    styles = styles_of((PANEL, OTHER))
     colours = {label: style["color"] for label, style in styles.items()}
     assert colours["one"] == colours["one, drawn"] == colours["one, bound"]
     assert len({colours[name] for name in ("one", "two", "part a", "part b", "claimed")}) == 5
@@ -85,7 +85,7 @@ def test_one_legend_where_all_panels_have_the_same_labels():
     text = picture(same).decode()
     assert text.count('id="legend_1"') == 1
     assert "legend_2" not in text
-    assert "legend_2" in picture((PANEL, AREA)).decode()
+    assert "legend_2" in picture((PANEL, OTHER)).decode()
     # So too where one of many has fewer: the legend is of the fullest panel.
     many = tuple(Series(f"m{i}", (0.0, 1.0), (0.0, 1.0)) for i in range(9))
     some = Panel("left", "x", "y", many[:4]), Panel("right", "x", "y", many)

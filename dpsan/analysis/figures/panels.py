@@ -56,7 +56,7 @@ class Series:
     """Lower confidence limits of y."""
     high: tuple[float, ...] | None = None
     style: str = "line"
-    """``line``, ``points``, ``dashed`` (a claim or a bound) or ``area`` (stacked shares)."""
+    """``line``, ``points`` or ``dashed`` (a claim or a bound)."""
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ def _labels(panel: Panel) -> tuple[str, ...]:
 def styles_of(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
     """Colour, marker and dashes of every label, the same in all panels."""
     series = [each for panel in panels for each in panel.series]
-    lines = list(dict.fromkeys(each.label for each in series if each.style in ("line", "area")))
+    lines = list(dict.fromkeys(each.label for each in series if each.style == "line"))
     owner = {}
     for each in series:
         longer = [line for line in lines if each.label.startswith(f"{line}, ")]
-        is_line = each.style in ("line", "area")
-        owner[each.label] = max(longer, key=len) if longer and not is_line else each.label
+        inherits = longer and each.style != "line"
+        owner[each.label] = max(longer, key=len) if inherits else each.label
     # A claim that belongs to no line is grey: it takes no colour from the lines.
     free = list(dict.fromkeys(owner.values()))
     dashed = {each.label for each in series if each.style == "dashed"} - set(lines)
@@ -167,23 +167,12 @@ def _draw_panel(
         axes.set_xscale("log")
     if panel.log_y:
         axes.set_yscale("log")
-    areas = [each for each in panel.series if each.style == "area"]
-    if areas:
-        axes.stackplot(
-            areas[0].x,
-            *(each.y for each in areas),
-            labels=[each.label for each in areas],
-            colors=[styles[each.label]["color"] for each in areas],
-            edgecolor="white",
-            alpha=0.85,
-        )
     points = [each.label for each in panel.series if each.style == "points"]
     for each in panel.series:
         style = dict(styles[each.label])
         if each.style == "line" and any(name.startswith(f"{each.label}, ") for name in points):
             style["marker"] = ""  # its points have it
-        if each.style != "area":
-            _draw_series(axes, each, style, positive=panel.log_y)
+        _draw_series(axes, each, style, positive=panel.log_y)
     if panel.y_limits:
         axes.set_ylim(*panel.y_limits)
     for axis, log in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
