@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError
 
 IDENTITY, LETTERED = identity(), lettered()
 MAIL = b"""MIME-Version: 1.0\r
@@ -170,15 +170,6 @@ def test_no_broken_mail_lets_a_word_pass(data):
     assert "zorblatt" not in unescape(" ".join([found, *texts])).lower()
 
 
-@given(st.binary(max_size=60))
-@settings(max_examples=40)
-def test_any_bytes(data):
-    try:
-        assert run(data, "x")[0] is not None
-    except InputError as error:
-        assert str(error).startswith("test")  # noqa: PT017
-
-
 PLANTED = """From: {0} <{0}@x.org>\nTo: {0}\nCc: {0}\nSubject: {0}\nDate: {0}\nMessage-ID: <{0}@x>
 References: <{0}@x>\nReceived: by {0}\nX-{0}: {0}\nComments: {0}\nDKIM-Signature: d={0}
 Content-Type: multipart/mixed; boundary=b; name="{0}" ({0})
@@ -195,6 +186,8 @@ def test_planted_everywhere():
     found, outcome = run(PLANTED.format("Zorblatt"), strip=True)
     assert b"orblatt" not in found
     assert outcome.passing.noted == {"left out:attachment": 2, "left out:header": 14}
+    found, outcome = run("To: " + "a@b.c, " * 20_000 + "\n\nx")
+    assert outcome.passing.noted == {"left out:header": 1}
     drawn = out(PLANTED.format("Zorblatt"), "from", "x-zorblatt", strip=True)
     assert drawn.startswith("From: W <W>\nSubject: W\nX-Zorblatt: W\n")
 
@@ -226,26 +219,20 @@ def test_a_boundary_that_names_a_host_is_not_written(boundary):
         ("text/plain\nContent-Disposition: zorblatt", "text/plain\nC..."),
         ("text/plain\nContent-Language: zor-blatt", "text/plain"),
         ("text/plain\nMIME-Version: 1.0 (zorblatt)", "text/plain\nMIME-Version: 1.0"),
-    ],
-)
-def test_text_that_stands_where_the_build_of_a_mail_is_said_does_not_pass(header, written):
-    written = written.replace("C...", "Content-Disposition: attachment")
-    assert out(f"Content-Type: {header}\n\nx") == f"Content-Type: {written}\n\nW"
-
-
-@pytest.mark.parametrize(
-    ("header", "written"),
-    [
         ("multipart/mixed; charset=zorblatt; name=zorblatt", "multipart/mixed"),
         ("multipart/zorblatt", "multipart/mixed"),
         ("multipart/related; type=text/html", 'multipart/related; type="text/html"'),
         ("multipart/related; type=text/zorblatt", "multipart/related"),
     ],
 )
-def test_nor_in_that_of_its_parts(header, written):
-    found = out(f"Content-Type: {header}; boundary=b\n\n--b\n\nx\n--b--\n")
-    assert found.splitlines()[0] == f'Content-Type: {written}; boundary="=_00000001"'
-    assert "blatt" not in found
+def test_text_that_stands_where_the_build_of_a_mail_is_said_does_not_pass(header, written):
+    written = f"Content-Type: {written.replace('C...', 'Content-Disposition: attachment')}"
+    body, masked = "x", "W"
+    if header.startswith("multipart"):
+        header += "; boundary=b"
+        written += '; boundary="=_00000001"'
+        body, masked = "--b\n\nx\n--b--\n", "--=_00000001\n\nW\n--=_00000001--\n"
+    assert out(f"Content-Type: {header}\n\n{body}") == f"{written}\n\n{masked}"
 
 
 def test_a_part_of_a_digest_is_a_mail():
@@ -276,17 +263,6 @@ def test_what_strip_writes_is_a_mail_that_dpsan_reads():
             run(inner, strip=True)
 
 
-def test_headers_that_would_take_minutes_are_refused():
-    for header, told in (
-        ("Subject: " + "=?utf-8?q?a?=\n " * 6000, "a header longer than 65536 bytes"),
-        ("Content-Type: text/plain" + "; a=b" * 20_000, "a header longer than 8192 bytes"),
-        ("X: y\n" * 1001, "more than 1000 headers"),
-    ):
-        with pytest.raises(InputError, match=f"^test:(1|1001): {told}$"):
-            run(f"{header}\n\nx")
-    assert run("To: " + "a@b.c, " * 20_000 + "\n\nx")[1].passing.noted == {"left out:header": 1}
-
-
 @pytest.mark.parametrize(
     ("mail", "told"),
     [
@@ -309,6 +285,10 @@ def test_headers_that_would_take_minutes_are_refused():
             ":20005: more than 10000 parts$",
         ),
         ("Content-Type: message/rfc822\n\n" * 40, ":63: more than 30 parts inside one another$"),
+        # What would take minutes to read.
+        ("Subject: " + "=?utf-8?q?a?=\n " * 6000, ":1: a header longer than 65536 bytes$"),
+        ("Content-Type: text/plain" + "; a=b" * 9999, ":1: a header longer than 8192 bytes$"),
+        ("X: y\n" * 1001, ":1001: more than 1000 headers$"),
     ],
 )
 def test_bad_mails_get_one_line(mail, told):
@@ -360,25 +340,3 @@ def test_a_subject_of_several_lines(value, text):
 @pytest.mark.parametrize("header", ["Subject : x", "Subject\t: x", "A : b\nSubject : x"])
 def test_white_space_before_the_colon(header):
     assert out(f"{header}\n\nx : x") == "Subject: W\n\nW : W"
-
-
-def test_the_command(tmp_path, dpsan):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    data = b"From: x\nSubject: Here there\n\nhere\n"
-    (tmp_path / "a.eml").write_bytes(data)
-    (tmp_path / "b.eml").write_bytes(b"Content-Type: image/png\n\nhere\n")
-    base = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
-    done = dpsan(*base, "-j", "2", "-O", "out", "a.eml", "b.eml", cwd=tmp_path)
-    assert done.returncode == 1
-    assert (tmp_path / "out/a.eml").read_bytes() == data[8:]
-    assert not (tmp_path / "out/b.eml").exists()
-    assert b"left out: 1 header (man dpsan, CONTAINERS)" in done.stderr
-    done = dpsan(*base, "--encoding", "latin-1", "a.eml", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, b"")
-
-
-def test_options_that_make_no_sense():
-    for wrong in ({"null_data": True}, {"encoding": "cp1252"}):
-        with pytest.raises(UsageError):
-            run(b"", **wrong)
-    assert run(b"a: b", force_text=True)[0] == b"W: W"

@@ -1,10 +1,8 @@
 """``html``: texts change and markup does not; what cannot be told from text is refused."""
 
 import codecs
-import gzip
 import re
 from html import unescape
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given, settings
@@ -39,36 +37,15 @@ def out(data, *fields, **more):
     return run(data, *fields, **more)[0].decode()
 
 
-class Tags(HTMLParser):
-    """What another parser takes for markup."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, [name for name, _ in attributes]))
-
-    def handle_endtag(self, tag):
-        self.found.append((tag,))
-
-    def handle_decl(self, declaration):
-        self.found.append(declaration)
-
-
 def test_a_page():
     same, outcome = run(PAGE, sanitizer=IDENTITY)
     # Only < that is no tag is written as an entity: where it stands, tags could be made.
     assert same == PAGE.replace(b"<b> eight", b"&lt;b> eight")
     assert outcome.passing.noted == noted({"attribute": 12, "link": 2, "script": 2, "style": 1})
-    masked = out(PAGE)
     assert "&lt;unk>" in out(PAGE, sanitizer=MARKER)
-    assert not re.search("one|two|three|four|five|six|seven|eight|web|Letters|notes", masked)
-    assert "</b>,&nbsp;W&mdash;W &#8212; W? &gt;\n" in masked
-    tags = [each for each in Tags(PAGE.decode()).found if each != ("b", [])]
-    assert [each for each in Tags(masked).found if each != ("b", [])] == tags
+    words = "One|two|three|four|five|six|seven|eight|web|Letters|notes|(?<=<)b(?=> W<)"
+    masked = re.sub(words, "W", same.decode()).replace("title='a \"title\"'", "title='W \"W\"'")
+    assert out(PAGE) == masked.replace("&lt;b>", "&lt;W>")
 
 
 MARKUP = st.sampled_from(
@@ -158,15 +135,6 @@ def test_no_broken_page_lets_a_word_pass(page):
     assert "zorblatt" not in unescape(found).lower()
 
 
-@settings(max_examples=40)
-@given(st.binary(max_size=60))
-def test_any_bytes(data):
-    try:
-        assert run(data)[0] is not None
-    except InputError as error:
-        assert str(error).startswith("test")  # noqa: PT017
-
-
 PLANTED = """<p>{} <p title="{}"> <p title='{}'> <img alt={}> <input value="{}" placeholder="{}">
 <option label="{}"> <table summary="{}"> <p aria-label="{}"> <p data-note="{}"> <!--{}--> <!{}>
 <meta name=description content="{}"> <meta property="og:title" content="{}"> <title>{}</title>
@@ -244,15 +212,19 @@ def test_a_frame_that_holds_a_word_is_drawn(frame):
 @pytest.mark.parametrize(
     "frame",
     [
-        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"'
-        ' "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">',
-        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">',
-        '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN">',
-        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">',
-        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1 plus MathML 2.0//EN"'
-        ' "http://www.w3.org/TR/MathML2/dtd/xhtml-math11-f.dtd">',
-        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML+RDFa 1.0//EN"'
-        ' "http://www.w3.org/MarkUp/DTD/xhtml-rdfa-1.dtd">',
+        *(
+            f'<!DOCTYPE html PUBLIC "-//{name}">'
+            for name in (
+                'W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-'
+                "transitional.dtd",
+                'W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd',
+                "IETF//DTD HTML 2.0//EN",
+                "W3C//DTD HTML 3.2 Final//EN",
+                'W3C//DTD XHTML 1.1 plus MathML 2.0//EN" "http://www.w3.org/TR/MathML2/dtd/xhtml-'
+                "math11-f.dtd",
+                'W3C//DTD XHTML+RDFa 1.0//EN" "http://www.w3.org/MarkUp/DTD/xhtml-rdfa-1.dtd',
+            )
+        ),
         '<?xml version="1.0" encoding="iso-8859-15"?>',
         "<!--[if gte mso 12]>",
         '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:office:office" />',
@@ -308,11 +280,10 @@ def test_encodings():
     assert run(b"<p>\xe9")[1].totals.invalid == 1
     with pytest.raises(InputError, match="invalid utf-8"):
         run(b"<p>\xe9", invalid="error")
+    assert run(b"")[0] == b""
     for encoding in ("utf-16", "utf-7", "iso2022_jp"):
         with pytest.raises(UsageError, match="not supported"):
             run(b"<p>a", encoding=encoding)
-    with pytest.raises(InputError, match="page longer than 3 bytes"):
-        run(b"<p>a", max_record=3)
 
 
 def test_what_is_written_does_not_tell_what_stayed():
@@ -325,35 +296,3 @@ def test_what_is_written_does_not_tell_what_stayed():
     assert HtmlText(Kind.TEXT, "&#5550199; &#8226;").text == "&#5550199; \u2022"
     assert HtmlText(Kind.BARE, "a").write('b"c') == '"b&quot;c"'
     assert HtmlText(Kind.COMMENT, "a").write("->-->--!>") == "- >- ->- -!>"
-
-
-def test_the_command(tmp_path, dpsan):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    page = b'<p title="Here">here <b>there</b></p>\n'
-    expected = page.replace(b"Here", b"here")
-    (tmp_path / "a.html").write_bytes(page)
-    (tmp_path / "b.htm.gz").write_bytes(gzip.compress(page))
-    base = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
-    done = dpsan(*base, "-j", "2", "-a", "a.jsonl", "a.html", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, expected)
-    assert b"may hold text" not in done.stderr
-    assert (tmp_path / "a.jsonl").read_text().count('"line":1,') == 3
-    done = dpsan(*base, "-O", "out", "a.html", "b.htm.gz", cwd=tmp_path)
-    assert (tmp_path / "out" / "a.html").read_bytes() == expected
-    assert gzip.decompress((tmp_path / "out" / "b.htm.gz").read_bytes()) == expected
-    done = dpsan(*base, "-f", "html", cwd=tmp_path, stdin=b"<a id=x>here")
-    assert done.stdout == b"<a id=x>here"
-    assert (
-        b"passed unchanged, and may hold text: 1 attribute (man dpsan, CONTAINERS)" in done.stderr
-    )
-    done = dpsan(*base, "--budget", "1500", "a.html", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, b"")
-    done = dpsan(*base, "--copies", "2", "a.html", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, b"")
-
-
-def test_no_lines_and_no_copies():
-    with pytest.raises(UsageError, match="NUL"):
-        run(b"", null_data=True)
-    assert run(b"")[0] == b""
-    assert run(b"a <b> c", force_text=True)[0] == b"W <W> W"
