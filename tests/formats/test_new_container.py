@@ -3,12 +3,14 @@
 Nothing outside its module and the line of the registry names it.
 """
 
+import ast
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 from test_docs import format_man, format_names
 from toy_container import archive_of
 
@@ -91,3 +93,15 @@ def test_help_man_page_and_readme_name_it(run, monkeypatch):
     monkeypatch.setitem(FORMATS, "odt", HOME)
     assert ".B odt\n\\&.odt. Takes " in format_man()
     assert format_names().endswith(", odt")
+
+
+def test_no_module_outside_of_formats_names_a_format():
+    package = ROOT / "dpsan"
+    others = {*package.rglob("*.py")} - {*(package / "formats").rglob("*.py")}
+    named = [
+        f"{path}:{node.lineno}"
+        for path in others
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in {*FORMATS} - {"text"}
+    ]
+    assert named == []
