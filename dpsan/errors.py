@@ -192,8 +192,14 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+class NotRegularError(OSError):
+    """A file is a directory, a pipe or a device; the message says which."""
+
+
 def reason(error: OSError) -> str:
-    """The system's own words for an error's number: nothing that a library may have put in."""
+    """Return the system's own words for an error: nothing that a library may have put in."""
+    if isinstance(error, NotRegularError):
+        return str(error)
     return os.strerror(error.errno) if error.errno else type(error).__name__
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpsan.run.bad_records import BadRecords
-    from dpsan.run.books import Books
+    from dpsan.run.records import History
     from dpsan.run.run import Result, Run
     from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -149,16 +149,16 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 options = replace(run.plan.options, aside=bad)
                 run.plan = replace(run.plan, options=options)
             if request.memo or request.ledger:
-                run.books = _books(request, run, stack)
+                run.history = _history(request, run, stack)
             bar = byte_progress(
                 request.progress, request.quiet, run.inputs, streams=run.output is None
             )
             run.progress = stack.enter_context(bar)
             result = execute(run)
-            if run.books and run.books.memo:
-                result.memo = run.books.memo.totals()
-            if run.books and run.books.ledger:
-                result.ledger = run.books.ledger.totals()
+            if run.history and run.history.memo:
+                result.memo = run.history.memo.totals()
+            if run.history and run.history.ledger:
+                result.ledger = run.history.ledger.totals()
             return result
     except Interrupted:
         say(completed.message())
@@ -203,11 +203,11 @@ def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
     ).execute()
 
 
-def _books(request: Request, run: Run, stack: ExitStack) -> Books:
+def _history(request: Request, run: Run, stack: ExitStack) -> History:
     """What earlier runs remember, closed with the stack.  Raises OutputError."""
-    from dpsan.run.books import Books
     from dpsan.run.ledger import Ledger
     from dpsan.run.memo import Memo
+    from dpsan.run.records import History
 
     memo = ledger = None
     dry = request.dry_run
@@ -215,7 +215,7 @@ def _books(request: Request, run: Run, stack: ExitStack) -> Books:
         memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
     if request.ledger:
         ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
-    return Books(memo, ledger, run.plan.options.aside)
+    return History(memo, ledger, run.plan.options.aside)
 
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:

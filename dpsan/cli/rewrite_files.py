@@ -8,9 +8,10 @@ from pathlib import Path
 
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
-from dpsan.files.placing import stream_number
+from dpsan.files.final_name import stream_number
+from dpsan.files.in_place import is_second_name
 from dpsan.files.same_files import FileUses, Use
-from dpsan.run.paths import is_finished, is_second_name, plan_outputs
+from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.same_request import NAME
 
 STDIN = Path("-")

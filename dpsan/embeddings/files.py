@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
 import os
-import stat
 import threading
-import zipfile
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from dpsan.errors import EmbeddingError, file_reason
+from dpsan.files.source import open_regular
 
 T = TypeVar("T")
 
@@ -26,10 +23,6 @@ _BUFFER: Final = 1 << 20
 _HASHED: Final = 8 << 20
 """Bytes hashed at a time: long enough that a thread which waits its turn in between, while others
 import modules, loses little."""
-_FREE: Final = 32 << 20
-"""Decompressed bytes that are never questioned."""
-_RATIO: Final = 200
-"""Beyond these, decompressed bytes per compressed byte; vectors as text reach about 10."""
 _PART: Final = 64 << 20
 """Bytes of a file that one thread hashes."""
 _LOADER_FORMAT: Final = 2
@@ -54,90 +47,25 @@ class _Told(io.FileIO):
         return got
 
 
-def open_regular(path: Path, progress: Callable[[float], None] | None = None) -> io.BufferedReader:
-    """Open a file for reading, never blocking.
+def open_embeddings(
+    path: Path, progress: Callable[[float], None] | None = None
+) -> io.BufferedReader:
+    """Open a regular file for reading, never blocking.
 
     Args:
-        progress: is given the share that was read.
+        progress: called with the share that was read.
 
     Raises:
         EmbeddingError: missing, unreadable, or not a regular file.
     """
     try:
-        # Opening a device can already have effects, so ask first; a FIFO would block.
-        _require_regular(path, path.stat())
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = open_regular(path)
     except OSError as error:
         raise EmbeddingError(path, file_reason(error).lower()) from None
     except ValueError:  # a NUL in the name
         raise EmbeddingError(repr(str(path)), "no such file") from None
     file = io.FileIO(handle) if progress is None else _Told(handle, progress)
-    stream: io.BufferedReader = io.BufferedReader(file, _BUFFER)
-    try:
-        # The name may have been exchanged between the two calls.
-        _require_regular(path, os.fstat(handle))
-    except EmbeddingError:
-        stream.close()
-        raise
-    return stream
-
-
-def _require_regular(path: Path, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise EmbeddingError(path, "is a directory")
-    if not stat.S_ISREG(status.st_mode):
-        raise EmbeddingError(path, "not a regular file")
-
-
-class Source(Protocol):
-    """Anything that bytes can be read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes."""
-
-
-class Bounded(io.RawIOBase):
-    """Decompressed bytes of ``source``, refused when they outgrow ``packed`` compressed bytes."""
-
-    def __init__(self, source: Source, path: Path, packed: int) -> None:
-        self._source = source
-        self._path = path
-        self._bound = max(_FREE, _RATIO * packed)
-        self._seen = 0
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, buffer: object, /) -> int:
-        """Fill ``buffer`` unless the data end."""
-        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        filled = 0
-        try:
-            while filled < len(view):
-                part = self._source.read(len(view) - filled)
-                if not part:
-                    break
-                view[filled : filled + len(part)] = part
-                filled += len(part)
-        except EOFError:
-            raise EmbeddingError(self._path, "the compressed data end too early") from None
-        except (OSError, zlib.error, ValueError, zipfile.BadZipFile):
-            raise EmbeddingError(self._path, "the compressed data are damaged") from None
-        self._seen += filled
-        if self._seen > self._bound:
-            raise EmbeddingError(
-                self._path,
-                f"grows more than {_RATIO} times when decompressed",
-                "decompress it yourself if you trust it",
-            )
-        return filled
-
-
-def unpack(stream: io.BufferedReader, path: Path, packed: int) -> io.BufferedReader:
-    """The decompressed bytes of a gzip ``stream`` of ``packed`` bytes."""
-    # gzip.GzipFile reads on through concatenated members and checks each CRC.
-    return io.BufferedReader(Bounded(gzip.GzipFile(fileobj=stream), path, packed), _BUFFER)
+    return io.BufferedReader(file, _BUFFER)
 
 
 class Lines:
@@ -206,7 +134,7 @@ def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
 
 
 def _sha256(path: Path) -> str:
-    with open_regular(path) as stream:
+    with open_embeddings(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size <= _PART:
             return _part_sha256(stream.fileno(), 0)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.files import digest_of, open_regular
+from dpsan.embeddings.files import digest_of, open_embeddings
 from dpsan.embeddings.usable_rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
@@ -53,7 +53,7 @@ def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Em
         EmbeddingError: not such a file, or no usable row.
     """
     path = Path(path)
-    open_regular(path).close()
+    open_embeddings(path).close()
     digest = digest_of(parts(path), vocab_size)
     vectors, words, counts = _unpickle(path)
     if vectors.ndim != 2 or len(words) != len(vectors) or vectors.dtype.kind != "f":

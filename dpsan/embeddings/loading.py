@@ -15,12 +15,13 @@ from dpsan.embeddings import gensim_pickle, numpy_files, safetensors_file, word2
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.files import Lines, digest_of, open_regular, unpack
+from dpsan.embeddings.files import Lines, digest_of, open_embeddings
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
 from dpsan.embeddings.text_rows import read_glove, read_word2vec
 from dpsan.embeddings.usable_rows import Rows
 from dpsan.errors import EmbeddingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
+from dpsan.files.compression import unpack
 
 _FEWER: Final = Hint("try vocab_size=N", "try --vocab-size N")
 _COPY: Final = 4 << 20
@@ -113,7 +114,7 @@ def _unpacked(
     path: Path, stack: ExitStack, progress: Callable[[float], None] | None = None
 ) -> tuple[io.BufferedReader, bool]:
     """A file's bytes, decompressed if need be, and whether they were compressed."""
-    stream = stack.enter_context(open_regular(path, progress))
+    stream = stack.enter_context(open_embeddings(path, progress))
     if stream.peek(2)[:2] != GZIP:
         return stream, False
     packed = os.fstat(stream.fileno()).st_size

@@ -20,9 +20,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.files import Source
 from dpsan.embeddings.gensim_pickle import refuse
 from dpsan.errors import EmbeddingError
+from dpsan.files.compression import Readable
 
 MAGIC: Final = b"\x93NUMPY"
 _MAX_HEADER: Final = 10_000
@@ -36,7 +36,7 @@ _SHAPE: Final = re.compile(rb"'shape': *\(([0-9]{1,18}), *(?:([0-9]{1,18}),? *)?
 class Array:
     """An array whose header is read and whose data come next."""
 
-    stream: Source
+    stream: Readable
     path: Path
     name: str
     dtype: np.dtype[Any]
@@ -58,7 +58,7 @@ class Array:
         return np.frombuffer(data, dtype=self.dtype).reshape(count, *self.shape[1:])
 
 
-def open_array(stream: Source, path: Path, name: str) -> Array:
+def open_array(stream: Readable, path: Path, name: str) -> Array:
     """Read the header of an array; ``name`` stands before messages about a member of a zip.
 
     Raises:

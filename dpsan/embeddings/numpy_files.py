@@ -18,10 +18,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings.files import MAX_WORD, Bounded, Lines, Source
+from dpsan.embeddings.files import MAX_WORD, Lines
 from dpsan.embeddings.numpy_array import Array, open_array
 from dpsan.embeddings.usable_rows import BLOCK, Rows, check_dimensions
 from dpsan.errors import EmbeddingError
+from dpsan.files.compression import Bounded, Readable
 
 _MOST: Final = 10**15
 _ZIP_ERRORS: Final = (
@@ -34,7 +35,7 @@ _ZIP_ERRORS: Final = (
 )
 
 
-def _vectors(stream: Source, path: Path, name: str) -> Array:
+def _vectors(stream: Readable, path: Path, name: str) -> Array:
     array = open_array(stream, path, name)
     if len(array.shape) != 2 or array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         raise EmbeddingError(path, f"{name}expected real numbers of shape (n, d)")

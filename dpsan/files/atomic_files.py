@@ -1,12 +1,13 @@
-"""Files that are complete or absent: written under another name, synced, renamed.
+"""Write files that are complete or absent: under another name, then synced and renamed.
 
-A privacy rule too: running a half-published file again publishes two noisings of it.
+This is a privacy rule too: a run that repeats a half-published file publishes two noisings of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Final, Protocol
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.ownership import keep_access, keep_owner
-from dpsan.files.placing import place, refuse_special, sync_directory
+from dpsan.files.final_name import place, refuse_special, sync_directory
 from dpsan.files.temporaries import create_locked, sweep, temporary_name
 
+_ACL: Final = "system.posix_acl_access"
+"""An access control list, which is not copied."""
 _UNFINISHED: Final[set[Path]] = set()
 
 
@@ -50,16 +52,16 @@ class Packer(Protocol):
     """A compressor, as those of zlib and zstandard are."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """The packed bytes that are ready."""
+        """Return the compressed bytes that are ready."""
         ...
 
     def flush(self) -> bytes:
-        """The rest of them."""
+        """Return the other compressed bytes."""
         ...
 
 
 class Sink:
-    """Where output bytes go; counts and hashes what arrives there."""
+    """An output; counts and hashes the bytes that are written to it."""
 
     name: str
 
@@ -70,15 +72,15 @@ class Sink:
         self._hash = hashlib.sha256()
         self.bytes_written = 0
         self.begun = False
-        """Whether anything was written, packed or not."""
+        """Whether a byte was written, also if the compressor still holds it."""
         self.owed = b""
-        """The ending that the last record lacks: written before anything else is."""
+        """The ending that the last record lacks: written before the next record."""
         self.header: bytes | None = None
         """The header of inputs that are joined."""
 
     @property
     def sha256(self) -> str:
-        """Of the bytes written so far, hexadecimal."""
+        """SHA-256 of the bytes written so far, hexadecimal."""
         return self._hash.hexdigest()
 
     def write(self, data: bytes) -> None:
@@ -104,8 +106,9 @@ class AtomicFile(Sink):
     Args:
         target: final name.
         force: replace an existing file.
-        like: descriptor of a file whose owner and permissions are kept, instead of the umask's.
-        packer: compresses what is written.
+        like: descriptor of a file whose owner and mode the new file gets.
+        private: 0600 under every umask.
+        packer: compresses the output.
 
     Raises:
         OutputError: it exists, or cannot be created.
@@ -117,6 +120,7 @@ class AtomicFile(Sink):
         *,
         force: bool = False,
         like: int | None = None,
+        private: bool = False,
         packer: Packer | None = None,
     ) -> None:
         refuse_special(target)
@@ -124,10 +128,10 @@ class AtomicFile(Sink):
             raise OutputError(f"{target}: exists", "--force replaces it")
         self.target = target
         self._force = force
-        self._like = like
+        self._like, self._private = like, private
         sweep(target)
         self._temporary = target.with_name(temporary_name(target.name))
-        # Remembered first: a signal may come as soon as the file is there.
+        # Noted first: a signal may come as soon as the file is there.
         _UNFINISHED.add(self._temporary)
         try:
             descriptor = create_locked(self._temporary)
@@ -137,11 +141,11 @@ class AtomicFile(Sink):
         super().__init__(str(target), descriptor, packer)
         if like is not None:
             with self._or_nothing():
-                keep_owner(self.name, like, descriptor)
+                self._keep_owner(like)
 
     @property
     def temporary(self) -> Path:
-        """The name that the file has until :meth:`place`."""
+        """The name of the file until :meth:`place`."""
         return self._temporary
 
     def commit(self) -> None:
@@ -153,23 +157,42 @@ class AtomicFile(Sink):
             sync_directory(self.target.parent)
 
     def seal(self) -> None:
-        """Write the rest, and set who may read it.  Raises as :meth:`commit`."""
+        """Write what the compressor holds, and set the mode.  Raises as :meth:`commit`."""
         with self._or_nothing():
             self.finish()
-            if self._like is not None:
-                keep_access(self._like, self.descriptor)
-            else:
-                umask = os.umask(0)
-                os.umask(umask)
-                os.fchmod(self.descriptor, 0o666 & ~umask)
+            os.fchmod(self.descriptor, self._mode())
+
+    def _mode(self) -> int:
+        if self._private:
+            return 0o600
+        if self._like is not None:
+            mode = stat.S_IMODE(os.fstat(self._like).st_mode)
+            with suppress(OSError, AttributeError):
+                os.getxattr(self._like, _ACL)
+                mode &= ~stat.S_IRWXG  # these bits are the mask of the list, not the group's
+            return mode
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask
+
+    def _keep_owner(self, like: int) -> None:
+        """Give the file the owner and group of another.  Raises OutputError: we must not."""
+        wanted, given = os.fstat(like), os.fstat(self.descriptor)
+        if (wanted.st_uid, wanted.st_gid) == (given.st_uid, given.st_gid):
+            return
+        try:
+            os.fchown(self.descriptor, wanted.st_uid, wanted.st_gid)
+        except OSError:
+            what = f"{self.name}: its owner and group cannot be kept"
+            raise OutputError(what, "-o writes a file of your own") from None
 
     def sync(self) -> None:
-        """Wait until the disk has what was written.  Raises as :meth:`commit`."""
+        """Wait until the bytes are on disk.  Raises as :meth:`commit`."""
         with self._or_nothing():
             os.fsync(self.descriptor)
 
     def place(self) -> None:
-        """Give the final name to what was synced.  Raises as :meth:`commit`."""
+        """Give the file its final name.  Raises as :meth:`commit`."""
         with self._or_nothing():
             place(self._temporary, self.target, force=self._force)
             descriptor, self.descriptor = self.descriptor, -1
@@ -185,7 +208,7 @@ class AtomicFile(Sink):
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:
-        """Errors of the system as OutputError, and nothing left behind after any."""
+        """Remove the file after any error; turn errors of the system into OutputError."""
         try:
             yield
         except OSError as error:
@@ -196,7 +219,7 @@ class AtomicFile(Sink):
             raise
 
     def discard(self) -> None:
-        """Remove what was written; nothing once it has its name."""
+        """Remove the file, unless it has its final name."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             with suppress(OSError):
@@ -204,10 +227,33 @@ class AtomicFile(Sink):
         self._forget()
 
     def _forget(self) -> None:
-        """Remove the temporary name, which is gone already where the file has its own."""
+        """Remove the temporary name, if the file still has it."""
         with suppress(OSError):
             self._temporary.unlink(missing_ok=True)
             _UNFINISHED.discard(self._temporary)
+
+
+def append_synced(path: Path, line: bytes) -> None:
+    """Append a line to a regular file and sync it: all of the line, or none of it.
+
+    Raises:
+        OSError: the file cannot be opened or synced.
+        OutputError: it is not a regular file, or cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OutputError(f"{path}: not a regular file", "move it away")
+        try:
+            write_all(descriptor, line, path)
+            os.fsync(descriptor)
+        except BaseException:
+            os.ftruncate(descriptor, status.st_size)
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def check_writable(path: Path, *, force: bool) -> None:
@@ -215,13 +261,13 @@ def check_writable(path: Path, *, force: bool) -> None:
     AtomicFile(path, force=force).discard()
 
 
-def write_whole(path: Path, data: bytes, *, force: bool) -> None:
-    """Write a file that is complete under its name, or not there.
+def write_whole(path: Path, data: bytes, *, force: bool, private: bool = False) -> None:
+    """Write a file that is complete or absent.
 
     Raises:
         OutputError: it exists and ``force`` is not given, or it cannot be written.
     """
-    sink = AtomicFile(path, force=force)
+    sink = AtomicFile(path, force=force, private=private)
     try:
         sink.write(data)
         sink.commit()

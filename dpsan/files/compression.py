@@ -1,18 +1,36 @@
-"""Output compressed as its name says: ``.gz``, and ``.zst`` with an extra.
+"""Compression: outputs packed as their names say, inputs unpacked with a bound.
 
-The same bytes in give the same bytes out: no time, no name in the header.
+Names ending in ``.gz`` and, with an extra, ``.zst`` are compressed.  The same bytes give the same
+compressed bytes: no time and no name in the header.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
+import zipfile
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
 
-from dpsan.errors import ExtraMissingError
+from dpsan.errors import EmbeddingError, ExtraMissingError, InputError
 from dpsan.files.atomic_files import Packer
+from dpsan.files.source import Source, opened_input
+
+_ZSTD_WINDOW: Final = 1 << 27
+"""Largest window accepted, as the zstd program does: memory that a file may make us allocate."""
+_FREE: Final = 32 << 20
+"""Decompressed bytes that are never refused."""
+_RATIO: Final = 200
+"""Most decompressed bytes per compressed byte beyond these; vectors as text reach about 10."""
+_BUFFER: Final = 1 << 20
 
 
 def packer_for(name: str) -> Packer | None:
-    """What an output of this name is compressed with.  Raises ExtraMissingError."""
+    """Return the compressor for an output of this name.  Raises ExtraMissingError."""
     if name.lower().endswith(".gz"):
         return zlib.compressobj(6, zlib.DEFLATED, 31)  # one member
     if not name.lower().endswith(".zst"):
@@ -23,3 +41,160 @@ def packer_for(name: str) -> Packer | None:
         raise ExtraMissingError("writing .zst", "zst") from None
     made: Packer = zstandard.ZstdCompressor(write_checksum=True).compressobj()  # one frame
     return made
+
+
+# --- streams of text: unpacked piece by piece, so their size needs no bound --------------------
+
+
+class _Codec(NamedTuple):
+    """A kind of compression."""
+
+    name: str
+    frame: Callable[[], Any]
+    """A decompressor of one member or frame."""
+    errors: tuple[type[Exception], ...]
+    """Errors that it raises on damaged data."""
+    piece: int
+    """Bytes of input at once: few, so that the output is not large."""
+    padding: bytes
+    """Bytes that may follow a frame."""
+
+
+def _gzip() -> _Codec:
+    return _Codec("gzip", partial(zlib.decompressobj, wbits=31), (zlib.error,), 1 << 12, b"\0")
+
+
+def _zstd() -> _Codec:
+    try:
+        import zstandard  # an extra
+    except ImportError:
+        raise ExtraMissingError("reading .zst", "zst") from None
+    maker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    # A kilobyte of input gives at most some 30 MB of output.
+    errors = zstandard.ZstdError, MemoryError
+    return _Codec("zstd", maker.decompressobj, errors, 1 << 10, b"")
+
+
+class _Decompressed:
+    """The decompressed bytes of a source, all members or frames."""
+
+    def __init__(self, inner: Source, codec: _Codec) -> None:
+        self.name = inner.name
+        self._inner, self._codec = inner, codec
+        self._frame: Any = codec.frame()
+        self._waiting = b""
+        self._at = 0
+        self._started = False
+
+    def descriptor(self) -> None:
+        return None
+
+    def read(self) -> bytes:
+        kind = self._codec.name
+        while True:
+            if self._at >= len(self._waiting):
+                self._waiting, self._at = self._inner.read(), 0
+                if not self._waiting:
+                    if not self._started:
+                        raise InputError(self.name, f"not {kind} data: empty")
+                    if self._frame is not None:
+                        raise InputError(self.name, f"{kind} data ends too early")
+                    return b""
+                self._started = True
+            data = self._waiting[self._at : self._at + self._codec.piece]
+            self._at += len(data)
+            if self._frame is None:
+                data = data.lstrip(self._codec.padding)
+                if not data:
+                    continue
+                self._frame = self._codec.frame()
+            try:
+                out: bytes = self._frame.decompress(data)
+            except self._codec.errors:
+                raise InputError(self.name, f"damaged {kind} data") from None
+            if self._frame.eof:
+                self._at -= len(self._frame.unused_data)
+                self._frame = None
+            if out:
+                return out
+
+    def idle(self) -> bool:
+        return self._at >= len(self._waiting) and self._inner.idle()
+
+
+def decompressed(source: Source) -> Source:
+    """Return the source, decompressed if its name says so.  Raises ExtraMissingError."""
+    name = source.name.lower()
+    if name.endswith(".gz"):
+        return _Decompressed(source, _gzip())
+    return _Decompressed(source, _zstd()) if name.endswith(".zst") else source
+
+
+@contextmanager
+def open_decompressed(path: Path, *, steady: bool = False) -> Iterator[Source]:
+    """Open a file whose bytes are decompressed as its name says.
+
+    Args:
+        steady: refuse a file that is written to meanwhile.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    with opened_input(path, hints=False) as source:
+        yield decompressed(source)
+        if steady:
+            source.check_unchanged()
+
+
+# --- files that are read whole ---------------------------------------------------------------
+
+
+class Readable(Protocol):
+    """Anything that bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes."""
+        ...
+
+
+class Bounded(io.RawIOBase):
+    """Decompressed bytes of ``source``, refused when they outgrow ``packed`` compressed bytes."""
+
+    def __init__(self, source: Readable, path: Path, packed: int) -> None:
+        self._source = source
+        self._path = path
+        self._bound = max(_FREE, _RATIO * packed)
+        self._seen = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        """Fill ``buffer`` unless the data end."""
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        filled = 0
+        try:
+            while filled < len(view):
+                part = self._source.read(len(view) - filled)
+                if not part:
+                    break
+                view[filled : filled + len(part)] = part
+                filled += len(part)
+        except EOFError:
+            raise EmbeddingError(self._path, "the compressed data end too early") from None
+        except (OSError, zlib.error, ValueError, zipfile.BadZipFile):
+            raise EmbeddingError(self._path, "the compressed data are damaged") from None
+        self._seen += filled
+        if self._seen > self._bound:
+            raise EmbeddingError(
+                self._path,
+                f"grows more than {_RATIO} times when decompressed",
+                "decompress it yourself if you trust it",
+            )
+        return filled
+
+
+def unpack(stream: io.BufferedReader, path: Path, packed: int) -> io.BufferedReader:
+    """Return the decompressed bytes of a gzip stream of ``packed`` bytes."""
+    # gzip.GzipFile reads on through concatenated members and checks each CRC.
+    return io.BufferedReader(Bounded(gzip.GzipFile(fileobj=stream), path, packed), _BUFFER)

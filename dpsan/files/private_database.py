@@ -1,11 +1,11 @@
-"""A database of one's own: what runs remember of texts from one to the next, by keyed digests.
+"""A private SQLite database: what runs keep about texts from one run to the next.
 
 The file is 0600 in a directory that no other user may write to; SQLite gives its journal the same
 mode.  It is made under another name and linked, so it is complete or absent: an empty one was
 damaged.  SQLite finds a journal by the name of its database alone and removes it, so a database has
 one name, keeps it while it is open, and is refused beside files that SQLite did not write.  Every
-row has a tag under the key, and so have the totals of the file: SQLite itself compares no
-checksums.  A rollback journal and ``synchronous=EXTRA`` make each commit complete, and on the disk
+row has a tag under a secret key, and so have the totals of the file: SQLite itself compares no
+checksums.  A rollback journal and ``synchronous=EXTRA`` make each commit complete, and durable
 before anything that depends on it is written elsewhere.
 """
 
@@ -18,26 +18,26 @@ import sqlite3
 import struct
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from dpsan.errors import OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.files.database_files import check_sides, named_once, private
-from dpsan.files.placing import sync_directory
+from dpsan.files.database_files import check_sides, named_once, only_ours
+from dpsan.files.final_name import sync_directory
 from dpsan.files.same_files import side_files
 
 Value = bytes | int | float
 Totals = dict[str, int]
 
-_PATIENCE: Final = 120.0
-"""Seconds to wait for another run: it holds the lock while it pays for a batch, not longer."""
-_NAP: Final = 200
-"""Milliseconds that SQLite waits at a time; signals are heard in between."""
+_LOCK_SECONDS: Final = 120.0
+"""Time to wait for another run, which holds the lock while it commits a batch, not longer."""
+_NAP: Final = 0.2
+"""Seconds that SQLite waits at a time; signals are handled in between."""
 _SETTINGS: Final = (
     "PRAGMA journal_mode=DELETE",
     "PRAGMA synchronous=EXTRA",
@@ -47,6 +47,12 @@ _SETTINGS: Final = (
     "PRAGMA cell_size_check=ON",
 )
 _OWN: Final = "CREATE TABLE own (key BLOB NOT NULL, totals BLOB NOT NULL, tag BLOB NOT NULL)"
+_REASONS: Final = {
+    sqlite3.SQLITE_FULL: "no space left on device",
+    sqlite3.SQLITE_READONLY: "read-only",
+    sqlite3.SQLITE_CANTOPEN: "it, or its journal, cannot be opened",
+    sqlite3.SQLITE_TOOBIG: "a text is too long for it",
+}
 
 
 @dataclass(frozen=True)
@@ -58,21 +64,20 @@ class Kind:
     number: int
     """SQLite's ``application_id``."""
     version: int
-    """Changes whenever tables do; this one alone is read."""
+    """Rises whenever the tables change; databases of other versions are refused."""
     table: str
-    """SQL that creates it."""
+    """SQL that creates the table."""
     totals: Totals
-    """Of an empty one."""
+    """Totals of an empty database."""
     damaged: str
-    """What to do about one that is damaged."""
+    """What to do about a damaged database."""
 
 
-class PrivateDatabase:
-    """An open database.
+class PrivateDatabase(ABC):
+    """An open database; a context manager.
 
     Args:
         path: made if nothing is there.
-        kind: of database.
         new_key: returns a random secret key; called when the file is made.
         scratch: work on a copy that is thrown away; nothing is made or changed.
 
@@ -81,55 +86,58 @@ class PrivateDatabase:
             of another version.
     """
 
-    def __init__(
-        self, path: Path, kind: Kind, *, new_key: Callable[[], bytes], scratch: bool = False
-    ) -> None:
-        self.path, self._kind, self._new_key = path, kind, new_key
+    _kind: ClassVar[Kind]
+
+    def __init__(self, path: Path, *, new_key: Callable[[], bytes], scratch: bool = False) -> None:
+        self._path, self._new_key = path, new_key
         self._opened: tuple[Path, os.stat_result] | None = None
-        # What is checked is what is opened, whatever links lead there.
+        # The file that is checked is the file that is opened, whatever links lead there.
         path = Path(os.path.realpath(path.parent)) / path.name
-        with self._told(), self._folder(path.parent, scratch) as folder:
-            there = folder is not None and os.path.lexists(path)
-            if folder is not None and not there and not scratch:
+        with self._one_line_errors():
+            there = os.path.lexists(path)
+            if path.parent.is_dir() or not scratch:
+                files.check_directory(path.parent)
+            if not there and not scratch:
                 self._make(path)
                 there = True
             if there:
-                assert folder is not None  # noqa: S101 - narrowed above
-                self._check(path, folder)
+                self._check_file(path)
             self._connection = _connected(path) if there else sqlite3.connect(":memory:")
         try:
-            with self._told():
+            with self._one_line_errors():
                 if not there:
                     self._create(self._connection)
                 elif scratch:
                     self._connection = _copied(self._connection)
                 self._open()
+            self._check_rows()
         except BaseException:
             self.close()
             raise
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
+
+    @abstractmethod
+    def _check_rows(self) -> None:
+        """Read all rows.  Raises OutputError: they are damaged."""
 
     # --- opening -----------------------------------------------------------------------------
 
-    @contextmanager
-    def _folder(self, path: Path, scratch: bool) -> Iterator[int | None]:
-        """A descriptor of the directory; None if there is none, and none is to be made."""
-        if scratch and not path.is_dir():
-            yield None
-            return
-        with files.open_directory(path) as descriptor:
-            yield descriptor
-
     def _make(self, path: Path) -> None:
-        """A new database, complete or not at all; whoever is first makes it."""
+        """Make a new database, complete or not at all, unless another run is faster."""
         check_sides(path)
         try:
-            new = AtomicFile(path)
+            new = AtomicFile(path, private=True)
             try:
-                os.fchmod(new.descriptor, 0o600)  # under every umask
+                new.seal()
                 with closing(_connected(new.temporary)) as connection:
                     connection.execute("PRAGMA journal_mode=OFF")
                     self._create(connection)
@@ -153,109 +161,108 @@ class PrivateDatabase:
         connection.execute(f"PRAGMA user_version={kind.version}")
         connection.execute("COMMIT")
 
-    def _check(self, path: Path, folder: int) -> None:
-        """Refuse what others may have written, can read or know by another name.
+    def _check_file(self, path: Path) -> None:
+        """Refuse a file that others may have written, can read or know by another name.
 
         Raises:
             OutputError, DamagedError: the file, or one beside it, is not as dpsan leaves it.
         """
         check_sides(path)
         try:
-            with private(side_files(path)[0], folder):
+            with only_ours(side_files(path)[0]):  # the journal, if a run was killed
                 pass
         except files.DamagedError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
-        with private(path, folder) as (descriptor, size):
+        with only_ours(path) as (descriptor, size):
             if not size:
-                raise self.damage("empty")
+                raise self._damage("empty")
             self._opened = path, named_once(path, descriptor)
 
     def _open(self) -> None:
-        """Make ready what is connected.  Raises OutputError."""
+        """Check what is connected.  Raises OutputError."""
         kind = self._kind
         for line in _SETTINGS:
-            self.ask(line)
+            self._ask(line)
         ((number,),), ((version,),) = (
-            self.ask("PRAGMA application_id"),
-            self.ask("PRAGMA user_version"),
+            self._ask("PRAGMA application_id"),
+            self._ask("PRAGMA user_version"),
         )
         if number != kind.number:
-            raise OutputError(f"{self.path}: not a {kind.name} of dpsan", "name another")
+            raise self._other_kind()
         if version != kind.version:
             what = f"a {kind.name} of another version than {kind.version}, which this dpsan reads"
-            raise OutputError(f"{self.path}: {what}", "use the dpsan that wrote it")
-        rows = self.ask("SELECT key FROM own")
+            raise OutputError(f"{self._path}: {what}", "use the dpsan that wrote it")
+        rows = self._ask("SELECT key FROM own")
         if len(rows) != 1 or not isinstance(rows[0][0], bytes):
-            raise self.damage()
+            raise self._damage()
         self._key: bytes = rows[0][0]
-        _ = self.totals
+        self._read_totals()
 
     # --- use ---------------------------------------------------------------------------------
 
-    def digest(self, purpose: bytes, pieces: Iterable[bytes]) -> bytes:
-        """A keyed digest of 32 bytes: without the key nobody can test guesses of what it is of."""
+    def _digest(self, purpose: bytes, *pieces: bytes) -> bytes:
+        """Return a keyed digest of 32 bytes: without the key nobody can test guesses."""
         state = hashlib.blake2b(key=self._key, person=purpose, digest_size=32)
         for piece in pieces:
             state.update(piece)
         return state.digest()
 
-    def put(self, table: str, *values: Value) -> None:
-        """Write a row, and last what shows later that it is as it was.  Raises OutputError."""
+    def _put(self, table: str, *values: Value) -> None:
+        """Write a row and, last, its tag.  Raises OutputError."""
         row = *values, _tag(self._key, values)
         places = ", ".join("?" * len(row))
-        self.ask(f"INSERT OR REPLACE INTO {table} VALUES ({places})", row)  # noqa: S608 - our own
+        self._ask(f"INSERT OR REPLACE INTO {table} VALUES ({places})", row)  # noqa: S608 - our own
 
-    def intact(self, row: tuple[Any, ...]) -> bool:
-        """Whether a row is as it was written."""
+    def _intact(self, row: tuple[Any, ...]) -> bool:
+        """Return whether a row is as it was written."""
         return bool(_tag(self._key, row[:-1]) == row[-1])
 
-    def ask(self, line: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
-        """Do one line of SQL and return all rows.  Raises OutputError."""
+    def _ask(self, line: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """Execute one line of SQL and return all rows.  Raises OutputError."""
         rows = self._patiently(lambda: self._connection.execute(line, values).fetchall())
         return list(rows)
 
-    def each(self, line: str) -> Iterator[tuple[Any, ...]]:
-        """Rows, one at a time, of a line of SQL.  Raises OutputError."""
+    def _each(self, line: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a line of SQL, one at a time.  Raises OutputError."""
         rows = self._patiently(lambda: self._connection.execute(line))
-        with self._told():
+        with self._one_line_errors():
             yield from rows
 
-    @property
-    def totals(self) -> Totals:
-        """Numbers of the whole file.  Raises OutputError: they are damaged."""
-        ((totals, tag),) = self.ask("SELECT totals, tag FROM own")
-        if not isinstance(totals, bytes) or not self.intact((totals, tag)):
-            raise self.damage()
+    def _read_totals(self) -> Totals:
+        """Return the totals of the file.  Raises OutputError: they are damaged."""
+        ((totals, tag),) = self._ask("SELECT totals, tag FROM own")
+        if not isinstance(totals, bytes) or not self._intact((totals, tag)):
+            raise self._damage()
         return {**self._kind.totals, **json.loads(totals)}
 
-    def count(self, name: str, more: int) -> None:
-        """Add to a number of the whole file.  Raises OutputError."""
-        totals = self.totals
+    def _count(self, name: str, more: int) -> None:
+        """Add to one of the totals.  Raises OutputError."""
+        totals = self._read_totals()
         data = json.dumps({**totals, name: totals[name] + more}).encode()
-        self.ask("UPDATE own SET totals = ?, tag = ?", (data, _tag(self._key, (data,))))
+        self._ask("UPDATE own SET totals = ?, tag = ?", (data, _tag(self._key, (data,))))
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """What is read is of one moment.  Raises OutputError."""
-        self.ask("BEGIN")
+    def _snapshot(self) -> Iterator[None]:
+        """Read one state of the file, whatever other runs write meanwhile.  Raises OutputError."""
+        self._ask("BEGIN")
         try:
             yield
         finally:
-            self.ask("COMMIT")
+            self._ask("COMMIT")
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Nobody else writes meanwhile; what was written is on the disk behind it, or nothing is.
+        """Hold the write lock.  On exit all new rows are on disk, or none is.
 
         Raises:
             OutputError: it cannot be written, or another run does not end.
         """
-        self.ask("BEGIN IMMEDIATE")
+        self._ask("BEGIN IMMEDIATE")
         try:
             self._check_name()
             yield
-            self.ask("COMMIT")
+            self._ask("COMMIT")
             self._check_name()
         except BaseException:
             with suppress(sqlite3.Error):
@@ -272,102 +279,71 @@ class PrivateDatabase:
         if self._opened is None:
             return
         path, opened = self._opened
-        try:
-            same = os.path.samestat(os.lstat(path), opened)
-        except OSError:
-            same = False
-        if not same:
-            what = f"{self.path}: was removed, moved or replaced while this run used it"
-            raise OutputError(what, self._kind.damaged)
+        with suppress(OSError):
+            if os.path.samestat(os.lstat(path), opened):
+                return
+        what = f"{self._path}: was removed, moved or replaced while this run used it"
+        raise OutputError(what, self._kind.damaged)
 
-    def damage(self, what: str = "damaged") -> OutputError:
-        """The error of a file that is not what was written."""
-        return OutputError(f"{self.path}: {what}", self._kind.damaged)
+    # --- errors ------------------------------------------------------------------------------
+
+    def _damage(self, what: str = "damaged") -> OutputError:
+        """Return the error of a file that is not what was written."""
+        return OutputError(f"{self._path}: {what}", self._kind.damaged)
+
+    def _other_kind(self) -> OutputError:
+        return OutputError(f"{self._path}: not a {self._kind.name} of dpsan", "name another")
 
     def _patiently(self, step: Callable[[], Any]) -> Any:
         """Do what may have to wait for another run."""
-        ends = time.monotonic() + _PATIENCE
+        ends = time.monotonic() + _LOCK_SECONDS
         while True:
             try:
                 return step()
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                if _code(error) != sqlite3.SQLITE_BUSY:
                     raise self._problem(error) from None
                 if time.monotonic() > ends:
-                    raise OutputError(f"{self.path}: another run holds it") from None
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                raise self._problem(error) from None
+                    raise OutputError(f"{self._path}: another run holds it") from None
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Errors of SQLite and of the system as one line."""
+    def _one_line_errors(self) -> Iterator[None]:
+        """Turn errors of SQLite and of the system into one line."""
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._problem(error) from None
         except (OSError, files.DamagedError) as error:
-            raise OutputError(f"{self.path}: cannot be used: {files.reason(error)}") from None
+            raise OutputError(f"{self._path}: cannot be used: {files.reason(error)}") from None
 
     def _problem(self, error: sqlite3.Error | UnicodeDecodeError) -> OutputError:
-        """One line for an error: SQLite's own words could quote a value."""
-        if isinstance(error, UnicodeDecodeError):  # of a message that quotes what is damaged
-            return self.damage()
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        """Return one line for an error: SQLite's own words could quote a value."""
+        code = _code(error)
         if code == sqlite3.SQLITE_NOTADB:
-            return OutputError(f"{self.path}: not a {self._kind.name} of dpsan", "name another")
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):  # ERROR: a table is missing
-            return self.damage()
-        known = {
-            sqlite3.SQLITE_FULL: "no space left on device",
-            sqlite3.SQLITE_READONLY: "read-only",
-            sqlite3.SQLITE_CANTOPEN: "it, or its journal, cannot be opened",
-            sqlite3.SQLITE_TOOBIG: "a text is too long for it",
-        }
-        told = known.get(code, getattr(error, "sqlite_errorname", type(error).__name__))
-        return OutputError(f"{self.path}: cannot be used: {told}")
+            return self._other_kind()
+        # UnicodeDecodeError: of a message that quotes damaged bytes.  ERROR: a table is missing.
+        damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
+        if damage or isinstance(error, UnicodeDecodeError):
+            return self._damage()
+        reason = _REASONS.get(code, getattr(error, "sqlite_errorname", type(error).__name__))
+        return OutputError(f"{self._path}: cannot be used: {reason}")
 
 
-class Book(ABC):
-    """What remembers in a private database; a context manager.  Raises OutputError."""
-
-    def __init__(
-        self, path: Path, kind: Kind, *, new_key: Callable[[], bytes], scratch: bool
-    ) -> None:
-        self._base = PrivateDatabase(path, kind, new_key=new_key, scratch=scratch)
-        try:
-            self._check()
-        except BaseException:
-            self.close()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._base.close()
-
-    def turn(self) -> AbstractContextManager[None]:
-        """Within it no other run writes anything.  Raises OutputError."""
-        return self._base.turn()
-
-    @abstractmethod
-    def _check(self) -> None:
-        """Read all that is remembered.  Raises OutputError: it is damaged."""
+def _code(error: Exception) -> int:
+    """Return SQLite's primary result code, 0 for other errors."""
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """A connection to a file that is there."""
-    # Never makes one, and takes no signs in a name for its own.
+    """Connect to a file that is there."""
+    # Makes no file, and gives characters of the name no meaning.
     address = f"{path.as_uri()}?mode=rw"
-    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=_NAP / 1000)
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=_NAP)
 
 
 def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """A copy without a name, gone when it is closed."""
+    """Return a copy without a name, gone when it is closed; close the original."""
     copy = sqlite3.connect("", isolation_level=None)
     try:
         connection.backup(copy)
@@ -380,6 +356,7 @@ def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _tag(key: bytes, values: Sequence[Value]) -> bytes:
+    """Return the keyed digest that shows later that a row is as it was."""
     state = hashlib.blake2b(key=key, person=b"dpsan row", digest_size=16)
     for value in values:
         data = value if isinstance(value, bytes) else repr(value).encode()

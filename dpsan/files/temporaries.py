@@ -1,8 +1,8 @@
-"""Temporary files of runs that were killed: told from those of runs that live, and removed.
+"""Temporary files and directories, and the sweep that removes those of dead runs.
 
-A run locks each of its temporary files, and the system takes the lock away when the process ends,
-however it ends.  So a file that can be locked is nobody's.  Where the file system has no locks,
-nothing is removed.
+A temporary file stands beside its target as ``.TARGET.<16 hexadecimal digits>.tmp``.  The run that
+makes it locks it, and the system releases the lock when the process ends, however it ends.  So a
+file that can be locked belongs to nobody.  Where the file system has no locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-_FILE: Final = re.compile(r"\.(.*)\.[0-9a-f]{16}\.tmp", re.DOTALL)
+_NAME: Final = re.compile(r"\.(.*)\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _FOUND: Final[dict[Path, dict[str, list[str]]]] = {}
-"""For each directory seen by this process: the temporary files there, by what they are for."""
+"""The temporary files of each directory that this process has listed, by the name of the target."""
 
 
 def temporary_name(target: str) -> str:
@@ -31,7 +33,7 @@ def temporary_name(target: str) -> str:
 
 
 def _stem(target: str) -> str:
-    """As much of a name as leaves room for the rest: names have at most 255 bytes."""
+    """Return as much of a name as leaves room for the rest: names have at most 255 bytes."""
     return os.fsencode(target)[:200].decode(sys.getfilesystemencoding(), errors="ignore")
 
 
@@ -43,17 +45,50 @@ def create_locked(path: Path) -> int:
     """
     while True:
         descriptor = os.open(path, _CREATE, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError:
-            return descriptor  # no locks here: nobody sweeps here either
-        if os.fstat(descriptor).st_nlink:
+        if _locked(descriptor, path):
             return descriptor
-        os.close(descriptor)  # another run took it for a dead one's before it was locked
+
+
+@contextmanager
+def locked_directory(target: Path) -> Iterator[Path]:
+    """Make a temporary directory 0700, and remove it at the end unless it was renamed.
+
+    Args:
+        target: name that the finished directory will have.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    path = target.with_name(temporary_name(target.name))
+    descriptor = -1
+    try:
+        while descriptor < 0:
+            path.mkdir(0o700)
+            path.chmod(0o700)
+            made = os.open(path, _READ | os.O_DIRECTORY)
+            descriptor = made if _locked(made, path) else -1
+        yield path
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+        remove(path)
+
+
+def _locked(descriptor: int, path: Path) -> bool:
+    """Lock a new file; return False, and close it, if a sweep took it for a dead one before."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return True  # no locks here, so nobody sweeps here
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.lstat(path), os.fstat(descriptor)):
+            return True
+    os.close(descriptor)
+    return False
 
 
 def sweep(*targets: Path, again: bool = False) -> None:
-    """Remove what killed runs left of files that are about to be written.
+    """Remove what dead runs left of files that are about to be written.
 
     Files of no other name are touched: a run on another machine, on a file system that keeps the
     locks of each machine to itself, would lose what it is writing.
@@ -70,25 +105,57 @@ def sweep(*targets: Path, again: bool = False) -> None:
         if parent not in _FOUND:
             _FOUND[parent] = _temporaries(parent)
         for name in _FOUND[parent].pop(_stem(target.name), ()):
-            with suppress(OSError):
-                _remove_dead(parent / name)
+            _remove_dead(parent / name)
+
+
+def sweep_directory(path: Path) -> int:
+    """Remove what dead runs left in a directory of our own, and return the freed bytes."""
+    names = [name for found in _temporaries(path).values() for name in found]
+    return sum(_remove_dead(path / name) for name in names)
 
 
 def _temporaries(directory: Path) -> dict[str, list[str]]:
-    out: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     with suppress(OSError):
         for path in directory.iterdir():
-            if match := _FILE.fullmatch(path.name):
-                out.setdefault(match[1], []).append(path.name)
-    return out
+            if match := _NAME.fullmatch(path.name):
+                found.setdefault(match[1], []).append(path.name)
+    return found
 
 
-def _remove_dead(path: Path) -> None:
-    descriptor = os.open(path, _READ)
+def _remove_dead(path: Path) -> int:
+    """Remove a temporary file or directory that nobody holds, and return the freed bytes."""
+    with suppress(OSError):
+        descriptor = os.open(path, _READ)
+        try:
+            status = os.fstat(descriptor)
+            directory = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
+            kind = stat.S_ISREG(status.st_mode) or directory
+            if kind and status.st_uid == os.geteuid():
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                size = stored_bytes(path)
+                remove(path)
+                return size
+        finally:
+            os.close(descriptor)
+    return 0
+
+
+def stored_bytes(path: Path) -> int:
+    """Return the bytes of a file, or of the files in a directory; unreadable ones count 0."""
+    total = 0
+    with suppress(OSError):
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            return os.lstat(path).st_size
+        for each in path.iterdir():
+            total += os.lstat(each).st_size
+    return total
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a directory if there is one; what cannot be removed stays for a sweep."""
     try:
-        status = os.fstat(descriptor)
-        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path)
+    except OSError:  # absent, or a file, or a symbolic link
+        with suppress(OSError):
             path.unlink()
-    finally:
-        os.close(descriptor)

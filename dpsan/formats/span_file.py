@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from dpsan.errors import InputError
-from dpsan.files.source import opened
+from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import Record
 from dpsan.formats.lines import raw_records
 
@@ -138,7 +138,7 @@ class SpanFile:
         raise InputError(self._path, what, hint, line=line)
 
     def _read(self) -> Generator[_Row, None, None]:
-        with opened(self._path, steady=True) as source:
+        with open_decompressed(self._path, steady=True) as source:
             for item in raw_records(source, b"\n", _LONGEST):
                 if item is not None and item[1].strip():
                     yield self._parsed(item[0], item[1].removeprefix(codecs.BOM_UTF8))

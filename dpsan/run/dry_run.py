@@ -61,7 +61,7 @@ class DryRun(Run):
                 Path(os.devnull),
                 workers=workers,
                 progress=self.progress,
-                books=self.books,
+                history=self.history,
                 complain=self.complain,
                 passing=self.passing,
             ).execute()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import DpsanError, OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.placing import sync_directory
+from dpsan.files.final_name import sync_directory
 from dpsan.run.stream import Finished, Outcome
 
 if TYPE_CHECKING:

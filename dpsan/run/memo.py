@@ -1,10 +1,10 @@
-"""The memo: each message is drawn once, and whoever sends it again gets the output it had then.
+"""The memo: each message is drawn once, and a message that is sent again gets its first output.
 
-A message is one text: a line, a cell, a string of JSON.  An entry is bound to the message and to
-all that the distribution of its output depends on, so under other settings it is drawn again, and
-the totals add that up.  An output is stored, on the disk, before it is written anywhere else: a run
-that is killed in between has paid for what nobody saw, never the other way round.  Whoever stores
-first wins: two runs at once never publish two noisings of one message.
+A message is one text: a line, a cell, a string of JSON.  An entry belongs to the message and to all
+that the distribution of its output depends on, so under other settings the message is drawn again,
+and the totals add up both draws.  An entry is on disk before the output is written anywhere else:
+a run that is killed in between has paid for an output that nobody saw, never the other way round.
+The run that stores first wins: two runs at once never publish two noisings of one message.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, overload
+from typing import ClassVar, Final, overload
 
 from dpsan.errors import Hint, OutputError, UsageError
 from dpsan.errors import reason as os_reason
-from dpsan.files.private_database import Book, Kind
+from dpsan.files.private_database import Kind, PrivateDatabase
 from dpsan.files.private_files import make_private
 from dpsan.privacy import randomness
 from dpsan.run.workers import Batch, Inline, Workers
@@ -52,15 +52,15 @@ class Pending:
     texts: Sequence[str]
     digests: Sequence[bytes]
     asked: Sequence[int]
-    """Places of the texts that are being sanitized."""
+    """Indices of the texts that are being sanitized."""
     future: Future[Sanitized]
 
     def result(self) -> Sanitized:
-        """What became of all of them, by what the memo has now.  Raises OutputError."""
+        """Return the outputs of all texts, earlier ones from the memo as it is now."""
         return self.memo.settled(self)
 
 
-class Memo(Book):
+class Memo(PrivateDatabase):
     """An open memo; a context manager.
 
     >>> with Memo("chat", Sanitizer(epsilon=8)) as memo:  # doctest: +SKIP
@@ -68,14 +68,16 @@ class Memo(Book):
 
     Args:
         directory: made 0700, as are its parents, if it is not there.
-        sanitizer: draws what the memo lacks.
-        note: told in a line of entries that were damaged.
-        scratch: what is drawn is forgotten at the end, and nothing is made or changed.
+        sanitizer: draws the messages that the memo lacks.
+        note: called with a line about damaged entries.
+        scratch: forget all draws at the end; nothing is made or changed.
 
     Raises:
         UsageError: a seed, or equal words with one draw: those are of a whole record or run.
         OutputError: the directory cannot be used.
     """
+
+    _kind: ClassVar[Kind] = _KIND
 
     def __init__(
         self,
@@ -100,20 +102,19 @@ class Memo(Book):
                 raise OutputError(f"{directory}: cannot create: {os_reason(error)}") from None
         self._note = note
         self._drawn = self._remembered = 0
-        super().__init__(self._directory / NAME, _KIND, new_key=randomness.new_key, scratch=scratch)
-        self._settings = self._base.digest(b"dpsan settings", (_settings(sanitizer),))
+        super().__init__(self._directory / NAME, new_key=randomness.new_key, scratch=scratch)
+        self._settings = self._digest(b"dpsan settings", _settings(sanitizer))
 
     # --- the entries -------------------------------------------------------------------------
 
-    def _check(self) -> None:
-        """Read all entries, and tell of those that are damaged or gone.  Raises OutputError."""
-        with self._base.reading():
+    def _check_rows(self) -> None:
+        with self._snapshot():
             missing = self._missing()
         if missing:
-            with self._base.turn():
+            with self.turn():
                 missing = self._missing()  # another run may have counted them meanwhile
                 if missing:
-                    self._put_in_order(missing)
+                    self._drop_damaged(missing)
         if missing and self._note is not None:
             self._note(
                 f"{self._directory}: damaged or lost entries: {number(missing)} (a message that "
@@ -121,50 +122,49 @@ class Memo(Book):
             )
 
     def _missing(self) -> int:
-        """How many entries that nobody told of are damaged or gone.  Raises OutputError."""
-        totals = self._base.totals
-        rows = self._base.each("SELECT * FROM entries")
-        missing: int = totals["entries"] - totals["lost"] - sum(map(self._base.intact, rows))
+        """Return the number of damaged or lost entries that no run has counted yet."""
+        totals = self._read_totals()
+        intact = sum(map(self._intact, self._each("SELECT * FROM entries")))
+        missing = totals["entries"] - totals["lost"] - intact
         if missing < 0:
-            raise self._base.damage()
+            raise self._damage()
         return missing
 
-    def _put_in_order(self, missing: int) -> None:
-        """Count lost entries, and keep the good ones: a damaged one may hide others in a search."""
-        self._base.count("lost", missing)
-        self._base.ask("ALTER TABLE entries RENAME TO damaged")
-        self._base.ask(_KIND.table)
-        for row in self._base.each("SELECT * FROM damaged"):
-            if self._base.intact(row):
-                self._base.ask("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
-        self._base.ask("DROP TABLE damaged")
+    def _drop_damaged(self, missing: int) -> None:
+        """Count lost entries and keep intact ones: a damaged row may hide others in a search."""
+        self._count("lost", missing)
+        self._ask("ALTER TABLE entries RENAME TO damaged")
+        self._ask(_KIND.table)
+        for row in self._each("SELECT * FROM damaged"):
+            if self._intact(row):
+                self._ask("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._ask("DROP TABLE damaged")
 
     def _found(self, digest: bytes) -> str | None:
-        """The output of a message under these settings; None where there is no good one."""
-        rows = self._base.ask(
+        """Return the output of a message under these settings; None without an intact entry."""
+        rows = self._ask(
             "SELECT * FROM entries WHERE message = ? AND settings = ?",
             (digest, self._settings),
         )
         for row in rows:
-            if self._base.intact(row):
+            if self._intact(row):
                 return bytes(row[2]).decode("utf-8", "surrogatepass")
         return None
 
     # --- a batch -----------------------------------------------------------------------------
 
     def submit(self, workers: Workers, batch: Batch) -> Pending:
-        """Have those texts sanitized that are not known: see :meth:`Workers.submit`."""
-        each = (text.encode("utf-8", "surrogatepass") for text in batch.texts)
-        digests = [self._base.digest(b"dpsan message", (text,)) for text in each]
+        """Submit the texts of a batch that the memo lacks."""
+        digests = [self._digest(b"dpsan message", _bytes(text)) for text in batch.texts]
         known = {each for each in set(digests) if self._found(each) is not None}
-        asked = [place for place, digest in enumerate(digests) if digest not in known]
-        texts = [batch.texts[place] for place in asked]
-        numbers = [batch.numbers[place] for place in asked]
+        asked = [index for index, digest in enumerate(digests) if digest not in known]
+        texts = [batch.texts[index] for index in asked]
+        numbers = [batch.numbers[index] for index in asked]
         future = workers.submit(Batch(texts, batch.key, numbers, batch.audit))
         return Pending(self, batch.texts, digests, asked, future)
 
     def settled(self, pending: Pending) -> Sanitized:
-        """What became of a batch: see :class:`Pending`."""
+        """Return the outputs of a batch, see :meth:`Pending.result`."""
         done = pending.future.result()
         drawn = dict(zip(pending.asked, done.drawn, strict=True))
         lines = dict(zip(pending.asked, done.lines, strict=True))
@@ -174,7 +174,7 @@ class Memo(Book):
             if digest not in first:
                 first[digest] = self._found(digest)
                 if first[digest] is None and place not in drawn:
-                    raise self._base.damage()  # it was there when the batch began
+                    raise self._damage()  # it was there when the batch began
                 if first[digest] is None and drawn[place]:
                     first[digest] = lines[place]
                     continue
@@ -183,7 +183,7 @@ class Memo(Book):
         return merged(pending.texts, pending.asked, done, earlier, self._sanitizer.survey)
 
     def store(self, pending: Pending, done: Sanitized) -> None:
-        """Take in what was drawn, in the :meth:`turn` in which it was settled, if any was.
+        """Store the draws of a batch, in the :meth:`turn` in which it was settled.
 
         Raises:
             OutputError: it cannot be written.
@@ -192,22 +192,22 @@ class Memo(Book):
         accountant = self._sanitizer.accountant()
         for place in fresh:
             cost = accountant.composed(accountant.charges_of(done.drawn[place]))
-            output = done.lines[place].encode("utf-8", "surrogatepass")
+            output = _bytes(done.lines[place])
             loss = float(cost.epsilon), float(cost.delta)
-            self._base.put("entries", pending.digests[place], self._settings, output, *loss)
+            self._put("entries", pending.digests[place], self._settings, output, *loss)
         if fresh:
-            self._base.count("entries", len(fresh))
+            self._count("entries", len(fresh))
         self._drawn += len(fresh)
         self._remembered += len(done.remembered)
 
     def totals(self) -> MemoTotals:
-        """What the memo has come to.  Raises OutputError."""
-        (row,) = self._base.ask(
+        """Return the totals of the memo and of this run.  Raises OutputError."""
+        (row,) = self._ask(
             "SELECT COUNT(*), MAX(e), MAX(d) FROM (SELECT SUM(epsilon) AS e, SUM(delta) AS d"
             " FROM entries WHERE typeof(epsilon) = 'real' AND typeof(delta) = 'real'"
             " GROUP BY message)"
         )
-        own = self._base.totals
+        own = self._read_totals()
         return MemoTotals(
             self._drawn,
             self._remembered,
@@ -252,18 +252,24 @@ class Memo(Book):
         return done.lines
 
 
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _settings(sanitizer: Sanitizer) -> bytes:
-    """All that the distribution of an output depends on but the message."""
+    """Return all that the distribution of an output depends on, apart from the message."""
     spec, mechanism, guarantee = sanitizer.spec, sanitizer.mechanism, sanitizer.guarantee
-    return repr(
-        (
-            mechanism.name if spec.own_sha256 is None else (mechanism.name, spec.own_sha256),
-            mechanism.epsilon,
-            sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
-            (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),
-            (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
-            (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
-            sorted(spec.keep),
-            sorted(sanitizer.public),
+    return _bytes(
+        repr(
+            (
+                mechanism.name if spec.own_sha256 is None else (mechanism.name, spec.own_sha256),
+                mechanism.epsilon,
+                sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
+                (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),
+                (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
+                (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
+                sorted(spec.keep),
+                sorted(sanitizer.public),
+            )
         )
-    ).encode("utf-8", "surrogatepass")
+    )

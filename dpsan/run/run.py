@@ -14,11 +14,11 @@ from dpsan.errors import BudgetError, OutputError, UsageError, failure
 from dpsan.errors import reason as os_reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
-from dpsan.files.placing import stream_number
-from dpsan.files.source import FileSource
+from dpsan.files.final_name import stream_number
+from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small
-from dpsan.run.paths import is_finished, opened_input, plan_outputs
+from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.stream import Inplace, Outcome, Work, rewrite_file, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals

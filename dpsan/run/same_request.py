@@ -7,11 +7,9 @@ the user's cache, so nobody else can find a word list or a seed by trying digest
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import hmac
 import os
-import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,9 +19,9 @@ import orjson
 
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.errors import reason as os_reason
-from dpsan.files.atomic_files import AtomicFile, write_all
-from dpsan.files.placing import sync_directory
+from dpsan.files.atomic_files import append_synced, write_whole
 from dpsan.files.private_files import make_private
+from dpsan.files.source import open_regular
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 
 NAME: Final = ".dpsan-request"
@@ -95,26 +93,9 @@ class RequestFile:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if not _create(self._path, line):
-                self._add(line)
+                append_synced(self._path, line)
         except OSError as error:
             raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
-
-    def _add(self, line: bytes) -> None:
-        """Add a line to the file, whole or not at all.  Raises OSError, OutputError."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(self._path, flags)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise OutputError(f"{self._path}: not a regular file", "move it away")
-            try:
-                write_all(descriptor, line, self._path)
-                os.fsync(descriptor)
-            except BaseException:
-                os.ftruncate(descriptor, status.st_size)
-                raise
-        finally:
-            os.close(descriptor)
 
     def _rows(self) -> list[dict[str, object]]:
         """The lines of all runs.  Raises UsageError: the file cannot be read, or is damaged."""
@@ -136,45 +117,26 @@ class RequestFile:
         return rows
 
 
-class _Private(AtomicFile):
-    """A file that only its owner may read."""
-
-    def seal(self) -> None:
-        super().seal()
-        os.fchmod(self.descriptor, 0o600)
-
-
 def _create(path: Path, data: bytes) -> bool:
-    """Make a private file, complete or not at all; False if there is one.
+    """Make a private file, complete or not at all; return False if there is one.
 
     Raises:
-        OSError, OutputError: it cannot be made.
+        OutputError: it cannot be made.
     """
     if os.path.lexists(path):
         return False
-    sink = _Private(path)
     try:
-        sink.write(data)
-        sink.seal()
-        sink.sync()
-        try:
-            sink.place()
-        except OutputError:
-            if os.path.lexists(path):  # another process was faster
-                return False
-            raise
-        sync_directory(path.parent)
-    finally:
-        sink.discard()
+        write_whole(path, data, force=False, private=True)
+    except OutputError:
+        if os.path.lexists(path):  # another process was faster
+            return False
+        raise
     return True
 
 
 def _read(path: Path, most: int) -> bytes:
-    """The first bytes of a regular file.  Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
+    """Return the first bytes of a regular file.  Raises OSError."""
+    with os.fdopen(open_regular(path, follow=False), "rb") as file:
         return file.read(most)
 
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 from dpsan.errors import BudgetError, DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.atomic_files import AtomicFile, Sink
-from dpsan.files.compression import packer_for
-from dpsan.files.source import FileSource, decompressed
+from dpsan.files.compression import decompressed, packer_for
+from dpsan.files.in_place import Original, refuse_unusual
+from dpsan.files.source import FileSource, open_input
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.passing import Fields, Passing
 from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
 from dpsan.run.batch_size import FilePace, Pace, batches, few_searches
-from dpsan.run.paths import Original, open_input, refuse_unusual
 from dpsan.run.workers import Answer, Batch, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
@@ -32,7 +32,7 @@ from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.run.audit import AuditWriter
-    from dpsan.run.books import Books
+    from dpsan.run.records import History
 
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
@@ -69,7 +69,7 @@ class Work:
     """Called with the number of input bytes read since the last call."""
     budget: Budget | None = None
     """What may be spent."""
-    books: Books | None = None
+    history: History | None = None
     """What is asked and told before a batch is written."""
     passing: Passing = field(default_factory=Passing)
     """What was not sanitized in the inputs read so far, also in those that failed."""
@@ -206,18 +206,18 @@ class _Flow:
         audited = self.work.audit is not None
         spans = [each.spans for each in batch if each.spans is not None] or None
         batches = [Batch(texts, key, numbers, audited, spans) for key in self.keys]
-        if books := self.work.books:
-            return [books.submit(self.workers, each) for each in batches]
+        if history := self.work.history:
+            return [history.submit(self.workers, each) for each in batches]
         return [self.workers.submit(each) for each in batches]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
-        audit, progress, books = self.work.audit, self.work.progress, self.work.books
+        audit, progress, history = self.work.audit, self.work.progress, self.work.history
         while self._waiting and (everything or len(self._waiting) > self.workers.window):
             self.release()
             batch, first, answers = self._waiting.popleft()
             # What is told of a batch is on the disk before any of it is written.
-            with books.turn(answers) if books else nullcontext():
+            with history.turn(answers) if history else nullcontext():
                 results = [answer.result() for answer in answers]
                 paid, ending = self._payable(batch, results)
                 while len(paid) < len(batch):
@@ -227,8 +227,8 @@ class _Flow:
                     results = [answer.result() for answer in answers]
                     if not ending:
                         paid, ending = self._payable(batch, results)
-                if books:
-                    books.enter(batch, answers, results, self.totals)
+                if history:
+                    history.commit(batch, answers, results, self.totals)
             sizes = [len(record.texts) for record in batch]
             self.totals.add(results, sizes)
             for copy, done in enumerate(results if audit else [], start=1):
@@ -266,9 +266,9 @@ class _Flow:
     ) -> tuple[list[Record], DpsanError | None]:
         """The records of a batch that can be paid for, and what ends the input behind them."""
         name = self.source.name
-        books, budget = self.work.books, self.work.budget
-        if books and books.ledger:
-            return books.payable(name, batch, results, self.totals)
+        history, budget = self.work.history, self.work.budget
+        if history and history.ledger:
+            return history.payable(name, batch, results, self.totals)
         if budget is None:
             return batch, None
         drawn = budget.unpaid(results[0])  # the words are the same in every copy

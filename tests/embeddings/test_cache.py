@@ -26,7 +26,7 @@ import dpsan
 from dpsan.embeddings.cache.faiss_file import INDEX, KIND
 from dpsan.embeddings.cache.store import FORMAT_VERSION, Entry, Store
 from dpsan.errors import CacheError
-from dpsan.files import private_files as cache_files
+from dpsan.files.temporaries import locked_directory
 
 NOBODY = 65534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -56,7 +56,7 @@ def never() -> Entry:
 
 
 def left_behind(root: Path) -> list[str]:
-    return [p.name for p in root.glob("v*/*") if p.name.startswith(".tmp-")]
+    return [p.name for p in root.glob("v*/*") if p.name.endswith(".tmp")]
 
 
 @contextmanager
@@ -494,33 +494,29 @@ def test_clear_removes_locks_and_temporaries_but_not_those_in_use(three):
     free = {p.name for p in shelf.glob("*.lock")}
     assert len(free) == 1
     held = filelock.FileLock(shelf / "index-held.lock")
-    dead = shelf / ".tmp-dead"
+    dead = shelf / f".index-dead.{'0' * 16}.tmp"
     dead.mkdir(0o700)
     (dead / "0.raw").write_bytes(b"x" * 1000)
-    with (
-        held,
-        cache_files.open_directory(shelf) as fd,
-        cache_files.temporary_directory(fd) as (alive, _),
-    ):
+    with held, locked_directory(shelf / "index-alive") as alive:
         size = sum(info.bytes for info in three.entries())
         assert three.clear() == (4, size + 1000)
         names = {p.name for p in shelf.iterdir()}
     assert "index-held.lock" in names
-    assert alive in names
-    assert ".tmp-dead" not in names
+    assert alive.name in names
+    assert dead.name not in names
     assert not free & names
     assert three.entries() == []
 
 
-def test_save_sweeps_old_temporaries_only(three):
+def test_save_sweeps_what_dead_runs_left_of_the_same_entry(three):
     shelf = three.root / "v2"
-    day = 24 * 3600
-    for name, age in [(".tmp-old", 2 * day), (".tmp-young", 60), (".tmp-future", -2 * day)]:
-        (shelf / name).mkdir()
-        (shelf / name / "0.raw").write_bytes(b"")
-        os.utime(shelf / name, (time.time() - age,) * 2)
-    three.save("index", "one more", small())
-    assert left_behind(three.root) == [".tmp-young"]
+    name = next(info.name for info in three.entries() if info.key == "glove/1")
+    with locked_directory(shelf / name) as alive:
+        dead, other = (shelf / f".{each}.{'0' * 16}.tmp" for each in (name, "index-other"))
+        for path in (dead, other):
+            path.mkdir(0o700)
+        three.save("index", "glove/1", small())
+        assert sorted(left_behind(three.root)) == sorted([alive.name, other.name])
 
 
 def test_manifest_is_json_and_names_its_version(three):

@@ -29,7 +29,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen:
 
 
 def temporaries(root: Path) -> list[Path]:
-    return list(root.glob("v2/.tmp-*"))
+    return list(root.glob("v2/.*.tmp"))
 
 
 # --- kill -9 ---------------------------------------------------------------------------------
@@ -165,9 +165,9 @@ def nothing(root: Path) -> None:
 
 
 CALLS = ["write", "fsync", "rename", "mkdir", "chmod", "fchmod", "open", "close", "readv", "fstat"]
-CALLS += ["stat", "unlink", "scandir"]
+CALLS += ["stat", "lstat", "unlink", "listdir"]
 # Cleaning up uses these itself: if they fail there, what is left is swept another day.
-CLEANING = {"open", "close", "stat", "fstat", "unlink", "scandir"}
+CLEANING = {"open", "close", "stat", "lstat", "fstat", "unlink", "listdir"}
 
 
 @pytest.mark.parametrize("before", [nothing, spoil, keep])

@@ -93,7 +93,7 @@ class Shelf:
         assert len(self.notes) == 1, self.notes
         assert right(self.store.load(KIND, KEY))
         assert len(self.notes) == 1, self.notes
-        assert [p.name for p in self.path.parent.iterdir() if p.name.startswith(".tmp-")] == []
+        assert [p.name for p in self.path.parent.iterdir() if p.name.endswith(".tmp")] == []
 
 
 @pytest.fixture(autouse=True)

@@ -21,9 +21,9 @@ from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
 from dpsan.privacy.composition import Composed
 from dpsan.run.bad_records import BadRecords
-from dpsan.run.books import Books
 from dpsan.run.dry_run import DryRun
 from dpsan.run.ledger import Ledger
+from dpsan.run.records import History
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan, _Flow
 from dpsan.sanitize.sanitizer import run_key
@@ -51,7 +51,7 @@ def run_of(folder, files, ledger, *, sanitizer=SANITIZER, kind=Run, memo=None, a
         plan = replace(plan, options=replace(plan.options, aside=aside))
     out = folder / "out"
     run = kind(sanitizer, plan, run_key(None), inputs, out, tree=True, **more)
-    run.books = Books(memo, ledger, plan.options.aside)
+    run.history = History(memo, ledger, plan.options.aside)
     result = run.execute()
     written = [out / path.name for path in inputs]
     return result, [path.read_text().splitlines() if path.exists() else None for path in written]
@@ -247,10 +247,10 @@ def test_the_ledger_is_on_the_disk_first(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with Ledger(path) as ledger, Memo(tmp_path / "m", SANITIZER) as memo:
-        real = memo._base.ask
+        real = memo._ask
         monkeypatch.setattr(
-            memo._base,
-            "ask",
+            memo,
+            "_ask",
             lambda line, *more: (killed if line == "COMMIT" else real)(line, *more),
         )
         with pytest.raises(KeyboardInterrupt):
@@ -267,8 +267,8 @@ def test_the_ledger_is_on_the_disk_first(tmp_path, monkeypatch):
 def test_a_full_disk_publishes_nothing(tmp_path):
     with Ledger(tmp_path / "l") as ledger:
         run_of(tmp_path / "a", [rows("word1")], ledger)
-        ((pages,),) = ledger._base.ask("PRAGMA page_count")
-        ledger._base.ask(f"PRAGMA max_page_count={pages}")
+        ((pages,),) = ledger._ask("PRAGMA page_count")
+        ledger._ask(f"PRAGMA max_page_count={pages}")
         many = [f"word{number}" for number in range(1, 300)]
         result, written = run_of(tmp_path / "b", [rows(*many)], ledger)
         assert result.failed == [f"{tmp_path}/l: cannot be used: no space left on device"]

@@ -20,9 +20,9 @@ from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter, read_rows
-from dpsan.run.books import Books
 from dpsan.run.dry_run import DryRun
 from dpsan.run.memo import NAME
+from dpsan.run.records import History
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.run.workers import Batch, Inline
@@ -58,7 +58,7 @@ def run_of(folder, memo, chats, *, sanitizer=SANITIZER, name="out", kind=Run, **
         inputs[-1].write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     plan = Plan(options=ReadOptions(fields=("messages[].content",)), **more.pop("plan", {}))
     run = kind(sanitizer, plan, run_key(None), inputs, folder / name, tree=True, **more)
-    run.books = Books(memo)
+    run.history = History(memo)
     result = run.execute()
     written = [
         [
@@ -261,7 +261,7 @@ def test_what_is_known_is_not_drawn(tmp_path):
 def test_a_commit_is_on_the_disk_and_leaves_nothing(tmp_path):
     with Memo(tmp_path / "m", SANITIZER) as memo:
         for name, value in (("synchronous", 3), ("secure_delete", 1), ("journal_mode", "delete")):
-            assert memo._base.ask(f"PRAGMA {name}") == [(value,)]
+            assert memo._ask(f"PRAGMA {name}") == [(value,)]
 
 
 def memo_draws(folder):
@@ -375,8 +375,8 @@ def test_what_was_stored_and_never_written_is_written_later(tmp_path, monkeypatc
 def test_a_full_disk_publishes_nothing(tmp_path):
     with Memo(tmp_path / "m", SANITIZER) as memo:
         first = memo.rewrite(WORDS)
-        ((pages,),) = memo._base.ask("PRAGMA page_count")
-        memo._base.ask(f"PRAGMA max_page_count={pages}")
+        ((pages,),) = memo._ask("PRAGMA page_count")
+        memo._ask(f"PRAGMA max_page_count={pages}")
         result, _ = run_of(tmp_path / "a", memo, [[[f"{WORDS} {end}" for end in range(60)]]])
         assert result.failed == [f"{tmp_path}/m/{NAME}: cannot be used: no space left on device"]
         assert not (tmp_path / "a" / "out" / "0.jsonl").exists()
@@ -471,7 +471,7 @@ def test_another_key_is_refused(tmp_path):
         (lambda path: path.chmod(0o620), "other users may write to it"),
         (lambda path: path.parent.chmod(0o777), "other users may write to it"),
         (lambda path: path.rename(path.with_name("x")).with_name(NAME).symlink_to("x"), "symbolic"),
-        (lambda path: (path.unlink(), path.mkdir()), "not a regular file"),
+        (lambda path: (path.unlink(), path.mkdir()), "is a directory"),
         (lambda path: path.with_name("x").hardlink_to(path), "has other names"),
         (lambda path: os.mkfifo(f"{path}-journal"), "not a regular file"),
         (lambda path: Path(f"{path}-journal").symlink_to(NAME), "journal: is a symbolic"),
@@ -513,9 +513,9 @@ def test_where_no_directory_can_be_made(tmp_path):
 
 
 def test_a_run_that_holds_it_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpsan.files.private_database._PATIENCE", 0.0)
+    monkeypatch.setattr("dpsan.files.private_database._LOCK_SECONDS", 0.0)
     with Memo(tmp_path / "m", SANITIZER) as one, Memo(tmp_path / "m", SANITIZER) as two:
-        with one._base.turn(), pytest.raises(OutputError, match="another run holds it"):
+        with one.turn(), pytest.raises(OutputError, match="another run holds it"):
             two.rewrite(WORDS)
         assert two.rewrite(WORDS) == one.rewrite(WORDS)
 

@@ -201,7 +201,7 @@ no SHA-256 of the manifest @ read_manifest
 - frame != _frame(body)
 + False
 the manifest of another entry @ read_manifest
-- directory_name(manifest.kind, manifest.key) != name
+- directory_name(manifest.kind, manifest.key) != folder.name
 + False
 any format version @ _parse_manifest
 - _typed(content["format"], int) != FORMAT_VERSION
@@ -215,9 +215,9 @@ files of others @ _distrust
 files that others may write @ _distrust
 - status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 + False
-links are followed @ _READ
-- os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-+ os.O_RDONLY | os.O_CLOEXEC
+links are followed @ open_private
+- open_regular(path, follow=False)
++ open_regular(path)
 damage is not told @ Store.load
 - self._note(problem)
 + pass

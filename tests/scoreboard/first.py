@@ -67,10 +67,10 @@ nothing is stored @ Store.get
 - self.save(kind, key, entry)
 + pass
 an entry is written under its final name @ Store.save
-- files.move_into_place(shelf, temporary, name)
-+ files.move_into_place(shelf, temporary, name + "x")
-temporary folders stay @ temporary_directory
-- remove(dir_fd, name)
-+ os.mkdir(name + "x", dir_fd=dir_fd)
+- files.move_into_place(temporary, shelf / name)
++ files.move_into_place(temporary, shelf / f"{name}x")
+temporary folders stay @ locked_directory
+- remove(path)
++ os.mkdir(f"{path}x")
 """,
 )

@@ -135,10 +135,10 @@ MUTANTS: Final = mutants(
     "kill",
     r"""
 an entry gets its name before it is written @ Store.save
-- write_entry(fd, kind, key, entry)
-- files.move_into_place(shelf, temporary, name)
-+ files.move_into_place(shelf, temporary, name)
-+ write_entry(fd, kind, key, entry)
+- write_entry(temporary, kind, key, entry)
+- files.move_into_place(temporary, shelf / name)
++ files.move_into_place(temporary, shelf / name)
++ write_entry(shelf / name, kind, key, entry)
 a lock that outlives its process @ Store._turn
 - from filelock import FileLock, Timeout
 + from filelock import SoftFileLock as FileLock, Timeout
@@ -151,7 +151,7 @@ outputs get their names before they are whole @ AtomicFile.seal
 + os.link(self._temporary, self.target)
 + self.finish()
 files of the cache are open to others @ write_hashed
-- os.fchmod(fd, 0o600)
-+ os.fchmod(fd, 0o644)
+- os.fchmod(descriptor, 0o600)
++ os.fchmod(descriptor, 0o644)
 """,
 )

@@ -205,7 +205,7 @@ compressed data that end too early are taken for whole @ _Decompressed.read
 - self._frame is not None
 + False
 an input that vanished is no error @ open_input
-- raise InputError(path, file_reason(error), hint) from None
+- raise InputError(path, problem, hint if hints else "")
 + return os.open(os.devnull, os.O_RDONLY)
 a file is written where the folder was @ rewrite_file
 - target.parent

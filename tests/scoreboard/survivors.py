@@ -184,17 +184,17 @@ public words are not counted @ Accountant.add
 = )[0]
 """
 _UNSEEN: Final = """
-a constant key for the digests of a memo @ PrivateDatabase.digest
-= lambda original: lambda self, purpose, pieces: (
-=     original(self, purpose, pieces)
+a constant key for the digests of a memo @ PrivateDatabase._digest
+= lambda original: lambda self, purpose, *pieces: (
+=     original(self, purpose, *pieces)
 =     if purpose not in (b'dpsan message', b'dpsan settings')
 =     else hashlib.blake2b(
 =         b''.join(pieces), key=bytes(32), person=purpose, digest_size=32
 =     ).digest()
 = )
-a constant key for the digests of a ledger @ PrivateDatabase.digest
-= lambda original: lambda self, purpose, pieces: (
-=     original(self, purpose, pieces)
+a constant key for the digests of a ledger @ PrivateDatabase._digest
+= lambda original: lambda self, purpose, *pieces: (
+=     original(self, purpose, *pieces)
 =     if purpose not in (b'dpsan text', b'dpsan record')
 =     else hashlib.blake2b(
 =         b''.join(pieces), key=bytes(32), person=purpose, digest_size=32

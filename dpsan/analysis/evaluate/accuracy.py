@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.errors import ExtraMissingError, UsageError
-from dpsan.files.source import opened
+from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
 from dpsan.outcomes.intervals import Share
 from dpsan.space.arrays import Floats
@@ -86,7 +86,7 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
     if not kind.needs_fields:
         formats = formats_with("needs_fields")
         raise UsageError(f"{option} is for {formats}", "see --format and --field")
-    with opened(path, steady=True) as source:
+    with open_decompressed(path, steady=True) as source:
         return [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.align import aligned
 from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordClass
 from dpsan.errors import InputError
-from dpsan.files.source import opened
+from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.text.tokens import folded, write_gaps
@@ -78,7 +78,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
     Raises:
         InputError: it cannot be read, naming file and line.
     """
-    with opened(path, steady=True) as source:
+    with open_decompressed(path, steady=True) as source:
         seen = 0
         for record in format_for(inputs.format, str(path)).read(source, inputs.options):
             if record is None or record.part != "record" or record.bare or not record.texts:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Container
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.cache.faiss_file import HEADER, INDEX, header
 from dpsan.files import private_files as files
+from dpsan.files.final_name import sync_directory
 from dpsan.files.private_files import DamagedError
+from dpsan.files.temporaries import stored_bytes
 
 FORMAT_VERSION: Final = 2
 
@@ -113,7 +116,7 @@ def _frame(body: bytes) -> bytes:
     return b"".join((_HEAD, hashlib.sha256(body).hexdigest().encode(), _MIDDLE, body, _TAIL))
 
 
-def write_entry(fd: int, kind: str, key: str, entry: Entry) -> None:
+def write_entry(folder: Path, kind: str, key: str, entry: Entry) -> None:
     """Write all files of an entry, the manifest last.
 
     Raises:
@@ -124,7 +127,7 @@ def write_entry(fd: int, kind: str, key: str, entry: Entry) -> None:
 
     for name, array in entry.arrays.items():
         head = header(*array.shape) if name == INDEX else b""
-        sha256 = files.write_hashed(fd, _file_name(len(written), name), head, array)
+        sha256 = files.write_hashed(folder / _file_name(len(written), name), head, array)
         about = {"dtype": array.dtype.str, "shape": array.shape, "size": array.nbytes}
         written.append({"name": name, **about, "sha256": sha256})
     content = {
@@ -138,34 +141,36 @@ def write_entry(fd: int, kind: str, key: str, entry: Entry) -> None:
     frame = _frame(json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii"))
     if len(frame) > _MANIFEST_LIMIT:
         raise ValueError(f"meta is too large: the manifest has {len(frame)} bytes")
-    files.write_hashed(fd, _MANIFEST, frame)
-    files.sync_directory(fd)
+    files.write_hashed(folder / _MANIFEST, frame)
+    sync_directory(folder)
 
 
-def inspect(shelf: int, name: str, *, thorough: bool) -> tuple[EntryInfo, str | None]:
-    """What is known of an entry, and its problem; without ``thorough``, of its manifest only."""
+def inspect(folder: Path, *, thorough: bool) -> tuple[EntryInfo, str | None]:
+    """Return a description of an entry, and its problem; read only its manifest if not thorough."""
     manifest = problem = None
+    name = folder.name
     try:
-        with files.open_directory(name, shelf) as fd:
-            manifest = read_manifest(fd, name)
-            if thorough:
-                read_entry(fd, manifest)
+        manifest = read_manifest(folder)
+        if thorough:
+            read_entry(folder, manifest)
     except (OSError, DamagedError) as error:
         problem = files.reason(error)
-    size = files.file_bytes(shelf, name)
+    size = stored_bytes(folder)
     if manifest is None:
         return EntryInfo(name[: name.rindex("-")], "", size, "", {}, False, name), problem
     m = manifest
     return EntryInfo(m.kind, m.key, size, m.created, m.meta, True, name), problem
 
 
-def read_manifest(fd: int, name: str) -> _Manifest:
-    """The manifest in the directory of this name.
+def read_manifest(folder: Path) -> _Manifest:
+    """Return the manifest of the entry in a directory.
 
     Raises:
         DamagedError: it is absent, altered, of another format version or of another entry.
+        OSError: there is no such directory.
     """
-    with files.open_file(_MANIFEST, fd) as (manifest_fd, size):
+    files.check_directory(folder)
+    with files.open_private(folder / _MANIFEST) as (manifest_fd, size):
         if not _BODY_START + len(_TAIL) <= size <= _MANIFEST_LIMIT:
             raise DamagedError(f"{_MANIFEST}: {size} bytes")
         memory = np.empty(size, dtype=np.uint8)
@@ -175,7 +180,7 @@ def read_manifest(fd: int, name: str) -> _Manifest:
     if frame != _frame(body):
         raise DamagedError(f"{_MANIFEST}: SHA-256 differs")
     manifest = _parse_manifest(body)
-    if directory_name(manifest.kind, manifest.key) != name:
+    if directory_name(manifest.kind, manifest.key) != folder.name:
         raise DamagedError(f"{_MANIFEST}: of another entry")
     return manifest
 
@@ -228,7 +233,7 @@ def _file_name(position: int, name: str) -> str:
     return INDEX if name == INDEX else f"{position}.raw"
 
 
-def read_entry(fd: int, manifest: _Manifest, only: Container[str] | None = None) -> Entry:
+def read_entry(folder: Path, manifest: _Manifest, only: Container[str] | None = None) -> Entry:
     """Read and verify the files of an entry.
 
     Args:
@@ -240,26 +245,26 @@ def read_entry(fd: int, manifest: _Manifest, only: Container[str] | None = None)
     arrays: dict[str, NDArray[Any]] = {}
     for position, file in enumerate(manifest.files):
         if only is None or file.name in only:
-            arrays[file.name] = _read_file(fd, _file_name(position, file.name), file)
+            arrays[file.name] = _read_file(folder / _file_name(position, file.name), file)
     return Entry(arrays, manifest.meta)
 
 
-def _read_file(fd: int, name: str, file: _File) -> NDArray[Any]:
+def _read_file(path: Path, file: _File) -> NDArray[Any]:
     head = HEADER if file.name == INDEX else 0
-    with files.open_file(name, fd) as (file_fd, size):
+    with files.open_private(path) as (file_fd, size):
         # Before memory is taken: a manifest must not promise more than there is.
         expected = head + file.size
         if size != expected:
-            raise DamagedError(f"{name}: {size} bytes, expected {expected}")
+            raise DamagedError(f"{path.name}: {size} bytes, expected {expected}")
         raw = np.empty(_ALIGNED + expected, dtype=np.uint8)
         # The vectors, not the header before them, stand where processors like to read.
         begin = -(raw.__array_interface__["data"][0] + head) % _ALIGNED
         memory = raw[begin : begin + expected]
         if files.read_hashed(file_fd, memory) != file.sha256:
-            raise DamagedError(f"{name}: SHA-256 differs")
+            raise DamagedError(f"{path.name}: SHA-256 differs")
     try:
         if head and memory[:head].tobytes() != header(*file.shape):
-            raise DamagedError(f"{name}: another shape")
+            raise DamagedError(f"{path.name}: another shape")
         return memory[head:].view(file.dtype).reshape(file.shape)
     except (ValueError, OverflowError, struct.error) as error:  # too many or too long dimensions
         raise DamagedError(f"{_MANIFEST}: impossible shape") from error

@@ -34,7 +34,15 @@ from dpsan.embeddings.cache.entry import (
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import CacheError
 from dpsan.files import private_files as files
+from dpsan.files.final_name import sync_directory
 from dpsan.files.private_files import DamagedError
+from dpsan.files.temporaries import (
+    locked_directory,
+    remove,
+    stored_bytes,
+    sweep,
+    sweep_directory,
+)
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
@@ -92,12 +100,12 @@ class Store:
         """
         name = directory_name(kind, key)
         with self._shelf("written", create=True) as shelf:
-            files.sweep(shelf)
+            sweep(shelf / name, again=True)
             self._sweep_older()
-            with files.temporary_directory(shelf) as (temporary, fd):
-                write_entry(fd, kind, key, entry)
-                files.move_into_place(shelf, temporary, name)
-            files.sync_directory(shelf)
+            with locked_directory(shelf / name) as temporary:
+                write_entry(temporary, kind, key, entry)
+                files.move_into_place(temporary, shelf / name)
+            sync_directory(shelf)
 
     def get(self, kind: str, key: str, build: Callable[[], Entry]) -> Entry:
         """The stored entry, else the built one, which is stored; concurrent callers build once.
@@ -151,9 +159,9 @@ class Store:
             return []
         with self._shelf("read") as shelf:
             return [
-                inspect(shelf, name, thorough=thorough)
-                for name in files.names(shelf)
-                if _NAME.fullmatch(name)
+                inspect(path, thorough=thorough)
+                for path in sorted(shelf.iterdir())
+                if _NAME.fullmatch(path.name)
             ]
 
     def clear(self) -> tuple[int, int]:
@@ -172,32 +180,32 @@ class Store:
         with self._shelf("cleared") as shelf:
             for info in chosen:
                 with suppress(FileNotFoundError):  # someone else clears too
-                    files.discard(shelf, info.name)
+                    files.discard(shelf / info.name)
                     count += 1
                     freed += info.bytes
-            freed += files.sweep(shelf, young_too=True)
-            for name in files.names(shelf):
-                if name.endswith(_LOCK_SUFFIX):
-                    _remove_lock(self._path / name)
+            freed += sweep_directory(shelf)
+            for path in shelf.glob(f"*{_LOCK_SUFFIX}"):
+                _remove_lock(path)
         return count, freed
 
     def _sweep_older(self) -> int:
         """Remove entries of earlier format versions, which nobody reads any more; their bytes."""
         freed = 0
         for version in range(1, FORMAT_VERSION):
-            path = self.root / f"v{version}"
-            with suppress(OSError, DamagedError), files.open_directory(path) as shelf:
-                for name in files.names(shelf):
+            shelf = self.root / f"v{version}"
+            with suppress(OSError, DamagedError):
+                files.check_directory(shelf)
+                for path in shelf.iterdir():
                     # Nothing else: the folder may be the user's, and so may its "v1".
-                    if _OURS.fullmatch(name):
-                        freed += files.file_bytes(shelf, name)
-                        files.remove(shelf, name)
-                path.rmdir()
+                    if _OURS.fullmatch(path.name):
+                        freed += stored_bytes(path)
+                        remove(path)
+                shelf.rmdir()
         return freed
 
     @contextmanager
-    def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[int]:
-        """Descriptor of the directory of this format version; turns the body's errors into ours.
+    def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[Path]:
+        """Yield the directory of this format version; turn the body's errors into ours.
 
         Raises:
             CacheError: the directory, or something done in it, failed.
@@ -205,8 +213,8 @@ class Store:
         try:
             if create:
                 files.make_private(self._path)
-            with files.open_directory(self._path) as fd:
-                yield fd
+            files.check_directory(self._path)
+            yield self._path
         except (OSError, DamagedError, MemoryError) as error:
             why = files.reason(error)
             raise CacheError(f"cache {self._path} cannot be {what_for}: {why}") from error
@@ -245,18 +253,17 @@ class Store:
             return None, ""
         problem = ""
         with self._shelf("read") as shelf:
+            folder = shelf / name
             for _ in range(4):
-                before = files.identity(shelf, name)
+                before = _identity(folder)
                 if before is None:
                     return None, ""
                 try:
-                    with files.open_directory(name, shelf) as fd:
-                        manifest = read_manifest(fd, name)
-                        return read_entry(fd, manifest, only), ""
+                    return read_entry(folder, read_manifest(folder), only), ""
                 except (OSError, DamagedError) as error:
                     problem = files.reason(error)
                 # If it was replaced or cleared meanwhile, we saw half of each: look again.
-                if files.identity(shelf, name) == before:
+                if _identity(folder) == before:
                     break
         return None, f"cache entry {_short(name)} damaged ({problem}), rebuilding"
 
@@ -267,6 +274,16 @@ def _default_root() -> Path:
     import platformdirs
 
     return platformdirs.user_cache_path("dpsan")
+
+
+def _identity(folder: Path) -> tuple[int, ...] | None:
+    """Return what tells a directory from the next one of its name; None if there is none."""
+    try:
+        status = os.lstat(folder)
+    except FileNotFoundError:
+        return None
+    # The time because numbers of removed directories are given out again.
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def _short(name: str) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from dpsan.errors import InputError, file_reason
-from dpsan.files.source import FileSource, decompressed
+from dpsan.files.compression import decompressed
+from dpsan.files.source import FileSource
 
 _LONGEST: Final = 1 << 20
 """Characters of a line; a longer line is cut at a space, if it has one, and counts as several."""

@@ -13,7 +13,8 @@ from typing import Any, Final
 import orjson
 
 from dpsan.errors import InputError
-from dpsan.files.source import Source, opened
+from dpsan.files.compression import open_decompressed
+from dpsan.files.source import Source
 from dpsan.formats.lines import raw_records
 from dpsan.run.audit.schema import SCHEMA, DamagedError, checked, word_fields
 from dpsan.sanitize.result import DRAWN, Action
@@ -35,7 +36,7 @@ def read_header(path: Path) -> Row:
     Raises:
         InputError: it cannot be read or is not an audit.
     """
-    with opened(path) as source:
+    with open_decompressed(path) as source:
         return next(_checked(source))[1]
 
 
@@ -45,7 +46,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
     Raises:
         InputError: it cannot be read, or a row is damaged.
     """
-    with opened(path) as source:
+    with open_decompressed(path) as source:
         yield from _checked(source)
 
 

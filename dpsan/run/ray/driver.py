@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from dpsan.errors import DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.placing import place, sync_directory
+from dpsan.files.final_name import place, sync_directory
 from dpsan.files.temporaries import sweep
 from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.ray.task import Answer, Job, Task

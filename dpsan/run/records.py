@@ -1,4 +1,4 @@
-"""What is asked and told before a batch is written: the memo of messages, the ledger of records."""
+"""Commit memo and ledger entries before a batch is written."""
 
 from __future__ import annotations
 
@@ -19,69 +19,69 @@ from dpsan.text.numerals import number
 
 
 @dataclass(frozen=True)
-class Books:
-    """What runs remember from one to the next."""
+class History:
+    """The memo of messages and the ledger of records."""
 
     memo: Memo | None = None
     ledger: Ledger | None = None
     aside: Callable[[bytes, InputError], None] | None = None
-    """Takes records that the ledger refuses, which end the input otherwise."""
+    """Takes records that the ledger refuses; without it they end the input."""
 
     def submit(self, workers: Workers, batch: Batch) -> Answer:
-        """See :meth:`Workers.submit`; a memo knows no spans."""
+        """Submit a batch, or the part of it that the memo lacks."""
         return workers.submit(batch) if self.memo is None else self.memo.submit(workers, batch)
 
     @contextmanager
     def turn(self, answers: Sequence[Answer]) -> Iterator[None]:
-        """Within it no other run changes what is known; behind it, what was told is on the disk.
+        """Hold the write locks.  On exit all new entries are on disk.
 
-        The ledger is on the disk first: a run that is killed between the two has paid for an output
-        that nobody remembers, and remembers none that nobody paid for.
+        The ledger is on disk first: a run that is killed between the two has paid for an output
+        that no memo holds, but no memo holds an output that nobody paid for.
 
         Raises:
-            OutputError: something cannot be told.
+            OutputError: an entry cannot be written.
         """
-        # Waits for the workers here, while other runs may go on.
+        # Wait for the workers before the locks, so that other runs may go on.
         drawn = [_done(answer).drawn for answer in answers]
         with ExitStack() as stack:
-            for book in (self.memo, self.ledger):
-                if book is not None and any(map(any, drawn)):
-                    stack.enter_context(book.turn())
+            for database in (self.memo, self.ledger):
+                if database is not None and any(map(any, drawn)):
+                    stack.enter_context(database.turn())
             yield
 
     def payable(
         self, name: str, batch: list[Record], results: Sequence[Sanitized], totals: Accountant
     ) -> tuple[list[Record], InputError | None]:
-        """The records of a batch that can be paid for, and what ends the input behind them.
+        """Return the records whose cost the ledger allows, and the error that ends the input.
 
         Args:
-            name: of the input.
-            batch: its records.
-            results: what became of them, once for each copy.
-            totals: of the mechanism.
+            name: name of the input.
+            batch: records.
+            results: their results, one for each copy.
+            totals: give the cost of draws.
         """
         if self.ledger is None:
             return batch, None
         records = [self.ledger.digest(record.texts) for record in batch]
-        refused = self.ledger.refused(records, _costs(batch, results, totals))
-        for place in refused:
+        refused = {*self.ledger.refused(records, _costs(batch, results, totals))}
+        for index in sorted(refused):
             most = number(self.ledger.limit or 0.0)
             what = f"the ledger refuses this record: it would cost more than {most} in all"
-            problem = InputError(name, what, "--budget", line=batch[place].line)
+            problem = InputError(name, what, "--budget", line=batch[index].line)
             if self.aside is None:
-                return batch[:place], problem
-            self.aside(batch[place].render(list(batch[place].texts)), problem)
-        kept = [record for place, record in enumerate(batch) if place not in set(refused)]
+                return batch[:index], problem
+            self.aside(batch[index].render(list(batch[index].texts)), problem)
+        kept = [record for index, record in enumerate(batch) if index not in refused]
         return kept, None
 
-    def enter(
+    def commit(
         self,
         batch: Sequence[Record],
         answers: Sequence[Answer],
         results: Sequence[Sanitized],
         totals: Accountant,
     ) -> None:
-        """Tell of a batch that is about to be written, see :meth:`payable`.  Raises OutputError."""
+        """Store a batch that is about to be written, see :meth:`payable`.  Raises OutputError."""
         if self.ledger is not None:
             records = [self.ledger.digest(record.texts) for record in batch]
             self.ledger.charge(records, _costs(batch, results, totals))
@@ -92,14 +92,14 @@ class Books:
 
 
 def _done(answer: Answer) -> Sanitized:
-    """What was drawn, whatever the memo makes of it."""
+    """Return the draws of a batch, before the memo replaces any of them."""
     return answer.future.result() if isinstance(answer, Pending) else answer.result()
 
 
 def _costs(
     batch: Sequence[Record], results: Sequence[Sanitized], totals: Accountant
 ) -> list[Composed]:
-    """What each record costs: all its texts, in all copies."""
+    """Return the cost of each record: all its texts, in all copies."""
     charges = [len(results) * totals.charges_of(drawn) for drawn in results[0].drawn]
     ends = accumulate((len(record.texts) for record in batch), initial=0)
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]

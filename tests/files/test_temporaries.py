@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dpsan.files import atomic_files as files
-from dpsan.files import temporaries as leftovers
+from dpsan.files import temporaries as swept
 from dpsan.files.atomic_files import AtomicFile
 
 DIGITS = "0123456789abcdef"
@@ -18,7 +18,7 @@ DIGITS = "0123456789abcdef"
 @pytest.fixture(autouse=True)
 def unseen(monkeypatch):
     """Each test is a process that has seen no directory yet."""
-    monkeypatch.setattr(leftovers, "_FOUND", {})
+    monkeypatch.setattr(swept, "_FOUND", {})
 
 
 def temporaries(folder):
@@ -145,7 +145,7 @@ def test_no_locks_no_sweep(tmp_path, monkeypatch):
 def test_long_names_of_several_bytes(tmp_path):
     """A temporary name has at most 255 bytes, as the final one."""
     target = tmp_path / ("é" * 127)
-    (tmp_path / leftovers.temporary_name(target.name)).touch()
+    (tmp_path / swept.temporary_name(target.name)).touch()
     write(target)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 

@@ -1,4 +1,4 @@
-"""How a finished file gets its name: what must not be replaced stays."""
+"""Give a finished file its final name, without replacing what must stay."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _UNLINKABLE: Final = (
     errno.EOPNOTSUPP,
     errno.ENOTSUP,
 )
-"""What file systems without hard links, or whoever forbids them, say."""
+"""Errors of file systems without hard links, or where they are forbidden."""
 _AT_FDCWD: Final = -100
 _RENAME_NOREPLACE: Final = 1
 _UNSYNCABLE: Final = (errno.EINVAL, errno.ENOTSUP)
-"""What network file systems say whose directories cannot be synced."""
+"""Errors of network file systems whose directories cannot be synced."""
 
 
 def stream_number(path: Path) -> int | None:
-    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/3`` stands for, or None."""
+    """Return the descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/3`` means, or None."""
     own = {os.path.realpath(each) for each in ("/proc/self/fd", "/dev/fd")}
     for _ in range(_MOST_LINKS):  # step by step: at the last one the file itself would be found
         if path.name.isdecimal() and os.path.realpath(path.parent) in own:
@@ -41,10 +41,10 @@ def stream_number(path: Path) -> int | None:
 
 
 def refuse_special(target: Path) -> None:
-    """Raise OutputError if the name is that of something that is never replaced."""
+    """Raise OutputError if the target is a directory, a pipe, a device or an open stream."""
     try:
         mode = target.stat().st_mode
-    except OSError:  # absent; or what the call that makes it will complain of
+    except OSError:  # absent; other errors are raised when the file is made
         return
     if stat.S_ISDIR(mode):
         raise OutputError(f"{target}: is a directory")
@@ -56,12 +56,12 @@ def place(temporary: Path, target: Path, *, force: bool) -> None:
     """Give a file its final name.
 
     Args:
-        temporary: its name so far, in the same directory; gone afterwards.
+        temporary: its name so far, in the same directory; removed.
         target: the final name.
-        force: replace what has that name; else it stays, also if it appeared just now.
+        force: replace a file of that name; otherwise it stays, also if it appeared just now.
 
     Raises:
-        OutputError: something is there that is not to be replaced.
+        OutputError: there is a file that must not be replaced.
         OSError: the name cannot be given.
     """
     if force:
