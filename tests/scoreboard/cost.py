@@ -200,9 +200,6 @@ a text is split whole @ STRETCH
 no text is long @ LONG
 - 1 << 20
 + 1 << 40
-the lines of all stretches are kept @ Rewriter._in_stretches
-- replace(written, lines=[])
-+ written
 names before the disk has the files @ Group.flush
 - _sync_all(waiting)
 each name is made durable by itself @ Group.flush

@@ -212,7 +212,7 @@ escapes of JSON are not decoded @ parsed
 + True
 rows of any length @ _Table.record
 - len(cells) != self._width
-+ False
++ len(cells) < self._width
 an open quote at the end @ Rows.__iter__
 - if self._open: ...
 + if False: ...
