@@ -1,4 +1,4 @@
-r"""What ``--field`` says: a path to strings inside a record.
+r"""Parse ``--field``: a path to strings inside a record.
 
 Grammar::
 

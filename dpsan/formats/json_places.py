@@ -37,7 +37,7 @@ class Node:
         self.items: Node | None = None
 
     def child(self, step: str | None) -> Node:
-        """The place one step further in, made if need be."""
+        """Return the place one step further in; make it if need be."""
         if step is None:
             if self.items is None:
                 self.items = Node(self.path + "[]")
@@ -48,7 +48,7 @@ class Node:
 
     @property
     def wanted(self) -> str:
-        """What may stand here, for messages."""
+        """Kinds of values that are allowed here, for messages."""
         kinds = (
             ("a string", self.field is not None),
             ("an object", self.keys),

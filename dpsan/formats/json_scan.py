@@ -85,7 +85,7 @@ class Scan:
         self.end = self._walk(match, place)
 
     def _walk(self, match: re.Match[bytes], place: Place | None) -> int:
-        """Go through the value that a pattern found; returns the place behind it."""
+        """Go through the value that a pattern found; return the position after it."""
         raw, places = self.raw, self.places
         within: list[tuple[bytes, Place | None]] = []
         """The objects and lists that are open, by their brackets, and the place of each."""
@@ -178,24 +178,24 @@ def _pruned(raw: bytes, node: Node | None, at: int) -> tuple[bytes, int]:
 
 
 def is_blank(raw: bytes, at: int = 0) -> bool:
-    """Whether nothing but white space follows."""
+    """Return whether nothing but white space follows."""
     return _END.match(raw, at) is not None
 
 
 def behind_space(raw: bytes, at: int) -> int:
-    """The place behind the white space that begins here."""
+    """Return the position after the white space that begins here."""
     match = _BLANKS.match(raw, at)
     return match.end() if match else at
 
 
 def opening_of(raw: bytes, at: int) -> int | None:
-    """The place behind the bracket that begins a list, if one begins here."""
+    """Return the position after the bracket that begins a list, if a list begins here."""
     match = _WHOLE.match(raw, at)
     return match.end() if match and match[4] == b"[" else None
 
 
 def following(raw: bytes, at: int) -> tuple[int, bool]:
-    """Behind an item of a list: where the next begins, and whether there is none.
+    """Return where the next item of a list begins, and whether the list ends instead.
 
     Raises:
         MalformedError: neither a comma nor a bracket.

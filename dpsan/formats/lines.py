@@ -53,7 +53,7 @@ def check(source: Source, line: int, raw: bytes) -> None:
 
 
 def raw_records(source: Source, separator: bytes, max_record: int) -> Iterator[_Item | None]:
-    """(line, bytes without separator, separator or b"") for each record; None when idle.
+    """Yield line, bytes and ending (separator or b"") of each record; None when idle.
 
     Raises:
         InputError: a record is larger than ``max_record``.
@@ -73,7 +73,7 @@ def raw_records(source: Source, separator: bytes, max_record: int) -> Iterator[_
 def blocks(
     source: Source, separator: bytes, max_record: int
 ) -> Iterator[tuple[int, list[bytes], bytes] | None]:
-    """Records that came together: the line of the first, their bytes, and the ending of each."""
+    """Yield records that were read together: first line, their bytes, and the ending of each."""
     line, held = 1, BytesIO()
     """The beginning of a record; a list of its pieces would double it when they are joined."""
     while True:

@@ -1,8 +1,8 @@
 """``parquet``: columns of strings, one row group at a time; needs an extra.
 
 A row is a record; its texts are the strings of the chosen columns, through structs (``a.b``) and
-lists (``a[]``); a column whose whole name is the field comes first.  Null stays null.  What is kept
-of the file itself is told in :mod:`dpsan.formats.parquet_layout`.  A row group is in memory as a
+lists (``a[]``); a column whose whole name is the field comes first.  Null stays null.  What
+is kept of the file itself: :mod:`dpsan.formats.parquet_layout`.  A row group is in memory as a
 whole, on input and on output, as the format wants it.
 
 Parquet is read from its end, so it needs a file: a pipe would have to be copied to disk, where
@@ -56,7 +56,7 @@ class ParquetFormat(Format):
 
 @contextmanager
 def _opened(source: Source) -> Iterator[tuple[Any, int]]:
-    """A source as a ``pyarrow.parquet.ParquetFile``, and its size in bytes.
+    """Open a source as a ``pyarrow.parquet.ParquetFile``; also yield its size in bytes.
 
     Raises:
         InputError: also in place of Arrow's errors inside the block: they could quote data.
@@ -276,7 +276,7 @@ class _Group:
 
 
 def _whole(column: Any) -> Any:
-    """A column as one array."""
+    """Return a column as one array."""
     import pyarrow as pa
 
     if column.num_chunks == 1:
@@ -308,7 +308,7 @@ def _strings(array: Any, steps: _Steps) -> Iterator[tuple[bytes, int]]:
 
 
 def _rebuilt(array: Any, steps: _Steps, texts: Iterator[str]) -> Any:
-    """The array with other strings at the end of a path."""
+    """Return the array with other strings at the end of a path."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

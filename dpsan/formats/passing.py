@@ -1,4 +1,4 @@
-"""What of an input is not sanitized: fields by name, and other text by kind and number.
+"""Parts of an input that are not sanitized: fields by name, other text by kind and number.
 
 Names of fields are schema: they alone may stand in a message.  Values never do.
 """
@@ -74,7 +74,7 @@ class Fields:
 
 @dataclass(slots=True)
 class Passing:
-    """What of an input, or of all inputs of a run, is not sanitized."""
+    """Parts of an input, or of all inputs of a run, that are not sanitized."""
 
     fields: dict[tuple[str, bool], Fields] = field(default_factory=dict)
     """By kind, and whether they are left out."""

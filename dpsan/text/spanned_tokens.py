@@ -1,4 +1,4 @@
-"""Spans: stretches of a text that another tool has found, and which tokens they touch.
+"""Find the tokens that spans touch: parts of a text that another tool found.
 
 A token that a span touches anywhere is inside with all its characters: of two ways to read half a
 word, this one passes less.
@@ -24,7 +24,7 @@ _HINT: Final = "start < end, in code points of the text"
 
 
 def checked_spans(spans: Iterable[Sequence[int]], size: int) -> Spans:
-    """The spans of a text of ``size`` code points.
+    """Return the spans of a text of ``size`` code points.
 
     Raises:
         UsageError: one that is not a pair of whole numbers, is empty, or is not in the text.
@@ -42,7 +42,7 @@ def checked_spans(spans: Iterable[Sequence[int]], size: int) -> Spans:
 
 
 def widened(pieces: Sequence[str], spans: Spans) -> list[tuple[int, int]]:
-    """The spans with the whole of each token that they touch: disjoint, ascending.
+    """Return the spans with the whole of each token that they touch: disjoint, ascending.
 
     Args:
         pieces: of a text, gaps and words in turn.
@@ -64,7 +64,7 @@ def widened(pieces: Sequence[str], spans: Spans) -> list[tuple[int, int]]:
 
 
 def inside(pieces: Sequence[str], stretches: Spans) -> NDArray[np.bool_]:
-    """Which words of a text are inside, shape (words,).
+    """Return which words of a text are inside, shape (words,).
 
     Args:
         pieces: of the text, gaps and words in turn.
@@ -80,7 +80,7 @@ def inside(pieces: Sequence[str], stretches: Spans) -> NDArray[np.bool_]:
 
 
 def clipped(spans: Spans, start: int, end: int) -> Spans:
-    """The parts of spans in a stretch of a text, counted from its start."""
+    """Return the parts of spans in a part of a text, counted from the start of that part."""
     return [
         (max(low, start) - start, min(high, end) - start)
         for low, high in spans
@@ -89,7 +89,7 @@ def clipped(spans: Spans, start: int, end: int) -> Spans:
 
 
 def gaps_inside(pieces: Sequence[str], stretches: Spans) -> tuple[list[str], str, int]:
-    """As :func:`dpsan.text.tokens.gaps_to_write`, inside of the stretches; all other gaps stay.
+    """Return :func:`dpsan.text.tokens.gaps_to_write` inside of spans; other gaps stay as they are.
 
     Args:
         pieces: of a text, gaps and words in turn.
