@@ -19,7 +19,7 @@ from dpsan import Sanitizer
 from dpsan.analysis.verify import goodness_of_fit
 from dpsan.analysis.verify.goodness_of_fit import far_repeats
 from dpsan.analysis.verify.verdict import Verdict, verify
-from dpsan.formats import jsonl
+from dpsan.formats import json_records
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, share_at_most
 from dpsan.privacy import randomness
@@ -65,7 +65,7 @@ def test_the_same_programs_without_the_defect_are_kept():
 
 def test_quotes_and_escapes_of_the_old_text_are_found(monkeypatch):
     """A record is written from its new text alone; dpsan once wrote it as the old one was."""
-    monkeypatch.setattr(jsonl, "written", lambda text: json.dumps(text).encode())
+    monkeypatch.setattr(json_records, "written", lambda text: json.dumps(text).encode())
     found = checks(verify(response(8.0, many_words()), words=12, draws=FEW))["non-interference"]
     assert found.held is False
     assert found.figures["records_written_otherwise"] > 0
