@@ -261,13 +261,13 @@ def check_writable(path: Path, *, force: bool) -> None:
     AtomicFile(path, force=force).discard()
 
 
-def write_whole(path: Path, data: bytes, *, force: bool, private: bool = False) -> None:
+def write_whole(path: Path, data: bytes, *, force: bool) -> None:
     """Write a file that is complete or absent.
 
     Raises:
         OutputError: it exists and ``force`` is not given, or it cannot be written.
     """
-    sink = AtomicFile(path, force=force, private=private)
+    sink = AtomicFile(path, force=force)
     try:
         sink.write(data)
         sink.commit()

@@ -19,7 +19,8 @@ import orjson
 
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.errors import reason as os_reason
-from dpsan.files.atomic_files import append_synced, write_whole
+from dpsan.files.atomic_files import AtomicFile, append_synced
+from dpsan.files.final_name import sync_directory
 from dpsan.files.private_files import make_private
 from dpsan.files.source import open_regular
 from dpsan.privacy.randomness import KEY_BYTES, new_key
@@ -121,16 +122,24 @@ def _create(path: Path, data: bytes) -> bool:
     """Make a private file, complete or not at all; return False if there is one.
 
     Raises:
-        OutputError: it cannot be made.
+        OSError, OutputError: it cannot be made, or its name cannot be made durable.
     """
     if os.path.lexists(path):
         return False
+    sink = AtomicFile(path, private=True)
     try:
-        write_whole(path, data, force=False, private=True)
-    except OutputError:
-        if os.path.lexists(path):  # another process was faster
-            return False
-        raise
+        sink.write(data)
+        sink.seal()
+        sink.sync()
+        try:
+            sink.place()
+        except OutputError:
+            if os.path.lexists(path):  # another process was faster
+                return False
+            raise
+        sync_directory(path.parent)
+    finally:
+        sink.discard()
     return True
 
 
