@@ -1,5 +1,6 @@
 """``--resume`` goes on with the outputs of the same request only."""
 
+import errno
 import json
 import os
 
@@ -109,6 +110,23 @@ def test_every_line_counts(made, tmp_path):
         made(9.0, a=1).check([output])
     with pytest.raises(UsageError, match="key of another cache"):
         made(cache="other", a=1).check([output])
+
+
+def test_a_folder_that_cannot_be_synced_is_an_error(made, tmp_path, monkeypatch):
+    """Neither silence nor a second line."""
+
+    def refuse(_):
+        raise OSError(errno.EIO, "no")
+
+    monkeypatch.setattr("dpsan.run.same_request.sync_directory", refuse)
+    with pytest.raises(CacheError, match="Input/output error"):
+        made()
+    monkeypatch.undo()
+    request = made()
+    monkeypatch.setattr("dpsan.run.same_request.sync_directory", refuse)
+    with pytest.raises(OutputError, match="Input/output error"):
+        request.append()
+    assert len((tmp_path / "out" / NAME).read_bytes().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
