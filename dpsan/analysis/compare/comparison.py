@@ -28,7 +28,7 @@ Report = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What is compared, and on which texts."""
+    """Mechanisms, epsilons and texts of one comparison."""
 
     drafts: Sequence[Draft]
     epsilons: Sequence[float]
@@ -55,17 +55,17 @@ class Row:
     certified: float | None = None
     """At most ``wanted``, by up to 0.2 %."""
     exact: bool = False
-    """Whether an exact certificate says so, and not the guarantee (of a third party: a claim)."""
+    """True if an exact certificate gives ``certified``; else the guarantee or a claim does."""
     delta: float = 0.0
     epsilon: float | None = None
     unit: str = ""
-    """Of ``epsilon``: nats or 1/distance."""
+    """Unit of ``epsilon``: nats or 1/distance."""
     optimal: bool = True
-    """Whether the attackers know the distribution; else their success is a lower bound."""
+    """True if the attackers know the distribution; else their success is a lower bound."""
 
     @property
     def certificate(self) -> str | None:
-        """What says that the LDP epsilon holds: an exact one, the guarantee, or a claim."""
+        """Source of the LDP epsilon: ``exact`` certificate, ``guarantee`` or ``claim``."""
         if self.reason:
             return None
         other = "claim" if self.status == UNREVIEWED else "guarantee"

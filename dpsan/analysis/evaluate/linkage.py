@@ -1,4 +1,4 @@
-"""Which original a sanitized text comes from: how often readers who hold candidates find it."""
+"""Linkage: how often an attacker who holds candidates finds the original of a sanitized text."""
 
 from __future__ import annotations
 

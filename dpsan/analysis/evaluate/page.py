@@ -1,4 +1,4 @@
-"""What an evaluation says: sections for the terminal and for the page, no word of the texts."""
+"""Format an evaluation for the terminal and the page.  The result contains no text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a text is left: ROUGE-1, BLEU, cosine, length."""
+"""Similarity of a text and its sanitized version: ROUGE-1, BLEU, cosine, length."""
 
 from __future__ import annotations
 
