@@ -26,8 +26,8 @@ PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "man/dps
 _HEADLESS = re.compile(r"(Of|What|How|Whether|So many|Which|Where|When|As|That)\b")
 _PRIVATE_SENSE = re.compile(
     r"\b(laws?|told|asked|behind|lately|limbs?|bets?|books?|pace|leftovers?|aside|stretch(es)?"
-    r"|places?|neighbors?|near words?|readers? who|manners?|comes? out|came|said|stays?"
-    r"|what passes|paid|remembered)\b",
+    r"|places?|neighbors?|near words?|readers? who|manners?|comes? out|came|said"
+    r"|paid|remembered)\b",
     re.IGNORECASE,
 )
 _STANDARD_SENSE = re.compile(
@@ -37,7 +37,7 @@ _STANDARD_SENSE = re.compile(
 )
 """Uses of these words that are the standard term."""
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])[)\"']*\s+(?=[A-Z`*\[(\"'-])|\n\s*\n|\n(?=\s*[-*|] )|(?<=:)\n"
+    r"(?<=[.!?])[)\"']*\s+(?=[A-Z\d`*\[(\"'-]|dpsan)|\n\s*\n|\n(?=\s*[-*|] )|(?<=:)\n"
 )
 _CODE = re.compile(r"``[^`]*``|`[^`]*`|:[a-z]+:`[^`]*`")
 
@@ -92,7 +92,7 @@ def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def prose(path: str, line: int, text: str) -> Iterator[Remark]:
     """Yield the private words and the long sentences of a text."""
-    plain = _CODE.sub("x", text)
+    plain = _CODE.sub("X", text)
     kept = [match.span() for match in _STANDARD_SENSE.finditer(plain)]
     for match in _PRIVATE_SENSE.finditer(plain):
         if not any(start <= match.start() < end for start, end in kept):
@@ -130,7 +130,7 @@ def page(path: Path) -> Iterator[Remark]:
     else:
         text = re.sub(r"(?ms)^ *```.*?^ *```", "\n", text)
         text = re.sub(r"(?m)^(\|.*|#.*)$", "\n", text)
-        text = re.sub(r"\]\([^)]*\)", "]", text)
+        text = re.sub(r"<!--.*?-->", "", re.sub(r"\]\([^)]*\)", "]", text), flags=re.S)
     yield from prose(shown, 0, text)
 
 

@@ -7,6 +7,7 @@ import gzip
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -335,15 +336,14 @@ def test_without_ray_the_extra_is_named(tmp_path):
     assert done.stderr == "dpsan: --engine ray needs an extra (pip install 'dpsan[ray]')\n"
 
 
-# -- recipes of the man page -----------------------------------------------------------------------
+# -- recipes of docs/cluster.md -------------------------------------------------------------------
 
 
 def recipe(word):
-    """The man page's example that has a word in it."""
-    section = (ROOT / "man" / "dpsan.1").read_text().split(".SH CLUSTER")[1].split(".SH ")[0]
-    blocks = [part.split(".EE")[0] for part in section.split(".EX\n")[1:]]
-    (found,) = [block for block in blocks if word in block]
-    return found.replace("\\-", "-")
+    """Return the Python example that has a word in it."""
+    page = (ROOT / "docs" / "cluster.md").read_text()
+    (found,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.S) if word in block]
+    return found
 
 
 @pytest.fixture
