@@ -39,9 +39,9 @@ class _Targets(Command):
         "-e, --epsilon X", "With --maximize: the epsilon at which to choose."
     )
     maximize: str | None = choice(
-        "--maximize similarity|split",
+        "--maximize similarity",
         "Choose the free parameters (those not given with -p) for the highest mean cosine of "
-        "word and output, or the most even split of unchanged, close and distant outputs.",
+        "word and output.",
     )
 
 
@@ -71,7 +71,7 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         from dpsan.analysis.explain.match import candidates
         from dpsan.cli.progress import search_progress
         from dpsan.outcomes.calibrate import calibrate, maximize
-        from dpsan.outcomes.calibrate.target import Aim, Target
+        from dpsan.outcomes.calibrate.target import Target
         from dpsan.outcomes.linked_words import half_linked
 
         targets = [Target(name.replace("_", "-")) for name in given]
@@ -85,8 +85,7 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         draft = replace(draft, key_to_index=words.key_to_index, public=rows)
         with search_progress(self.mechanism, self.quiet) as progress:
             if self.maximize is not None:
-                aim = Aim(self.maximize)
-                found = maximize(draft, space, self.required_epsilon(), aim, progress)
+                found = maximize(draft, space, self.required_epsilon(), progress)
             else:
                 found = calibrate(draft, space, targets[0], getattr(self, given[0]), progress)
         half = half_linked(found.mechanism.resolved(space), space)
@@ -125,9 +124,6 @@ def _print(found: Calibration, command: str, linked: str | None) -> None:
     if low != high:
         how = f"99 % confidence: {low:.4f} to {high:.4f}"
     typer.echo(f"  {found.target} {found.achieved:.6g}{wanted} ({how})")
-    if found.shares:
-        unchanged, close, distant = found.shares
-        typer.echo(f"  unchanged {unchanged:.4f}, close {close:.4f}, distant {distant:.4f}")
     if linked is not None:
         typer.echo(f"  whole texts: {linked}")
     typer.echo(f"  {printable(command)}")
@@ -147,6 +143,4 @@ def _print_json(found: Calibration, command: str, linked: str | None) -> None:
         "seconds": found.seconds,
         "linked": linked,
     }
-    if found.shares:
-        value["shares"] = dict(zip(("unchanged", "close", "distant"), found.shares, strict=True))
     print_json(value)

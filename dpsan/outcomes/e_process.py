@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.outcomes.tail_bounds import ROUNDING
+from dpsan.outcomes.intervals import ROUNDING
 from dpsan.space.arrays import Floats, Ids
 
 _LEVELS: Final = 256

@@ -21,8 +21,8 @@ import numpy as np
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import Progress, distributions, draw_counts
+from dpsan.outcomes.emissions import Likeliest
 from dpsan.outcomes.intervals import Estimate, clopper_pearson
-from dpsan.outcomes.likeliest import Likeliest
 from dpsan.outcomes.one_word import Figures, Row
 from dpsan.outcomes.word_statistics import prior
 from dpsan.privacy import randomness

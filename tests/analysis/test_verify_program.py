@@ -21,7 +21,7 @@ from dpsan.analysis.verify.goodness_of_fit import far_repeats
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.formats import json_records
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, share_at_most
+from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, share_at_most
 from dpsan.privacy import randomness
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.run import stream

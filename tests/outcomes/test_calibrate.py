@@ -11,7 +11,8 @@ from dpsan import Sanitizer
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import calibrate
-from dpsan.outcomes.calibrate import Aim, Draft, Target
+from dpsan.outcomes.calibrate import Draft, Target
+from dpsan.outcomes.calibrate.losses import ExtremeWords
 from dpsan.outcomes.calibrate.outputs import Outputs
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.privacy.certificate import certify
@@ -43,9 +44,6 @@ def other_end(value, wanted, start, **more):
 @pytest.fixture
 def few_draws(monkeypatch):
     monkeypatch.setattr(calibrate.outputs, "_DRAWS", (2000, 6000))
-
-
-# -- the search --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("power", [0.3, 1, 3])
@@ -100,9 +98,6 @@ def test_solve_never_defined():
         solve(value, 1.0, 1.0)
 
 
-# -- shares --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["exponential", "krr", "knn-response", "zipf-response", "tem"])
 @pytest.mark.parametrize("wanted", [0.02, 0.3, 0.9])
 def test_unchanged_from_laws(name, wanted):
@@ -129,24 +124,16 @@ def test_unchanged_from_draws(name, few_draws):
     assert low < share < high
 
 
-def test_intervals_hold(few_draws):
-    """Clopper-Pearson limits from draws hold the exact share of a mechanism whose law is known."""
+@pytest.mark.parametrize("target", [Target.UNCHANGED, Target.CLOSE])
+def test_intervals_hold(target, few_draws):
+    """Limits from draws hold the exact share of a mechanism whose distribution is known."""
     mechanism = MECHANISMS["exponential"].build(2.0, {})
     outputs = Outputs(SPACE, mechanism)
-    for target in (Target.UNCHANGED, Target.CLOSE):
-        (true,) = outputs.shares([target], mechanism, np.arange(SPACE.n))
-        inside = [
-            low <= true <= high
-            for attempt in range(10)
-            for _, low, high in outputs.confirm([target], mechanism, attempt)
-        ]
-        assert all(inside)
-        # The twin: not all of them hold a share that is 20 % off.
-        assert not all(
-            low <= true * 1.2 <= high
-            for attempt in range(10)
-            for _, low, high in outputs.confirm([target], mechanism, attempt)
-        )
+    true = outputs.share(target, mechanism, np.arange(SPACE.n))
+    limits = [outputs.confirm(target, mechanism, attempt)[1:] for attempt in range(10)]
+    assert all(low <= true <= high for low, high in limits)
+    # The twin: not all of them hold a share that is 20 % off.
+    assert not all(low <= true * 1.2 <= high for low, high in limits)
 
 
 def test_close():
@@ -159,12 +146,8 @@ def test_close():
     assert private(answer)
     assert share > 0.399
     # The smallest such epsilon: below it there is less.
-    (less,) = Outputs(space, answer.mechanism).shares(
-        [Target.CLOSE],
-        MECHANISMS["exponential"].build(answer.mechanism.epsilon / 2, {}),
-        np.arange(space.n),
-    )
-    assert less < share
+    half = MECHANISMS["exponential"].build(answer.mechanism.epsilon / 2, {})
+    assert Outputs(space, half).share(Target.CLOSE, half, np.arange(space.n)) < share
 
 
 @pytest.mark.parametrize("name", ["exponential", "laplace"])
@@ -173,9 +156,6 @@ def test_close_beyond_the_hump(name):
     space = MetricSpace(make_embeddings(n=1000, d=5))
     with pytest.raises(UsageError, match=r"close 0\.99 is out of reach: at most 0\.[3-9]"):
         found(name, "close", 0.99, space)
-
-
-# -- epsilons ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", sorted(LDP))
@@ -190,12 +170,8 @@ def test_epsilon_ldp(name, wanted):
         assert certificate.epsilon_ldp == pytest.approx(answer.achieved, rel=1e-9)
     else:
         assert answer.mechanism.guarantee(SMALL).epsilon_ldp == answer.achieved
-
-
-@pytest.mark.parametrize("name", ["knn-response", "krr"])
-@pytest.mark.parametrize("wanted", [0.1, 1.0, 8.0])
-def test_epsilon_ldp_of_pure_mechanisms_is_their_own(name, wanted):
-    assert found(name, "epsilon-ldp", wanted).mechanism.epsilon == wanted
+    if name in ("knn-response", "krr"):  # epsilon is the LDP epsilon
+        assert answer.mechanism.epsilon == wanted
 
 
 def test_epsilon_ldp_beats_the_naive_bound():
@@ -219,33 +195,27 @@ def test_what_is_tried_is_told(name, target):
     assert len(told) > 1
 
 
-def test_parameters_that_are_tried_are_told():
-    told, draft = [], Draft(MECHANISMS["geodesic"], {"k": 3})
-    answer = calibrate.maximize(draft, SMALL, 3.0, Aim.SIMILARITY, told.append)
-    assert f"cap={answer.chosen['cap']}" in told
-    assert len(told) == len(MECHANISMS["geodesic"].tunable["cap"])
+class Held(dict):
+    """Tables of a space."""
+
+    def __call__(self, name, build):
+        if name not in self:
+            self[name] = build()
+        return self[name]
+
+    def many(self, beginning):
+        return sum(name.startswith(beginning) for name in self)
 
 
 def test_epsilon_for_ldp_is_kept():
     """Found once for a vocabulary; intermediate certificates are not stored."""
-    held = {}
-
-    def tables(name, build):
-        if name not in held:
-            held[name] = build()
-        return held[name]
-
-    draft = Draft(MECHANISMS["exponential"])
-    first = calibrate.epsilon_for_ldp(draft, MetricSpace(make_embeddings(), tables), 3.0)
-    assert sum(name.startswith("certificate-") for name in held) == 1
-    assert sum(name.startswith("calibrated-") for name in held) == 1
+    held, draft = Held(), Draft(MECHANISMS["exponential"])
+    first = calibrate.epsilon_for_ldp(draft, MetricSpace(make_embeddings(), held), 3.0)
+    assert (held.many("certificate-"), held.many("calibrated-")) == (1, 1)
     size = len(held)
-    again = calibrate.epsilon_for_ldp(draft, MetricSpace(make_embeddings(), tables), 3.0)
+    again = calibrate.epsilon_for_ldp(draft, MetricSpace(make_embeddings(), held), 3.0)
     assert again == first
     assert len(held) == size
-
-
-# -- out of reach --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -271,10 +241,10 @@ def test_out_of_reach(name, target, wanted, message):
 
 
 def test_domain_ends():
-    answer = found("gaussian-classical", "epsilon-ldp", 0.7, delta="1e-6")
-    assert answer.mechanism.epsilon == 0.7
+    wanted = {"delta": "1e-6"}
+    assert found("gaussian-classical", "epsilon-ldp", 0.7, **wanted).mechanism.epsilon == 0.7
     with pytest.raises(UsageError, match=r"out of reach: at most (1|0\.99)"):
-        found("gaussian-classical", "epsilon-ldp", 3.0, delta="1e-6")
+        found("gaussian-classical", "epsilon-ldp", 3.0, **wanted)
 
 
 def test_all_mechanisms_answer_or_say_why(few_draws):
@@ -289,9 +259,6 @@ def test_all_mechanisms_answer_or_say_why(few_draws):
             else:
                 assert private(answer), name
     assert not any("\n" in each for each in said)
-
-
-# -- the planted fault ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -320,47 +287,28 @@ def test_the_wrong_end_of_draws_is_not_believed(monkeypatch, few_draws):
     assert private(found("laplace", "unchanged", 0.3))
 
 
-# -- free parameters -----------------------------------------------------------------------------
+@pytest.mark.parametrize("epsilon", [3.0, 6.0])
+def test_similarity_is_no_worse_than_the_default(epsilon):
+    space, told = MetricSpace(make_embeddings(n=900, d=5)), []
+    kind = MECHANISMS["knn-response"]
+    best = calibrate.maximize(Draft(kind), space, epsilon, told.append)
+    assert set(best.chosen) == {"k", "outputs"}
+    assert f"k={best.chosen['k']} outputs={best.chosen['outputs']}" in told
+    auto = kind.build(epsilon, {})
+    assert best.exact
+    assert best.achieved >= Outputs(space, auto).confirm_similarity(auto)[0] - 0.01
 
 
-def test_similarity_is_no_worse_than_the_default():
-    space = MetricSpace(make_embeddings(n=900, d=5))
-    for epsilon in (3.0, 6.0):
-        best = calibrate.maximize(Draft(MECHANISMS["knn-response"]), space, epsilon, Aim.SIMILARITY)
-        assert set(best.chosen) == {"k", "outputs"}
-        auto = MECHANISMS["knn-response"].build(epsilon, {})
-        outputs = Outputs(space, auto)
-        assert best.exact
-        assert best.achieved >= outputs.confirm_similarity(auto)[0] - 0.01
-
-
-def test_given_parameters_stay():
-    best = calibrate.maximize(
-        Draft(MECHANISMS["knn-response"], {"k": "7"}), SPACE, 5.0, Aim.SIMILARITY
-    )
+def test_given_parameters_stay(few_draws):
+    best = calibrate.maximize(Draft(MECHANISMS["knn-response"], {"k": "7"}), SPACE, 5.0)
     assert best.mechanism.k == 7
     assert set(best.chosen) == {"outputs"}
+    drawn = calibrate.maximize(Draft(MECHANISMS["rank-softmax"]), SPACE, 6.0)
+    assert not drawn.exact
+    low, high = drawn.interval
+    assert low < drawn.achieved < high
     with pytest.raises(UsageError, match="no free parameter"):
-        calibrate.maximize(Draft(MECHANISMS["laplace"]), SPACE, 5.0, Aim.SIMILARITY)
-
-
-def test_split_is_the_most_even(few_draws):
-    space = MetricSpace(make_embeddings(n=500, d=5))
-    best = calibrate.maximize(Draft(MECHANISMS["rank-softmax"]), space, 6.0, Aim.SPLIT)
-    assert sum(best.shares) == pytest.approx(1)
-    assert best.achieved == min(best.shares)
-    low, high = best.interval
-    assert low <= best.achieved <= high
-    outputs = Outputs(space, best.mechanism)
-    for c in (0.001, 1.0):
-        other = MECHANISMS["rank-softmax"].build(6.0, {"c": c})
-        unchanged, close = outputs.shares(
-            [Target.UNCHANGED, Target.CLOSE], other, outputs.words(3000)
-        )
-        assert min(unchanged, close, 1 - unchanged - close) <= high
-
-
-# -- in a run ------------------------------------------------------------------------------------
+        calibrate.maximize(Draft(MECHANISMS["laplace"]), SPACE, 5.0)
 
 
 def test_sanitizer_at_an_ldp_epsilon(tmp_path):
@@ -393,9 +341,6 @@ def test_both_or_none():
         RunSpec(epsilon=None).build()
 
 
-# -- on real vectors -----------------------------------------------------------------------------
-
-
 def test_laplace_on_glove(glove, monkeypatch):
     """GloVe 840B: 30 % unchanged is near epsilon 10, and a run shows the share."""
     _, space = glove
@@ -409,46 +354,27 @@ def test_laplace_on_glove(glove, monkeypatch):
     assert low < (drawn == ids).mean() < high
 
 
-def counted(monkeypatch):
-    """Certificates made by searches for a loss."""
-    from dpsan.outcomes.calibrate import losses
-
-    made, certify = [], losses.certify
+@pytest.mark.parametrize(("name", "most"), [("exponential", 1), ("tem", 1), ("geodesic", 2)])
+def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
+    """Each takes a minute on the bundled vocabulary; the extreme words are looked for once."""
+    made, held, draft = [], Held(), Draft(MECHANISMS[name])
 
     def counting(mechanism, space):
         made.append(mechanism.epsilon)
         return certify(mechanism, space)
 
-    monkeypatch.setattr(losses, "certify", counting)
-    return made
-
-
-@pytest.mark.parametrize(("name", "most"), [("exponential", 1), ("tem", 1), ("geodesic", 2)])
-def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
-    """Each takes a minute on the bundled vocabulary; the extreme words are looked for once."""
-    made, names = counted(monkeypatch), []
-    held = {}
-
-    def tables(table, build):
-        if table not in held:
-            names.append(table)
-            held[table] = build()
-        return held[table]
-
-    space = MetricSpace(make_embeddings(n=2200, d=6), tables)
-    draft = Draft(MECHANISMS[name])
+    monkeypatch.setattr(calibrate.losses, "certify", counting)
+    space = MetricSpace(make_embeddings(n=2200, d=6), held)
     for wanted in (3.0, 6.0, 9.0):
         made.clear()
         epsilon = calibrate.epsilon_for_ldp(draft, space, wanted)
         assert len(made) <= most
         loss = certify(draft.at(epsilon), space).epsilon_ldp
         assert wanted * (1 - 2e-3) <= loss <= wanted
-    assert sum(each.startswith("extremes") for each in names) == 1
+    assert held.many("extremes") == 1
 
 
 def test_the_guess_is_a_lower_bound_close_to_the_certificate():
-    from dpsan.outcomes.calibrate.extremes import ExtremeWords
-
     space = MetricSpace(make_embeddings(n=2200, d=6))
     draft = Draft(MECHANISMS["exponential"])
     among = ExtremeWords(draft, space, 0.5)

@@ -6,7 +6,6 @@ from support import make_embeddings
 
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import shares
-from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.shares import from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
@@ -63,8 +62,3 @@ def test_interrupt():
 
     with pytest.raises(KeyboardInterrupt):
         from_pmfs(SPACE, np.arange(SPACE.n), [at("krr"), at("exponential")], progress=stop)
-
-
-def test_has_distribution():
-    assert has_distribution(at("exponential"))
-    assert not has_distribution(at("laplace"))

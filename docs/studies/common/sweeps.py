@@ -130,7 +130,7 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
     for step in range(_DOUBLINGS):
         epsilon = start * 2**step
         try:
-            (share,) = outputs.shares([Target.UNCHANGED], draft.at(epsilon), ids)
+            share = outputs.share(Target.UNCHANGED, draft.at(epsilon), ids)
         except UsageError:  # outside the mechanism's domain
             if found:
                 break

@@ -16,9 +16,8 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.likeliest import Likeliest, Observations
 from dpsan.outcomes.shares import part_of
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace

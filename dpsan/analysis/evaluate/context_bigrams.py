@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.language import Bigrams
-from dpsan.outcomes.emissions import Emissions
-from dpsan.outcomes.likeliest import Likeliest, Observations
+from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.space.arrays import Floats, Ids
 
 BEST: Final = 50

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpsan.outcomes.tail_bounds import log_tail_of_share
+from dpsan.outcomes.intervals import log_tail_of_share
 
 
 @dataclass

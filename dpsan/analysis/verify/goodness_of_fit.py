@@ -15,7 +15,7 @@ goes unseen at epsilon 8.  Compared with a known distribution it does not.  Six 
 6. the same over fresh draws of the words that deviated most, each in its own direction.
 
 A sampler that has its distribution is refuted with probability at most ERROR in a run, whatever the
-number of draws: 1 to 4 are Chernoff's bounds (:mod:`dpsan.outcomes.tail_bounds`), 5 and 6 Markov's
+number of draws: 1 to 4 are Chernoff's bounds (:mod:`dpsan.outcomes.intervals`), 5 and 6 Markov's
 for products of mean 1, and all are added up, a sixth of ERROR each.  What chooses the words of 3
 and 6 is no evidence itself: they are judged by draws that were made after the choice.
 """
@@ -32,8 +32,8 @@ from dpsan.analysis.verify.base import Check, drawn_rows, name_of, words_at_rand
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import Progress, distributions, has_distribution
 from dpsan.outcomes.e_process import EProcess
+from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, surprise
 from dpsan.outcomes.shares import part_of
-from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share, surprise
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.distribution_matrix import pairwise_losses
 from dpsan.privacy.randomness import derive_key

@@ -30,8 +30,8 @@ from dpsan.analysis.verify.goodness_of_fit import probability
 from dpsan.analysis.verify.numbers import agreement, number_strings
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.intervals import share_at_most
 from dpsan.outcomes.shares import part_of
-from dpsan.outcomes.tail_bounds import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit

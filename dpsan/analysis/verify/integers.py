@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from dpsan.analysis.verify.base import Check, name_of
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions
-from dpsan.outcomes.tail_bounds import log_tail_of_share
+from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.integer_weights import CommonWeights, RankWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

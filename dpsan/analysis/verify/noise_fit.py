@@ -18,7 +18,7 @@ from dpsan.analysis.verify.base import Check, drawn_rows, words_at_random
 from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.tail_bounds import log_tail_of_cells, log_tail_of_share
+from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share
 from dpsan.privacy.noise_distributions import NoiseDistribution
 from dpsan.privacy.randomness import Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -26,7 +26,7 @@ import regex
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
 from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response
-from dpsan.outcomes.tail_bounds import log_tail_of_cells
+from dpsan.outcomes.intervals import log_tail_of_cells
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids

@@ -13,15 +13,13 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
 from dpsan.outcomes.calibrate.root import TOLERANCE, solve
-from dpsan.outcomes.calibrate.target import Aim, Calibration, Draft, Target, per_nat
+from dpsan.outcomes.calibrate.target import SIMILARITY, Calibration, Draft, Target, per_nat
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -95,7 +93,7 @@ def _for_share(
         # Finer than a third of the standard error is noise.
         noise = 0.0 if ids is outputs.many and outputs.exact else 0.3 / math.sqrt(aim * len(ids))
         return solve(
-            lambda epsilon: outputs.shares([target], draft.at(epsilon), ids)[0],
+            lambda epsilon: outputs.share(target, draft.at(epsilon), ids),
             aim,
             start,
             what=f"{target} {wanted:g}",
@@ -116,20 +114,20 @@ def _for_share(
         epsilon, share = search(outputs.many, aim, epsilon, step)
         if outputs.exact:
             return epsilon, share, (share, share), True
-        (found,) = outputs.confirm([target], draft.at(epsilon), attempt)
-        if found[2] <= wanted:
-            return epsilon, found[0], found[1:], False
-        margin, step = margin + 2 * (found[2] - wanted) + error, None
+        share, low, high = outputs.confirm(target, draft.at(epsilon), attempt)
+        if high <= wanted:
+            return epsilon, share, (low, high), False
+        margin, step = margin + 2 * (high - wanted) + error, None
     raise UsageError(f"{target} {wanted:g} is too small for {outputs.draws} draws to confirm")
 
 
 def maximize(
-    draft: Draft, space: MetricSpace, epsilon: float, aim: Aim, progress: Progress = lambda _: None
+    draft: Draft, space: MetricSpace, epsilon: float, progress: Progress = lambda _: None
 ) -> Calibration:
-    """Choose the free parameters of a mechanism at an epsilon; those given stay.
+    """Choose the free parameters of a mechanism for the highest mean cosine of word and output.
 
-    Every combination of the kind's ``tunable`` is tried on the same words and random numbers.
-    The guarantee allows it: only public data is looked at.
+    Parameters that are given stay.  Every combination of the kind's ``tunable`` is tried on the
+    same words, chosen by their public frequencies, and the same random numbers.
 
     Raises:
         UsageError: nothing is free, or no combination works.
@@ -148,11 +146,7 @@ def maximize(
         progress(" ".join(f"{name}={value}" for name, value in chosen.items()))
         try:
             mechanism = draft.at(epsilon, chosen)
-            if aim is Aim.SIMILARITY:
-                score = outputs.similarity(mechanism, count)
-            else:
-                ids = outputs.words(count)
-                score = min(_split(*outputs.shares(_SPLIT, mechanism, ids)))
+            score = outputs.similarity(mechanism, count)
         except UsageError as caught:  # sizes that this vocabulary is too small for
             error = error or caught
             continue
@@ -161,36 +155,9 @@ def maximize(
     if best is None:
         raise error or AssertionError
     _, mechanism, chosen = best
-    shares: tuple[float, ...] = ()
-    if aim is Aim.SIMILARITY:
-        achieved, *limits = outputs.confirm_similarity(mechanism)
-    else:
-        shares, limits = _confirm_split(outputs, mechanism)
-        achieved = min(shares)
+    achieved, *limits = outputs.confirm_similarity(mechanism)
     interval = (limits[0], limits[1])
     seconds = time.perf_counter() - started
     return Calibration(
-        mechanism, aim, None, achieved, interval, outputs.exact, seconds, chosen, shares
+        mechanism, SIMILARITY, None, achieved, interval, outputs.exact, seconds, chosen
     )
-
-
-_SPLIT = (Target.UNCHANGED, Target.CLOSE)
-
-
-def _split(unchanged: float, close: float) -> tuple[float, float, float]:
-    return unchanged, close, 1 - unchanged - close
-
-
-def _confirm_split(
-    outputs: Outputs, mechanism: Mechanism
-) -> tuple[tuple[float, float, float], list[float]]:
-    """The three shares, and an interval for the smallest."""
-    if outputs.exact:
-        every = np.arange(outputs.space.n)
-        shares = _split(*outputs.shares(_SPLIT, mechanism, every))
-        return shares, [min(shares)] * 2
-    first, second = outputs.confirm(_SPLIT, mechanism, 0)
-    shares = _split(first[0], second[0])
-    # Three intervals at once are good for the smallest of three (the level allows three).
-    limits = [first[1:], second[1:], (1 - first[2] - second[2], 1 - first[1] - second[1])]
-    return shares, [min(each[side] for each in limits) for side in (0, 1)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -60,18 +59,16 @@ class Outputs:
 
     # -- shares ----------------------------------------------------------------------------------
 
-    def shares(self, targets: Sequence[Target], mechanism: Mechanism, ids: Ids) -> list[float]:
-        """Mean shares over words, from their distributions if known.
+    def share(self, target: Target, mechanism: Mechanism, ids: Ids) -> float:
+        """Mean share over words, from their distributions if known.
 
         Otherwise from one draw for each word, with the same random numbers for any mechanism.
         """
         if not self.known:
-            drawn = self.draw(mechanism, ids, "search")
-            return [float(self._hits(each, ids, drawn).mean()) for each in targets]
-        near = Target.CLOSE in targets
+            return float(self._hits(target, ids, self.draw(mechanism, ids, "search")).mean())
+        near = target is Target.CLOSE
         (found,) = from_pmfs(self.space, ids, [mechanism.prepare(self.space)], near=near)
-        values = {Target.UNCHANGED: found.unchanged, Target.CLOSE: found.close}
-        return [float(values[each].mean()) for each in targets]
+        return float((found.close if near else found.unchanged).mean())
 
     def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
         if target is Target.UNCHANGED:
@@ -79,9 +76,9 @@ class Outputs:
         return np.asarray((close_words(self.space, ids) == drawn[:, None]).any(axis=1))
 
     def confirm(
-        self, targets: Sequence[Target], mechanism: Mechanism, attempt: int
-    ) -> list[tuple[float, float, float]]:
-        """Mean shares over the vocabulary: estimate, lower and upper limit from fresh draws.
+        self, target: Target, mechanism: Mechanism, attempt: int
+    ) -> tuple[float, float, float]:
+        """Mean share over the vocabulary: estimate, lower and upper limit from fresh draws.
 
         The words are uniform, or each equally often.  A number of hits with unequal probabilities
         has lighter tails than the binomial distribution of the same mean (Hoeffding 1956), so
@@ -92,11 +89,8 @@ class Outputs:
             key = randomness.seeded_key(f"dpsan calibrate words {attempt}")
             uniform = randomness.streams_for(key, [0], [self.draws]).integers("words", self.space.n)
             ids = uniform.astype(np.int64)
-        drawn, out = self.draw(mechanism, ids, f"final {attempt}"), []
-        for target in targets:
-            hits = int(self._hits(target, ids, drawn).sum())
-            out.append((hits / len(ids), *clopper_pearson(hits, len(ids), _ALPHA)))
-        return out
+        hits = int(self._hits(target, ids, self.draw(mechanism, ids, f"final {attempt}")).sum())
+        return hits / len(ids), *clopper_pearson(hits, len(ids), _ALPHA)
 
     # -- similarity ------------------------------------------------------------------------------
 

@@ -73,13 +73,8 @@ class Target(StrEnum):
             raise UsageError(f"{self} must be > 0{' and < 1' if share else ''} (got {wanted:g})")
 
 
-class Aim(StrEnum):
-    """What free parameters can be chosen for."""
-
-    SIMILARITY = "similarity"
-    """Mean cosine of output and word, words weighted by their (public) frequencies."""
-    SPLIT = "split"
-    """The smallest of the shares of unchanged, close and distant outputs; 1/3 is even."""
+SIMILARITY: Final = "similarity"
+"""Mean cosine of output and word, words weighted by their public frequencies."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +83,10 @@ class Calibration:
 
     mechanism: Mechanism
     """With the epsilon and the parameters found."""
-    target: Target | Aim
+    target: str
+    """A :class:`Target`, or :data:`SIMILARITY`."""
     wanted: float | None
-    """Value of the target; None where something was maximised."""
+    """Value of the target; None where the similarity was maximized."""
     achieved: float
     interval: tuple[float, float]
     """99 % confidence; both ends are ``achieved`` where nothing was drawn."""
@@ -99,8 +95,6 @@ class Calibration:
     seconds: float
     chosen: dict[str, Any] = field(default_factory=dict)
     """Parameters that were chosen here."""
-    shares: tuple[float, ...] = ()
-    """For ``split``: unchanged, close, distant."""
 
 
 def per_nat(draft: Draft, space: MetricSpace) -> float:

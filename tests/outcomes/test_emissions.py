@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import streams
 
-from dpsan.outcomes.likeliest import Likeliest
+from dpsan.outcomes.emissions import Likeliest
 
 
 @pytest.mark.parametrize("block", [3, 40, 200])
