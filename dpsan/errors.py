@@ -17,7 +17,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What to do, for those who call dpsan from Python and for those who type commands."""
+    """Advice on what to do next, for callers of Python and for users of the command line."""
 
     python: str
     """Names arguments: ``vocab_size=50000``."""
@@ -52,7 +52,7 @@ class DpsanError(Exception):
         self.hint = hint
 
     def __reduce__(self) -> tuple[object, ...]:
-        """As it is, from a worker: constructors that take other arguments would run twice."""
+        """Pickle the error as it is: constructors that take other arguments would run twice."""
         return type(self).__new__, (type(self), self.message, self.hint), vars(self)
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class InputError(DpsanError):
 
 
 class MalformedError(Exception):
-    """What a file cannot hold, at a byte of it; whoever knows the file tells of it."""
+    """File content that the format does not allow, at a byte offset."""
 
     def __init__(self, at: int, what: str = "", hint: str = "") -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class CacheError(DpsanError):
 
 
 class UnexpectedError(DpsanError):
-    """What nobody raised on purpose: its kind and place, for its message could quote input text."""
+    """Unforeseen error: its type and position only, as its message could quote input."""
 
     def __init__(self, error: BaseException) -> None:
         if isinstance(error, MemoryError):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class _Targets(Command):
-    """What to find epsilon or parameters for."""
+    """Targets for epsilon or parameters."""
 
     panel: ClassVar = "Targets"
 
@@ -109,7 +109,7 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
 
 
 def _number(value: float) -> str:
-    """As short as it can be without changing the value."""
+    """Return the shortest text that reads as the same number."""
     short = f"{value:.6g}"
     return short if float(short) == value else repr(value)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class _Attacks(Command):
-    """What attackers know."""
+    """Options about attackers."""
 
     panel: ClassVar = "Attacks"
 
@@ -55,7 +55,7 @@ class _Attacks(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class _Utility(Command):
-    """What the texts are for."""
+    """Options about utility."""
 
     panel: ClassVar = "Utility"
 

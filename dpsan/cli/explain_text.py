@@ -40,7 +40,7 @@ def show(explanations: Sequence[Sequence[Explanation]]) -> None:
 
 
 def _word(each: Sequence[Explanation], width: int, first_word: bool) -> Iterator[str]:
-    """What is said of one word; what holds for all words is said with the first."""
+    """Yield the lines about one word; the first word also has the lines about all words."""
     first = each[0]
     shown = printable(first.word)
     if first.input is None and first.word != "⊥":

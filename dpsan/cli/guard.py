@@ -67,7 +67,7 @@ def _guarded() -> int:
 
 
 def _lost(error: BaseException) -> None:
-    """What Python cannot raise where it would be caught."""
+    """Report an error that Python cannot raise where it would be caught."""
     if not isinstance(error, Interrupted):  # which is raised again
         say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
 

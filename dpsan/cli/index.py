@@ -198,7 +198,7 @@ def _print_report(report: dict[str, Any]) -> None:
 
 
 def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """What was made for the default mechanism."""
+    """Return rows about the default mechanism."""
     if found is None:
         return []
     rows = [("ready for", f"{found['mechanism']} at epsilon {number(found['epsilon'])}")]

@@ -165,7 +165,9 @@ class Vocabulary(Quiet):
         return open_space(self.embeddings, self.vocab_size, store or self.store())
 
     def check_files(self, *, stdin: bool = False) -> FileUses:
-        """As for any command, with all files of embeddings and mechanisms.  Raises UsageError."""
+        """Check the files of any command, and those of embeddings and mechanisms. Raises
+        UsageError.
+        """
         uses = super().check_files(stdin=stdin)
         self.add_files(uses)
         return uses
@@ -262,7 +264,7 @@ class Sanitizing(Vocabulary, Privacy):
 
 @dataclass(frozen=True, kw_only=True)
 class Container(Command):
-    """How files hold texts."""
+    """Options of containers."""
 
     panel: ClassVar = INPUT
 

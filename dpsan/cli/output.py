@@ -130,6 +130,6 @@ def print_fields(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def cosine_and_bound(achieved: float, bound: float) -> str:
-    """What a distribution achieves, and what none of its epsilon can exceed."""
+    """Describe a mean cosine, and the bound for every mechanism of this epsilon."""
     most = math.ceil(bound * 10_000) / 10_000  # a bound is never rounded down
     return f"{achieved:.4f}; with this LDP epsilon no more than {most:.4f} is possible"

@@ -124,9 +124,10 @@ def table_progress(what: str) -> Iterator[Callable[[float], None] | None]:
 
 @contextmanager
 def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """What is tried, which try it is, and the time spent, on stderr if it is a terminal.
+    """Show the number and the time of each try of a search, on stderr if it is a terminal.
 
-    For searches that nobody knows the end of.  Elsewhere one line, if it is not over soon.
+    This is for searches of unknown length. Elsewhere print one line, if the search is not over
+    soon.
     """
     if quiet:
         yield lambda _: None

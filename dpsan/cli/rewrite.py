@@ -169,7 +169,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 def _engine(
     request: Request, sanitizer: Sanitizer, cache: Path
 ) -> Iterator[Callable[[Run], Result]]:
-    """What executes a run, ready to work.  Raises DpsanError.
+    """Yield a function that executes a run. Raises DpsanError.
 
     Args:
         request: names the engine, and how many work.
@@ -204,7 +204,7 @@ def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
 
 
 def _history(request: Request, run: Run, stack: ExitStack) -> History:
-    """What earlier runs remember, closed with the stack.  Raises OutputError."""
+    """Open the memo and the ledger of a run, and close them with the stack. Raises OutputError."""
     from dpsan.run.ledger import Ledger
     from dpsan.run.memo import Memo
     from dpsan.run.records import History

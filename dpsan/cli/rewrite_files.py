@@ -117,7 +117,7 @@ class Files(RewriteOptions):
 
 
 class Completed:
-    """Which outputs have become complete since this was made.
+    """Outputs that have become complete since this object was made.
 
     A file under its final name is complete, so the files themselves say which are.
 
@@ -140,7 +140,7 @@ class Completed:
         self._before = {path: _state(path) for path in paths}
 
     def message(self) -> str:
-        """What to say when a signal ends the run: what is complete, and how to go on."""
+        """Return the message after a signal: the complete outputs, and how to go on."""
         files, before = self._files, self._before
         now = {path: _state(path) for path in before}
         skips = files.resume and not files.in_place

@@ -13,7 +13,7 @@ from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 
 @dataclass(frozen=True, kw_only=True)
 class RewriteOptions(Container, Sanitizing):
-    """What the command line says; options without a panel of their own are about output."""
+    """Options of ``rewrite``; those without a panel are about output."""
 
     panel: ClassVar = OUTPUT
 

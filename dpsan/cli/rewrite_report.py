@@ -1,4 +1,4 @@
-"""What ``dpsan rewrite`` says after a run, on standard error."""
+"""Messages of ``dpsan rewrite`` after a run, on standard error."""
 
 from __future__ import annotations
 

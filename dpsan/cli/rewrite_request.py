@@ -173,7 +173,7 @@ class Request(Files):
 
     @property
     def doubtful_header(self) -> bool:
-        """Whether columns are chosen by number behind a first row that passes as a header."""
+        """Return True if columns are chosen by number and the first row passes as a header."""
         numbered = any(each.isdecimal() for each in self.field or ())
         return numbered and not self.no_header and any(kind.takes_header for kind in self.kinds)
 
@@ -203,7 +203,7 @@ class Request(Files):
         }
 
     def plan(self) -> Plan:
-        """What is done to every input.  Raises UsageError."""
+        """Return the plan for every input. Raises UsageError."""
         from dpsan.run.stream import Plan
 
         return Plan(

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_SECONDS: Final = 0.01
-"""How often the timer checks that a heard signal is being handled, in seconds."""
+"""Interval in which the timer checks that a pending signal is being handled, in seconds."""
 _IMPORT_LOOKS: Final = 500
 """An import that runs at so many checks, five seconds, is interrupted: it may be hanging."""
 
@@ -27,7 +27,7 @@ class Interrupted(BaseException):
 
 
 class _State:
-    """What this process knows of its signals."""
+    """Signals that this process has received."""
 
     arrivals = -1
     """Descriptor of a pipe: one byte for each signal, in the order in which they came."""
@@ -36,7 +36,7 @@ class _State:
     looks = 0
     """Checks since then that found an import running."""
     finished = False
-    """Whether nothing is left to clean up."""
+    """True if nothing is left to clean up."""
 
 
 def listen(report: Callable[[BaseException], None]) -> None:
@@ -108,7 +108,7 @@ def _imports(frame: FrameType | None) -> bool:
 
 
 def _first(number: int) -> int:
-    """Which signal came first: Python runs handlers by number when several wait."""
+    """Return the signal that came first: Python runs handlers by number if several wait."""
     with contextlib.suppress(OSError):
         for each in os.read(_State.arrivals, 1 << 10):
             if each in _SIGNALS:

@@ -87,7 +87,7 @@ class Group(TyperGroup):
     """The root: its help lists the commands without importing them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As for any group; without arguments show the help, as for a wrong command line."""
+        """Parse arguments as any group; without arguments show the help and exit with status 2."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(2)

@@ -33,9 +33,9 @@ class Embeddings:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows of the file left out, by reason (duplicate, non-finite, zero, empty, ...)."""
     spellings: list[str] | None = None
-    """How each word is usually written (Paris), shape (n,), where that is known; else as it is."""
+    """Usual spelling of each word (Paris), shape (n,); None if unknown."""
     english: bool = False
-    """Whether the words are known to be English, so that *a* and *an* are articles."""
+    """True if the words are known to be English, so that *a* and *an* are articles."""
     classes: NDArray[np.int8] | None = None
     """Public class of each word, shape (n,), where that is known: see ``word_classes``."""
 

@@ -37,7 +37,7 @@ _CLASSES: Final = "classes.tsv"
 
 
 def directory() -> Path:
-    """Where the default vocabulary is: in the installed package, else in the source checkout.
+    """Return the folder of the default vocabulary, in the installed package or the source checkout.
 
     Raises:
         EmbeddingError: neither has one.

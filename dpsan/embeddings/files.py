@@ -110,7 +110,7 @@ class Lines:
         return list(self._ahead)[:count]
 
     def only_blank(self) -> bool:
-        """Whether nothing but white space is left; reads up to what else there is."""
+        """Return True if only white space is left; this reads the rest of the file."""
         if any(line.strip() for line in self._ahead):
             return False
         self._ahead.clear()
@@ -153,7 +153,7 @@ def _sha256(path: Path) -> str:
 
 
 class Later(Generic[T]):
-    """What a function returns, computed in a thread: reading and hashing let others run."""
+    """Result of a function that runs in a thread; reading and hashing release the lock."""
 
     def __init__(self, function: Callable[[], T]) -> None:
         self._function = function
@@ -170,7 +170,7 @@ class Later(Generic[T]):
             self._error = error
 
     def result(self) -> T:
-        """What the function returned or raised."""
+        """Return the result of the function, or raise its error."""
         self._thread.join()
         error, self._error = self._error, None  # kept, it would hold its callers' texts
         if error is not None:

@@ -32,7 +32,7 @@ _READERS: Final = {
     Kind.GLOVE: read_glove,
     Kind.NPZ: numpy_files.read_npz,
 }
-"""Of the formats that have their words in the same file."""
+"""Readers of the formats that have their words in the same file."""
 
 
 def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Embeddings:
@@ -47,7 +47,7 @@ def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Em
 
 
 def load_watched(path: Path | str | None, vocab_size: int | None, watch: Watch) -> Embeddings:
-    """What :func:`load` gives; ``watch`` shows how much of the file is read."""
+    """Load embeddings as :func:`load` does; ``watch`` shows how much of the file is read."""
     if vocab_size is not None and vocab_size < 1:
         raise UsageError(f"vocab_size must be >= 1 (got {vocab_size})")
     if path is None:
@@ -130,7 +130,7 @@ def _spooled(stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def _is_pickle(stream: io.BufferedReader, path: Path) -> bool:
-    """Whether a zip file is one of PyTorch's."""
+    """Return True if a zip file is one of PyTorch's."""
     with numpy_files.open_zip(stream, path) as archive:
         return any(name.endswith(".pkl") for name in archive.namelist())
 

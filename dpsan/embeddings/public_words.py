@@ -46,7 +46,7 @@ class PublicWords:
 
     @property
     def sha256(self) -> str:
-        """Of the words, sorted, one a line (hex)."""
+        """Return the SHA-256 of the sorted words, one on each line (hex)."""
         text = "".join(f"{word}\n" for word in sorted(self.words))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -26,7 +26,7 @@ _BYTES: Final = {"F16": 2, "F32": 4, "F64": 8}
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that starts like this can be safetensors."""
+    """Return True if a file that begins like this can be safetensors."""
     # The JSON's length, at most 100 MB; text cannot start so: its bytes 4 to 7 would be NUL.
     return len(head) > 8 and head[8:9] == b"{" and head[4:8] == b"\0\0\0\0"
 

@@ -29,7 +29,7 @@ _PICKLE_NAMES: Final = frozenset({".kv", ".model", ".pkl", ".pickle", ".pt", ".p
 _PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|[\]}(]q\x00")
 _OLD_PICKLE: Final = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|\(?[dl]p[0-9]+\n|i[\w.]+\n[\w.]+\n)")
 _FASTTEXT: Final = (793712314).to_bytes(4, "little")
-"""Of fastText's ``.bin``.  Its vectors must be summed from n-grams; ``.vec`` holds the sums."""
+"""First bytes of fastText's ``.bin``. Its vectors are sums of n-grams; ``.vec`` holds the sums."""
 _OTHER: Final = {
     _FASTTEXT: "fastText .bin",
     b"BZh": "bzip2",
@@ -54,7 +54,7 @@ class Kind(Enum):
 
 
 def sniff(head: bytes, path: Path) -> Kind:
-    """What a file is that starts with ``head`` (a MB will do).
+    """Return the kind of a file that begins with ``head`` (a MB is enough).
 
     Raises:
         EmbeddingError: no embedding file starts so.
@@ -88,7 +88,7 @@ def sniff(head: bytes, path: Path) -> Kind:
 
 
 def _is_text(body: bytes, d: int) -> bool:
-    """Whether the rows behind a word2vec header are text."""
+    """Return True if the rows after a word2vec header are text."""
     # Four fields that are numbers at the end of a line do not occur in float32 by chance.
     fields = max(1, min(d, 4))
     for line in body.split(b"\n", 50)[:50]:

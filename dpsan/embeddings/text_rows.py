@@ -87,7 +87,7 @@ def read_glove(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows
 
 
 def is_number(field: bytes) -> bool:
-    """Whether a field is a number; Python's ``1_000`` is a word."""
+    """Return True if a field is a number; Python's ``1_000`` is a word."""
     try:
         float(field)
     except ValueError:
@@ -96,7 +96,7 @@ def is_number(field: bytes) -> bool:
 
 
 def _numbers_in(line: bytes) -> int:
-    """How many numbers follow the word of a line."""
+    """Return the number of numbers after the word of a line."""
     fields = line.split()
     run = 0
     while run < len(fields) and is_number(fields[-1 - run]):

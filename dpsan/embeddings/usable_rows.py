@@ -51,15 +51,15 @@ class Rows:
 
     @property
     def full(self) -> bool:
-        """Whether the limit is reached."""
+        """Return True if the limit is reached."""
         return self._limit is not None and len(self._words) >= self._limit
 
     def room(self, wanted: int) -> int:
-        """How many rows to read next, at most ``wanted``."""
+        """Return the number of rows to read next, at most ``wanted``."""
         return wanted if self._limit is None else min(wanted, self._limit - len(self._words))
 
     def blocks(self, n: int, row_bytes: int) -> Iterator[tuple[int, int]]:
-        """Where each block of n rows begins and how many it has, until the limit is reached."""
+        """Yield first row and length of each block of n rows, until the limit is reached."""
         at = 0
         while at < n and not self.full:
             count = min(self.room(max(1, BLOCK // row_bytes)), n - at)

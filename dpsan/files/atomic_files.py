@@ -72,7 +72,7 @@ class Sink:
         self._hash = hashlib.sha256()
         self.bytes_written = 0
         self.begun = False
-        """Whether a byte was written, also if the compressor still holds it."""
+        """True once a byte was written, even if the compressor still holds it."""
         self.owed = b""
         """The ending that the last record lacks: written before the next record."""
         self.header: bytes | None = None

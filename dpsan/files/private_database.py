@@ -57,7 +57,7 @@ _REASONS: Final = {
 
 @dataclass(frozen=True)
 class Kind:
-    """What a database is for."""
+    """Kind of a database."""
 
     name: str
     """For messages."""
@@ -70,7 +70,7 @@ class Kind:
     totals: Totals
     """Totals of an empty database."""
     damaged: str
-    """What to do about a damaged database."""
+    """Advice for a damaged database."""
 
 
 class PrivateDatabase(ABC):

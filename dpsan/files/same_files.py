@@ -1,4 +1,4 @@
-"""Whether a command would write over a file that it reads, or over another of its outputs.
+"""Refuse commands that would overwrite their own input or another output.
 
 Files are compared by device and inode, so through links too; a file that is yet to be made, by its
 directory and name.
@@ -19,7 +19,7 @@ _Identity = tuple[int | str, ...]
 
 
 class Use(Enum):
-    """What a command does with a file."""
+    """Use that a command makes of a file."""
 
     READ = auto()
     WRITTEN = auto()
@@ -101,7 +101,7 @@ class FileUses:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """What a path leads to; None where nothing is kept that could be lost."""
+    """Return the identity of an existing file; None where nothing could be lost."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a container format is: records in, the same records with other texts out."""
+"""Interface of a container format: records in, the same records with other texts out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from dpsan.text.spanned_tokens import Spans  # numpy comes with it
 
 Part: TypeAlias = Literal["record", "mark", "header", "frame"]
-"""What a piece of a container is: a ``record``; a byte order ``mark``, written only at the very
-start of an output; a ``header``, written once for inputs joined into one output; a ``frame`` that
-holds records together.  Copies are made of records alone."""
+"""Kind of a piece of a container.
+
+A ``record``; a byte order ``mark``, written only at the very start of an output; a ``header``,
+written once for inputs joined into one output; a ``frame`` that holds records together. Copies are
+made of records alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How input bytes become texts."""
+    """Options for reading texts from bytes."""
 
     encoding: str = "utf-8"
     invalid: str = "replace"
@@ -30,24 +32,24 @@ class ReadOptions:
     max_record: int = 16 << 20
     """Largest record in bytes."""
     force_text: bool = False
-    """Whether NUL, and what looks like another kind of file, is read as text all the same."""
+    """True if NUL bytes, and what looks like another format, are read as text all the same."""
     null_data: bool = False
     """Records end with NUL instead of newline."""
     fields: tuple[str, ...] = ()
-    """Which fields of a structured record are text."""
+    """Fields of a structured record that are text."""
     header: bool = True
-    """Whether CSV and TSV start with a row of names."""
+    """True if CSV and TSV start with a row of names."""
     strip: bool = False
-    """Whether what cannot be rewritten is left out: attachments of mails."""
+    """True if content that cannot be rewritten is left out, such as attachments of mails."""
     drop_other: bool = False
-    """Whether fields that are not chosen are left out instead of written unchanged."""
+    """True if fields that are not chosen are left out instead of passing unchanged."""
     mixed: bool = False
-    """Whether files of several formats are read: options that do not concern one are ignored."""
+    """True if files of several formats are read: each ignores the options of others."""
     field_owners: bool = False
-    """Whether ``fields`` are for the formats that need them, and not for those that may do without
-    (one is among the files)."""
+    """True if ``fields`` are for the formats that need them, and not for those that may do without
+    (one of them is among the files)."""
     delimiter: str = ""
-    """What stands between the cells of CSV, one ASCII character; default the format's own."""
+    """Delimiter of CSV, one ASCII character; default: the format's own."""
     aside: Callable[[bytes, InputError], None] | None = None
     """Takes bad records of JSONL, CSV and TSV, which end the input otherwise."""
     first_line: int = 1
@@ -72,7 +74,7 @@ class Record:
     bare: bool = False
     """A structured record that has none of the chosen fields; it is written unchanged."""
     spans: Spans | None = None
-    """What of its one text is sanitized; None: all of all."""
+    """Spans of its one text that are sanitized; None: all of every text."""
     noted: Mapping[str, int] | None = None
     """Other text of the container, see :class:`~dpsan.formats.passing.Passing`."""
     fields: Sequence[Fields] = ()
@@ -99,29 +101,29 @@ class Format(ABC):
 
     name: ClassVar[str]
     joinable: ClassVar[bool] = False
-    """Whether several inputs can be written one after the other into one output."""
+    """True if several inputs can be written into one output, one after the other."""
     takes_budget: ClassVar[bool] = False
-    """Whether an output that ``--budget`` ends early can be read."""
+    """True if an output that ``--budget`` ends early can be read."""
     copyable: ClassVar[bool] = False
-    """Whether a record can be written several times (``--copies``)."""
+    """True if a record can be written several times (``--copies``)."""
     takes_spans: ClassVar[bool] = False
-    """Whether ``--spans`` can number its records."""
+    """True if ``--spans`` can number its records."""
     takes_fields: ClassVar[bool] = False
-    """Whether ``--field`` chooses something."""
+    """True if ``--field`` chooses something."""
     needs_fields: ClassVar[bool] = False
-    """Whether nothing is sanitized without ``--field``; other fields pass unchanged."""
+    """True if nothing is sanitized without ``--field``; other fields pass unchanged."""
     field_paths: ClassVar[bool] = False
-    """Whether a field is a path such as ``a.b[]``."""
+    """True if a field is a path such as ``a.b[]``."""
     own_encoding: ClassVar[str] = ""
     """Why ``--encoding`` is refused; empty if it is not."""
     strippable: ClassVar[bool] = False
-    """Whether ``--strip`` leaves something out."""
+    """True if ``--strip`` leaves something out."""
     takes_header: ClassVar[bool] = False
-    """Whether the first row may be a header: ``--no-header`` says that it is data."""
+    """True if the first row may be a header; ``--no-header`` declares it data."""
     takes_delimiter: ClassVar[bool] = False
     takes_null_data: ClassVar[bool] = False
     skips_bad_records: ClassVar[bool] = False
-    """Whether ``--bad-records`` can leave out a record that cannot be read."""
+    """True if ``--bad-records`` can leave out an unreadable record."""
 
     @classmethod
     def suited(cls, options: ReadOptions) -> ReadOptions:

@@ -38,7 +38,7 @@ class Field:
     """One ``--field``."""
 
     name: str
-    """As given, for messages."""
+    """Name as given, for messages."""
     steps: tuple[str | None, ...]
     """Names from the outside in; None stands for every item of a list."""
     optional: bool = False

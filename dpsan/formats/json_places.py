@@ -68,7 +68,7 @@ class Place:
         """Members by their names, spelled as in the input; ``b""`` stands for all others."""
         self.items: Place | None = None
         self.named = False
-        """Whether it is known that values pass here."""
+        """True if values are known to pass here."""
 
 
 class Places:

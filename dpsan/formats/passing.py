@@ -37,7 +37,7 @@ class Fields:
     asked: tuple[str, ...] = ()
     """Fields that the user named."""
     left_out: bool = False
-    """Whether the other fields are left out (``--drop-other``) instead of written unchanged."""
+    """True if the other fields are left out (``--drop-other``) instead of passing unchanged."""
 
     def merge(self, other: Fields) -> None:
         """Add the fields of another input."""

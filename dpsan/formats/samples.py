@@ -15,7 +15,7 @@ _GAPS: Final = (" ", ", ", " ", ". ", " ", '" ')
 
 @dataclass(frozen=True)
 class Sample:
-    """How the records of a format are written, without the code that is verified."""
+    """Records of a format, written without the code that is verified."""
 
     format: str
     fields: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a mechanism is: frozen parameters, a guarantee, and a sampler of row numbers."""
+"""Interface of a mechanism: frozen parameters, a guarantee, and a sampler of row numbers."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Mechanism(ABC):
     arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
     """In which numbers the guarantee is proved."""
     compared: ClassVar[bool] = False
-    """Whether ``dpsan compare`` takes it by default."""
+    """True if ``dpsan compare`` takes it by default."""
     takes_public: ClassVar[bool] = False
-    """Whether some words can be public: see :meth:`with_public`."""
+    """True if some words can be public: see :meth:`with_public`."""
     reads_vectors: ClassVar[bool] = True
-    """Whether draws read vectors when all tables are in the cache."""
+    """True if draws read vectors even when all tables are in the cache."""
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
@@ -67,17 +67,17 @@ class Mechanism(ABC):
 
     @classmethod
     def is_ldp(cls) -> bool:
-        """Whether epsilon counts between any two inputs, and not per unit of distance."""
+        """Return True if epsilon holds between any two inputs, and not per unit of distance."""
         return cls.epsilon_unit == "nats"
 
     @classmethod
     def is_table(cls) -> bool:
-        """Whether each word has a distribution over the words, and its vector gets no noise."""
+        """Return True if words have distributions over words, without noise on vectors."""
         return cls.family == "table"
 
     @classmethod
     def unit_label(cls) -> str:
-        """What epsilon counts, in words."""
+        """Return the unit of epsilon in words."""
         return "nats" if cls.is_ldp() else "per unit of distance"
 
     @classmethod
@@ -148,7 +148,7 @@ class Mechanism(ABC):
         return None
 
     def noise_distribution(self, space: MetricSpace) -> NoiseDistribution | None:
-        """What the noise on a point must be for the guarantee to hold; None without such noise.
+        """Return the distribution of the noise on a point that the proof needs; None without noise.
 
         Made from the parameters alone: draws of the sampler are tested against it.
         """
@@ -169,7 +169,7 @@ class Mechanism(ABC):
         return lambda distances: -rate * distances
 
     def unknown_distance(self, space: MetricSpace) -> float | None:
-        """How far ⊥ counts as from every word; None: as far as the centroid of the vocabulary."""
+        """Return the distance of ⊥ to every word; None: that of the centroid."""
         return space.diameter / 2 if self.is_table() else None
 
     def claim_distances(self, space: MetricSpace, ids: NDArray[np.int64]) -> Floats | None:

@@ -24,7 +24,7 @@ class ClippedNoise(Mechanism):
     status: ClassVar[Status] = Status.PROVED
     epsilon_unit: ClassVar[str] = "nats"
     unclipped: ClassVar[bool] = False
-    """Whether the nearest word is that of the unclipped ones."""
+    """True if the nearest word is searched among unclipped vectors."""
 
     clip: float | str
 
@@ -43,7 +43,7 @@ class ScaledLaplace(ClippedNoise):
     """Laplace noise of one scale in every coordinate: pure LDP."""
 
     why: ClassVar[str]
-    """Of the guarantee."""
+    """Reason of the guarantee."""
 
     @abstractmethod
     def scale(self, moved: MetricSpace, radius: float) -> float:

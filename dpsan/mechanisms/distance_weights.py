@@ -38,7 +38,7 @@ class DistanceWeights(IntegerResponse):
 
     epsilon_unit: ClassVar[str] = "1/distance"
     why: ClassVar[str]
-    """Of the guarantee."""
+    """Reason of the guarantee."""
 
     def cut(self, n: int) -> float:
         """Largest score epsilon·gamma/2 for n words, nats."""

@@ -36,7 +36,7 @@ class GaussianNoise(ClippedNoise):
         return self.delta
 
     def sensitivity(self, moved: MetricSpace, radius: float) -> float:
-        """How far two inputs may be apart: of the clipped words, or a bound on it."""
+        """Return the largest distance of two clipped inputs, or an upper bound."""
         return l2_diameter(moved, radius)
 
     def noise_scale(self, space: MetricSpace) -> float:

@@ -1,4 +1,4 @@
-"""What the four published forms of [TLDP] share: keep a coordinate, or add noise to it.
+"""Keep a coordinate, or add noise to it: the base of the four published forms of [TLDP].
 
 Registers nothing: the registered names are in ``tldp_paper.py``.
 
@@ -49,7 +49,7 @@ class Noise(NamedTuple):
     delta: Callable[[float, int], float]
     """(claimed epsilon, I) -> delta of the noise alone at that epsilon, all shifts Delta."""
     bounded: bool
-    """Whether I densities differ by at most e^(I epsilon); no finite epsilon holds otherwise."""
+    """True if I densities differ by at most e^(I epsilon); else no finite epsilon holds."""
 
 
 LAPLACE: Final = Noise(

@@ -24,7 +24,7 @@ class LaplaceNoise(Mechanism):
     arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
     epsilon_unit: ClassVar[str] = "1/distance"
     why: ClassVar[str]
-    """Of the guarantee."""
+    """Reason of the guarantee."""
 
     def projected(self, space: MetricSpace) -> MetricSpace:
         """The words where noise is added to them."""
@@ -35,7 +35,7 @@ class LaplaceNoise(Mechanism):
         return self.epsilon
 
     def projection(self) -> Projection:
-        """What makes a word of a noisy point."""
+        """Return the function from noisy points to words."""
         return nearest
 
     def guarantee(self, space: MetricSpace) -> Guarantee:

@@ -193,7 +193,7 @@ class OptimalResponse(IntegerResponse):
         )
 
     def task(self, space: MetricSpace) -> BaseTask:
-        """What its base is solved for.
+        """Return the task of solving for its base.
 
         Raises:
             UsageError: a prior from a file that was not read for this vocabulary.

@@ -29,12 +29,12 @@ class OwnFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What loads it again, in any directory."""
+        """Return the name that loads it again, in any directory."""
         return f"{self.path}:{self.class_name}"
 
 
 _FILES: Final[dict[type[Mechanism], OwnFile]] = {}
-"""Where the classes come from that were loaded here."""
+"""Files of the classes that were loaded here."""
 
 
 def path_of(name: str) -> Path | None:

@@ -12,7 +12,7 @@ from dpsan.errors import Hint, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What is known of a parameter: for help texts and for checking."""
+    """Meaning, domain and default of a parameter."""
 
     help: str
     unit: str

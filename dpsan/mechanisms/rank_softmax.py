@@ -59,7 +59,7 @@ class SoftmaxRanks:
         return self._ranks(space).words(pivots, ranks)
 
     def _ranks(self, space: MetricSpace) -> PivotRanks:
-        """What is kept for this space."""
+        """Return the ranks for this space, computed once."""
         if not self._kept or self._kept[0].space is not space:
             self._kept[:] = [PivotRanks(space)]
         return self._kept[0]

@@ -52,7 +52,7 @@ _ROWS: Final = 32
 
 
 def divisor(epsilon: float) -> float:
-    """What ranges of coordinates are divided by: the constants of the authors' code."""
+    """Return the divisor of coordinate ranges: the constants of the authors' code."""
     if epsilon < 2:
         return epsilon
     inner = epsilon * 19.064721649556482 - 38.1294334077209

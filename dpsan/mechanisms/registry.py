@@ -55,7 +55,7 @@ TABLE: Final = {
 
 
 _OWN: Final[dict[str, type[Mechanism]]] = {}
-"""What this process has registered."""
+"""Mechanisms that this process has registered."""
 _FAMILIES: Final = ("point", "table", "tensor")
 _UNITS: Final = ("1/distance", "nats")
 
@@ -127,7 +127,7 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
 
 
 def is_own(name: str) -> bool:
-    """Whether a mechanism was registered, and is none of dpsan's."""
+    """Return True if a mechanism was registered and is not one of dpsan's."""
     return name in _OWN
 
 

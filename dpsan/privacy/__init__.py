@@ -1,4 +1,4 @@
-"""What a reviewer of the privacy reads: guarantees, composition, certificates, noise, randomness.
+"""Privacy for reviewers: guarantees, composition, certificates, noise, randomness.
 
 Open ``guarantee`` first, with docs/proofs.md.  Formulas stand here; mechanisms only call them.
 This package must not know words, files or mechanisms.

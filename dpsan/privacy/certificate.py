@@ -59,7 +59,7 @@ class Certificate:
 
 
 class Certifiable(Protocol):
-    """What is needed of a mechanism."""
+    """Interface that a certificate needs of a mechanism."""
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Its own closed form, if any."""

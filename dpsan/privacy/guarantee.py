@@ -1,4 +1,4 @@
-"""What a mechanism promises for one word, and with what right."""
+"""Guarantee of a mechanism for one word, and its status."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 from dpsan.text.numerals import number
 
 UNREVIEWED: Final = "third party, not reviewed"
-"""What is said of a mechanism that is none of dpsan's, whatever it says of itself."""
+"""Words for a mechanism that is not one of dpsan's, whatever it claims."""
 
 
 class Status(StrEnum):
-    """How sure we are of a guarantee."""
+    """Status of a guarantee."""
 
     PROVED = "PROVED"
     """We hold the proof and its reference."""
@@ -39,7 +39,7 @@ class Arithmetic(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the publication says, for these parameters."""
+    """Claim of the publication for these parameters."""
 
     epsilon: float
     delta: float = 0.0
@@ -92,7 +92,7 @@ class Guarantee:
     source: str = ""
     arithmetic: Arithmetic = Arithmetic.REALS
     reviewed: bool = True
-    """Whether the mechanism is dpsan's: nobody here has read a third party's program."""
+    """True if the mechanism is dpsan's: nobody here has reviewed a third party's program."""
 
     @property
     def standing(self) -> str:
@@ -112,7 +112,9 @@ class Guarantee:
         return Loss(epsilon, min(known)) if known else own
 
     def summary(self) -> str:
-        """What is claimed and what is true (of a third party: stated), in one phrase."""
+        """Return the claimed and the true guarantee (of a third party: the stated one) in one
+        phrase.
+        """
         true = "true" if self.reviewed else "stated"
         stated = (
             f"{true} {self.loss_name} {number(self.epsilon_ldp)}"
@@ -131,12 +133,14 @@ class Guarantee:
 
     @property
     def loss_name(self) -> str:
-        """What ``epsilon_ldp`` is: that of protected words alone is no LDP epsilon."""
+        """Return the name of ``epsilon_ldp``: a loss of protected words alone is not an LDP
+        epsilon.
+        """
         return "high-low LDP epsilon" if self.public_words else "LDP epsilon"
 
     @property
     def rounding(self) -> str:
-        """What rounding adds to every metric loss, in words and rounded up; else nothing."""
+        """Return what rounding adds to every metric loss, in words; empty if nothing."""
         return f" (+ {1.05 * self.slack:.2g} nats of rounding)" if self.slack else ""
 
     def epsilon(self, distance: float) -> float:

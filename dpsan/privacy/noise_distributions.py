@@ -45,7 +45,9 @@ class SphericalLaplace(NoiseDistribution):
         return np.asarray(np.linalg.solve(self.root.T, noise.T).T, dtype=np.float64)
 
     def uniforms(self, noise: Floats) -> dict[str, Floats]:
-        """Of the radius, and of each coordinate of the direction, which is Beta distributed."""
+        """Return uniforms of the radius and of each coordinate of the direction, which is Beta
+        distributed.
+        """
         from scipy.special import betainc, gammainc  # heavy import
 
         d = noise.shape[1]
@@ -65,7 +67,7 @@ class GaussianCoordinates(NoiseDistribution):
     sigma: float
 
     def uniforms(self, noise: Floats) -> dict[str, Floats]:
-        """Of each coordinate."""
+        """Return uniforms of each coordinate."""
         from scipy.special import ndtr  # heavy import
 
         return {"coordinates": ndtr(noise / self.sigma)}
@@ -78,7 +80,7 @@ class LaplaceCoordinates(NoiseDistribution):
     scale: float
 
     def uniforms(self, noise: Floats) -> dict[str, Floats]:
-        """Of each coordinate."""
+        """Return uniforms of each coordinate."""
         tail = np.exp(-np.abs(noise) / self.scale) / 2
         return {"coordinates": np.where(noise < 0, tail, 1 - tail)}
 
@@ -91,7 +93,7 @@ class TruncatedLaplaceCoordinates(NoiseDistribution):
     bound: float
 
     def uniforms(self, noise: Floats) -> dict[str, Floats]:
-        """Of each coordinate; what is outside the support has no probability: NaN."""
+        """Return uniforms of each coordinate; NaN outside the support."""
         size = np.abs(noise)
         part = np.expm1(-self.alpha * size) / np.expm1(-self.alpha * self.bound) / 2
         inside = np.where(size <= self.bound * (1 + 2.0**-50), part, np.nan)

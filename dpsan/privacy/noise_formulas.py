@@ -110,7 +110,7 @@ def largest_escape(alpha: float, bound: float, d: int, radius: float) -> float:
 
 
 def _concave(alpha: float, bound: float, radius: float) -> bool:
-    """Whether f is concave on (0, radius²].
+    """Return True if f is concave on (0, radius²].
 
     f'(v) = q'/(2t(1 - q)) falls iff t·(q''/q' + q'/(1 - q)) <= 1; for t <= A, q'' = alpha·q' and
     the left side grows with t.

@@ -1,4 +1,4 @@
-"""How far the word that float64 noise gives can be from the word that a proof speaks of.
+"""Bound the probability that float64 noise gives another word than the noise of the proof.
 
 Real and float64 noise are made of the same random bits, so that both words are the same unless the
 real noisy point lies within the rounding error of a wall between two words' cells; this bounds the
@@ -32,7 +32,7 @@ _SMALL: Final = 200
 
 
 class _Moments(NamedTuple):
-    """What the bound needs of noise z with density p and a displacement s(z) by the grid."""
+    """Moments of noise z with density p, and of its displacement s(z) by the grid."""
 
     power: tuple[float, ...]
     """E|z|^k for k = 0, 1, 2."""

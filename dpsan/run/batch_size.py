@@ -1,4 +1,4 @@
-"""How large the batches of an input are: as large as is done in a few seconds.
+"""Choose the batch size so that one batch takes a few seconds. No output depends on it.
 
 No output depends on it.
 """
@@ -37,7 +37,7 @@ def few_searches() -> Iterator[None]:
 
 
 class Pace:
-    """How large batches are of which somebody waits for the output.
+    """Size of batches whose output somebody waits for.
 
     Args:
         adaptive: by the time that they take; else always the same.
@@ -47,7 +47,7 @@ class Pace:
     """Times the most records of a plan."""
     most: ClassVar[int] = _BATCH_CHARACTERS
     growth: ClassVar[int] = 2
-    """How many times as large the next batch may be."""
+    """Largest growth of the next batch."""
     aim: ClassVar[float] = 2.0
     """Seconds that a batch should take at most; batches shrink where they take twice as many."""
     clocks: ClassVar[tuple[Callable[[], float], ...]] = (time.monotonic,)
@@ -62,7 +62,7 @@ class Pace:
         self._started = [clock() for clock in self.clocks]
 
     def seconds(self) -> float:
-        """How long ago that was."""
+        """Return the elapsed time in seconds."""
         now = [clock() for clock in self.clocks]
         return min(end - begin for begin, end in zip(self._started, now, strict=True))
 

@@ -35,7 +35,7 @@ _SMALL: Final = 1 << 16
 
 
 def is_small(path: Path) -> bool:
-    """Whether rewriting a file takes less time than syncing it, so that others may wait for it."""
+    """Return True if rewriting a file takes less time than its fsync, so that others may wait."""
     try:
         status = path.stat()
     except OSError:

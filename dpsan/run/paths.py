@@ -1,4 +1,4 @@
-"""Which output belongs to which input."""
+"""Choose the output of each input."""
 
 from __future__ import annotations
 

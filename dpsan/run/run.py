@@ -28,7 +28,7 @@ STDIN: Final = Path("-")
 
 @dataclass
 class Result:
-    """What became of a run."""
+    """Result of a run."""
 
     totals: Accountant
     outcomes: list[Outcome] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Result:
     failed: list[str] = field(default_factory=list)
     """One line for each input that failed."""
     memo: MemoTotals | None = None
-    """What the memo came to, where there is one."""
+    """Totals of the memo, if there is one."""
     ledger: LedgerTotals | None = None
     """The same of the ledger."""
     skipped: int = 0
@@ -218,5 +218,5 @@ class Run(Work):
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether there is nothing, a file, or a directory, of which the file itself will complain."""
+    """Return True if there is nothing, a file, or a directory (which fails by itself)."""
     return not path.exists() or path.is_file() or path.is_dir()

@@ -40,7 +40,7 @@ _RENDERED: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done to every input of a run."""
+    """Options for every input of a run."""
 
     format: str = "auto"
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -55,12 +55,12 @@ class Plan:
 
 @dataclass
 class Work:
-    """What is done to every input of a run, by whom, and who is told."""
+    """Sanitizer, keys, budget and observers for every input of a run."""
 
     sanitizer: Sanitizer
     plan: Plan
     key: bytes
-    """Of the run; each file and each copy gets keys of their own from it."""
+    """Key of the run; each file and each copy derives keys from it."""
     _: KW_ONLY
     workers: Workers | None = None
     """Default this process."""
@@ -68,11 +68,11 @@ class Work:
     progress: Callable[[int], None] | None = None
     """Called with the number of input bytes read since the last call."""
     budget: Budget | None = None
-    """What may be spent."""
+    """Privacy budget of the run."""
     history: History | None = None
-    """What is asked and told before a batch is written."""
+    """Memo and ledger, to which each batch is committed before it is written."""
     passing: Passing = field(default_factory=Passing)
-    """What was not sanitized in the inputs read so far, also in those that failed."""
+    """Text that passed unchanged in the inputs read so far, also in those that failed."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class Inplace:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one input."""
+    """Result of one input."""
 
     name: str
     totals: Accountant
     sha256: tuple[str, str]
-    """Of input and output."""
+    """Digests of input and output."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
     passing: Passing = field(default_factory=Passing)
@@ -177,7 +177,7 @@ class _Flow:
     file: int
     totals: Accountant
     texts: int = 0
-    """How many so far: the number of a text under the key does not depend on batches."""
+    """Number of texts so far: the number of a text under the key does not depend on batches."""
     bare: int = 0
     _noted: Counter[str] = field(default_factory=Counter)
     _fields: list[Fields] = field(default_factory=list)
@@ -316,7 +316,7 @@ class _Flow:
         self._rendered += filter(None, [b"".join(out)])
 
     def _wanted(self, record: Record, *, begun: bool) -> bool:
-        """Whether a piece is written here: some are not, in an output of several inputs."""
+        """Return True if a piece is written here: an output of several inputs leaves some out."""
         if record.part == "mark":
             return not begun
         if record.part == "header":

@@ -39,7 +39,7 @@ that has answered waits for more, there would be one in each batch of .03."""
 
 
 class Answer(Protocol):
-    """What will have become of a batch."""
+    """Future result of a batch."""
 
     def result(self) -> Sanitized:
         """Waits for it."""
@@ -56,17 +56,17 @@ class Batch(NamedTuple):
     spans: Sequence[Spans] | None = None
 
     def sanitized(self, sanitizer: Sanitizer) -> Sanitized:
-        """What becomes of them."""
+        """Return the sanitized texts."""
         return sanitizer.sanitize(
             self.texts, self.key, self.numbers, audit=self.audit, spans=self.spans
         )
 
 
 class Workers(Protocol):
-    """Where batches are sanitized."""
+    """Pool in which batches are sanitized."""
 
     window: int
-    """How many batches may be in hand before the oldest must be finished."""
+    """Largest number of unfinished batches."""
 
     def submit(self, batch: Batch) -> Future[Sanitized]:
         """Sanitize a batch."""
@@ -261,7 +261,7 @@ def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Sanitized | DpsanErr
 
 
 def _told(error: Exception) -> DpsanError:
-    """What can travel, and tells the place of what went wrong here."""
+    """Return an error that can be pickled, with the position of an unexpected one."""
     return error if isinstance(error, DpsanError) else UnexpectedError(error)
 
 

@@ -1,4 +1,4 @@
-"""What a run costs: guarantees added up over words, records, files and copies."""
+"""Compose guarantees over words, records, files and copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpsan.sanitize.result import Action, Sanitized
 
 @dataclass
 class Budget:
-    """What may be spent in a run: a sum of the mechanism's epsilon over all draws."""
+    """Largest sum of the mechanism's epsilon over all draws of a run."""
 
     limit: float
     spent: float = 0.0
@@ -84,7 +84,7 @@ class Accountant:
 
     @property
     def charges(self) -> int:
-        """How many times the guarantee's loss is paid: once a draw, or once a text."""
+        """Return the number of losses: one for each draw, or one for each text."""
         return self.texts if self.guarantee.per_line else self.draws
 
     @property

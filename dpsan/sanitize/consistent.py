@@ -29,7 +29,7 @@ from dpsan.text.tokens import folded
 
 Draw = Callable[[Ids, Streams], Ids]
 Held = dict[int | str, int]
-"""What was drawn for the words of the record that is being rewritten: by row number, or string."""
+"""Output rows of the current record, by input row or string."""
 
 _TABLES: Final = 4
 """Keys of which it is held what was drawn for the words of the vocabulary: 4 bytes for each."""
@@ -49,9 +49,9 @@ class DrawnOnce(NamedTuple):
     """The drawn words of a batch."""
 
     outputs: Ids
-    """Of each word, (m,)."""
+    """Output row of each word, shape (m,)."""
     first: NDArray[np.bool_]
-    """Whether the word is the first of its kind in its record, (m,)."""
+    """True for the first of equal words in its record, shape (m,)."""
     marks: NDArray[np.uint64] | None
     """64 bits of each word that is, equal for equal words of a file or run; None in a record."""
 
@@ -138,7 +138,7 @@ class OneDraw:
         return codes, list(numbers)
 
     def _names(self, codes: Ids, strings: list[str]) -> Callable[[int], int | str]:
-        """What the word at a place is known by in other parts of its record."""
+        """Return a function from the index of a word to its identity in the record."""
 
         def name(at: int) -> int | str:
             code = int(codes[at])

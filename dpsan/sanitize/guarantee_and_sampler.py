@@ -26,7 +26,7 @@ Opened = Callable[[], tuple[Embeddings, MetricSpace]]
 
 @dataclass(frozen=True)
 class Built:
-    """What one request has become on one vocabulary."""
+    """Mechanism, guarantee and sampler of one request on one vocabulary."""
 
     spec: RunSpec
     """The request, with the epsilon that was found for its ``epsilon_ldp``."""

@@ -19,11 +19,11 @@ FORMS: Final = (
     "which words are numbers, and their form (how many digits and letters there are and where, and "
     "every other character: separators, spaces, the sign of a currency)"
 )
-"""What is not protected where numbers are drawn by value."""
+"""Facts that are not protected where numbers are drawn by value."""
 
 
 class NumberPolicy(StrEnum):
-    """What a number becomes."""
+    """Policy for numbers."""
 
     WORD = "word"
     """A word of the vocabulary, as all other words do."""

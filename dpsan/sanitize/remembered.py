@@ -14,7 +14,7 @@ from dpsan.sanitize.result import DRAWN, Action, AuditTable, Sanitized
 
 @dataclass(frozen=True)
 class MemoTotals:
-    """What a memo has come to, and what one run had of it."""
+    """Totals of a memo, and of one run with it."""
 
     drawn: int
     """Messages drawn in this run."""
@@ -34,7 +34,7 @@ class MemoTotals:
 
 @dataclass(frozen=True)
 class LedgerTotals:
-    """What a ledger has come to, and what one run paid."""
+    """Totals of a ledger, and of one run with it."""
 
     paid: int
     """Records that this run paid for."""

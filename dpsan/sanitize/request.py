@@ -1,4 +1,4 @@
-"""What is asked of a run: plain data, without secrets."""
+"""Request of a run: plain data, without secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done: the texts that came out, and what happened to each word."""
+"""Result of a call: output texts, and an audit of each word."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 class Action(StrEnum):
-    """What was done to a word."""
+    """Action on a word."""
 
     DRAWN = "drawn"
     """A word of the vocabulary: its output was drawn, and may be the same word."""
@@ -28,7 +28,7 @@ class Action(StrEnum):
     PASSED = "passed"
     """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
     REMEMBERED = "remembered"
-    """Of a message whose earlier output is written again: drawn then, and not now."""
+    """Word of a message whose earlier output is written again: drawn earlier, and not now."""
     OUTSIDE = "outside"
     """Outside the spans that were asked for, and written unchanged: not protected."""
 
@@ -41,7 +41,7 @@ UNDRAWN: Final = tuple(each for each in Action if each not in DRAWN)
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """What happened to one word."""
+    """Audit of one word."""
 
     record: int
     """Index of the text within the call."""
@@ -60,7 +60,7 @@ class AuditRecord:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditTable(Sequence[AuditRecord]):
-    """What happened to the words of a call, in columns; a row is made when it is asked for.
+    """Audit of the words of a call, in columns; rows are made on demand.
 
     An object for each word would cost more than drawing the word.
     """
@@ -81,8 +81,7 @@ class AuditTable(Sequence[AuditRecord]):
     usual: NDArray[np.int64]
     """The row number of each output that is written in its usual spelling, else negative."""
     first: NDArray[np.bool_] | None = None
-    """Where equal words have the same draw: whether the word is the first of its kind in its
-    record."""
+    """True for the first of equal words in its record, where equal words share a draw."""
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -142,8 +141,8 @@ class Sanitized:
     invisible: int = 0
     """Invisible characters that were dropped."""
     marks: NDArray[np.uint64] | None = field(default=None, repr=False)
-    """Of each word that ``drawn`` counts, equal for equal words of a file or run, where those have
-    the same draw."""
+    """Mark of each word that ``drawn`` counts. Equal words of a file or run have equal marks, where
+    they share a draw."""
     public_marks: NDArray[np.uint64] | None = field(default=None, repr=False)
     """Those of public words."""
     remembered: dict[int, dict[Action, int]] = field(default_factory=dict)
@@ -151,7 +150,7 @@ class Sanitized:
 
 
 def together(parts: Sequence[Sanitized]) -> Sanitized:
-    """What several calls did, one after the other, without audits, as if it had been one."""
+    """Merge the results of successive calls, without audits, into the result of one call."""
     first = parts[0]
     sums = {
         each.name: sum(getattr(part, each.name) for part in parts)

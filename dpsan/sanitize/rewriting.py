@@ -43,7 +43,7 @@ class DrawnTexts:
     outputs: list[str]
     drawn: list[int]
     first: NDArray[np.bool_] | None
-    """Where equal words have the same draw: whether the word is the first of its kind."""
+    """True for the first of equal words, where equal words share a draw."""
     marks: NDArray[np.uint64] | None
     public: int
     public_marks: NDArray[np.uint64] | None
@@ -115,7 +115,7 @@ class Rewriter:
         return Lookup(split, self._built.embeddings.key_to_index, spec.keep, unknown, number)
 
     def begin(self) -> bool:
-        """Whether it is the first time; then libraries load while threads read the vectors."""
+        """Return True for the first call; then libraries load while threads read the vectors."""
         first, self._begun = not self._begun, True
         if first:
             self._built.embeddings.begin(vectors=self._built.mechanism.reads_vectors)
@@ -260,7 +260,7 @@ class Rewriter:
     def _public_of(
         self, codes: Ids, marks: NDArray[np.uint64] | None
     ) -> tuple[int, NDArray[np.uint64] | None]:
-        """How many of the draws are of public words, and their marks."""
+        """Return the number of draws of public words, and their marks."""
         if not self._built.public:
             return 0, None
         public = self._public[codes]
@@ -317,7 +317,7 @@ class Rewriter:
         )
 
     def survey(self, text: str) -> Sanitized:
-        """What rewriting a text counts: no word is drawn, and there is no line."""
+        """Return the counts of rewriting a text, without drawing a word and without a line."""
         parts = []
         for pieces in stretches(text, self.lookup.split):
             batch = self.lookup.of_split([pieces])
@@ -329,7 +329,7 @@ class Rewriter:
         return replace(whole, drawn=[sum(whole.drawn)])
 
     def _actions(self, codes: Ids) -> Ids:
-        """What is done to each word, as places in ACTIONS."""
+        """Return the action on each word, as indices of ACTIONS."""
         n = self._built.space.n
         kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
         actions: Ids = np.where(codes >= 0, kinds, _PLACES[np.minimum(codes, -1)])
@@ -349,7 +349,7 @@ class Rewriter:
     def _outputs(
         self, words: Sequence[str], codes: Ids, drawing: NDArray[np.bool_], chosen: Ids
     ) -> list[str]:
-        """What is written for each word."""
+        """Return the output string of each word."""
         new: NDArray[np.object_] = self._vocabulary()[0][chosen]
         like_input = self._built.spec.case == LetterCase.INPUT
         written: list[str] = new.tolist()
@@ -364,5 +364,5 @@ class Rewriter:
 
 
 def _counts(actions: Ids) -> dict[Action, int]:
-    """How many words each action has."""
+    """Return the number of words of each action."""
     return dict(zip(Action, np.bincount(actions, minlength=len(Action)).tolist(), strict=True))

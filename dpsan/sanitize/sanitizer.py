@@ -180,7 +180,7 @@ class Sanitizer:
 
     @property
     def seeded(self) -> bool:
-        """Whether the random numbers are public."""
+        """Return True if the random numbers are public."""
         return self._seed is not None
 
     def accountant(self, *, whole_run: bool = False) -> Accountant:
@@ -192,7 +192,7 @@ class Sanitizer:
 
     @property
     def sampler(self) -> Sampler:
-        """What draws the words."""
+        """Return the sampler of words."""
         return self._rewriter.sampler
 
     def warm_up(self) -> None:
@@ -241,7 +241,7 @@ class Sanitizer:
         return self._rewriter.row_of(output)
 
     def survey(self, text: str) -> Sanitized:
-        """What :meth:`sanitize` counts of a text: no word is drawn, and there is no line."""
+        """Return the counts of :meth:`sanitize`, without drawing a word and without a line."""
         return self._rewriter.survey(text)
 
     def __repr__(self) -> str:

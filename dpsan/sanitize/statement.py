@@ -1,4 +1,4 @@
-"""What a run did and what it means, in lines for people."""
+"""Statement of a run: what it did and what is protected."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dpsan.text.numerals import counted, number, percent
 
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
-"""What is not protected where equal words have the same draw."""
+"""Fact that is not protected where equal words share a draw."""
 SAME: Final = "which messages are equal"
-"""What is not protected where equal messages have the same draw."""
+"""Fact that is not protected where equal messages share a draw."""
 CHOICE: Final = "everything outside the spans and their choice"
-"""What is not protected where spans say which words are drawn."""
+"""Facts that are not protected where spans choose the drawn words."""
 NOT_PROTECTED: Final = (
     "number of words and lines",
     COUNTS,
@@ -44,7 +44,7 @@ _FEW_OUTSIDE: Final = 2
 
 
 def not_protected(guarantee: Guarantee) -> list[str]:
-    """What a guarantee leaves out by itself, in words."""
+    """Return the facts that a guarantee itself leaves out, in words."""
     words = guarantee.public_words
     if not words:
         return []
@@ -170,7 +170,7 @@ class Statement:
         return out + list(self._details()) if verbose and totals.draws else out
 
     def _memo(self, memo: MemoTotals) -> str:
-        """What the memo has come to, over its life."""
+        """Describe the totals of the memo, over its life."""
         name = self.totals.guarantee.loss_name
         cost = _cost(Composed(memo.epsilon, memo.delta, ""))
         most = f"{name} {cost}"
@@ -183,7 +183,7 @@ class Statement:
         )
 
     def _ledger(self, ledger: LedgerTotals, verbose: bool) -> str:
-        """What the ledger has come to, over all runs that named it."""
+        """Describe the totals of the ledger, over all runs that named it."""
         limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
         told = f"ledger: {counted(ledger.paid, 'record')} paid for now, "
         told += f"{counted(ledger.records, 'record')} in all"
@@ -223,7 +223,7 @@ class Statement:
 
     @property
     def _each(self) -> str:
-        """What the guarantee is for."""
+        """Return the unit of the guarantee: word, line or message."""
         guarantee = self.totals.guarantee
         if guarantee.per_line:
             return "line"
@@ -244,7 +244,7 @@ class Statement:
         return f" ({'; '.join(told)})" if told else ""
 
     def _own(self) -> list[str]:
-        """What is not protected by this run's own choices."""
+        """Return the facts that the options of this run leave unprotected."""
         counts = self.totals.counts
         return not_protected(self.totals.guarantee) + [
             what

@@ -53,7 +53,7 @@ def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:
 
 
 def threads() -> int:
-    """As many as FAISS uses: the OpenMP setting, one in worker processes."""
+    """Return the number of threads of FAISS: the OpenMP setting, one in worker processes."""
     import faiss  # heavy import
 
     return int(faiss.omp_get_max_threads())

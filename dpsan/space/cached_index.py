@@ -33,7 +33,7 @@ from dpsan.space.metric_space import Arrays, MetricSpace, Tables, centroid_of
 INDEX_KIND = "index"
 TABLE_KIND = "table"
 _SMALL: Final = ("centroid", "largest_norm", "counts")
-"""What is read of an entry before it is known whether anything else is needed."""
+"""Arrays of an entry that are read before anything else is needed."""
 
 
 def _entry(embeddings: Embeddings) -> Entry:

@@ -66,7 +66,7 @@ class FlatIndex:
     """
 
     integers: ClassVar[bool] = True
-    """Whether ``dpsan[fast]`` is used where it is there."""
+    """True if ``dpsan[fast]`` is used where it is installed."""
     by_integers: ClassVar[int] = 0
     """Points of all indexes that were searched by it."""
 
@@ -105,7 +105,7 @@ class FlatIndex:
         self._searched = 0
         self._small: SmallIntegers | None = None
         self._share = 0.6
-        """Of points, how many go by integers while FAISS has the others; so both take as long."""
+        """Share of the points that go by integers while FAISS has the others; both take as long."""
         large = self.n * self.d > _LARGE
         self._most_nearest = MOST_NEAREST if large else _FEW_NEAREST
         self._threads = 2 if large else 1

@@ -38,7 +38,7 @@ _ALIGNED: Final = 32
 _PAGE: Final = 1 << 21
 """Bytes of a large page of memory."""
 _rooms: Final = threading.local()
-"""Where products go."""
+"""Buffers for products, one for each thread."""
 
 _UINT8, _INT8, _INT32 = 2, 3, 6  # numbers of ONNX
 _INPUTS: Final = {"rows": _UINT8, "points": _INT8, "zero": _UINT8}
@@ -66,14 +66,14 @@ def _model() -> bytes:
 
 
 def _version() -> str:
-    """Of ONNX Runtime, without an import of it."""
+    """Return the version of ONNX Runtime without importing it."""
     from importlib.metadata import version  # slow to import
 
     return version("onnxruntime")
 
 
 def _silent(named: str) -> bool:
-    """Whether a version of ONNX Runtime has no telemetry; one that cannot be read may have it."""
+    """Return True if a version of ONNX Runtime has no telemetry; unreadable ones may have it."""
     try:
         return tuple(map(int, named.split(".")[:2])) < _TELEMETRY
     except ValueError:
@@ -137,7 +137,7 @@ class Product:
 
 
 def _room() -> NDArray[np.int32]:
-    """Where this thread's products go: in one large page, where the kernel's writes miss nothing.
+    """Return this thread's buffer for products: one large page, for which the kernel's writes hit.
 
     Rows of products are kilobytes apart, so of small pages the kernel needs a new one with every
     row, and takes twice as long.
@@ -169,7 +169,7 @@ def levels() -> int:
 
 
 def kernel() -> str:
-    """What multiplies, and how many bits; empty if there is no kernel."""
+    """Return the name and the bits of the kernel; empty without a kernel."""
     if not (level := levels()):
         return ""
     import onnxruntime  # heavy import
@@ -192,7 +192,7 @@ def _cases(level: int) -> Iterator[Case]:
 
 
 def fits(case: Case) -> bool:
-    """Whether the kernel gives the products that float64 gives."""
+    """Return True if the kernel gives the same products as float64."""
     level, points, rows = case
     small = Product.rows((rows + np.int16(level + 1)).astype(np.uint8))
     values = Product(points, level, len(rows))(small)
@@ -202,7 +202,7 @@ def fits(case: Case) -> bool:
 
 @cache
 def wins(d: int) -> bool:
-    """Whether the product in d dimensions is faster than FAISS on one thread, by a short trial."""
+    """Return True if a short trial in d dimensions is faster than FAISS on one thread."""
     import faiss  # heavy import
 
     (m, tiles, n), runs = _TRIED

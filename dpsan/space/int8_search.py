@@ -223,7 +223,7 @@ class _Points(NamedTuple):
 
     steps: Floats
     norms: Floats
-    """Of the rounded points."""
+    """Norms of the rounded points."""
     lost: Floats
     """Norms of what rounding took from them."""
     rest: Floats
@@ -236,9 +236,9 @@ class _Groups(NamedTuple):
     points: Ids
     groups: Ids
     products: NDArray[np.int32]
-    """Of all rows, shape (groups, _GROUP)."""
+    """Products of all rows, shape (groups, _GROUP)."""
     limits: Floats
-    """What a product is at least, if its row may be near."""
+    """Smallest product of a row that may be near."""
 
 
 class _Found(NamedTuple):

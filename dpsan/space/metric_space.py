@@ -24,7 +24,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Tables:
-    """Where derived tables are kept; this one keeps nothing."""
+    """Storage of derived tables; this one stores nothing."""
 
     def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
         """The arrays of a name, built if they are not kept."""
@@ -48,7 +48,7 @@ _LAWS: Final = (
     "mean-cosine-",
     "observer-",
 )
-"""What the names of tables that are about a mechanism begin with, behind that of the space."""
+"""Prefixes, after that of the space, of the names of tables about a mechanism."""
 
 
 class _OfWords(Tables):
@@ -153,7 +153,7 @@ class MetricSpace:
                     progress((int(some[-1]) + 1) / n)
 
     def find_table(self, name: str) -> Arrays | None:
-        """What :meth:`table` gave, if it is in memory or kept."""
+        """Return a table that is in memory or stored, else None."""
         full = f"{self.name}{name}"
         return self._memory.get(full) or self._tables.find(full)
 
@@ -232,12 +232,12 @@ class MetricSpace:
         return self._lattice
 
     def eager(self, outputs: int) -> bool:
-        """Whether a table over all words against ``outputs`` words is cheap enough to build."""
+        """Return True if a table of all words against ``outputs`` words is cheap to build."""
         return bool(2.0 * self.n * outputs * self.d <= _EAGER_FLOPS)
 
     @property
     def fewer(self) -> Hint:
-        """What to do where :meth:`eager` says no for all words."""
+        """Return a hint for a space that is too large: the number of words that works."""
         return fewer_words((_EAGER_FLOPS / (2 * self.d)) ** 0.5)
 
     def neighbors(self, ids: Ids, k: int, outputs: int | NDArray[np.int32] | None = None) -> Ids:
@@ -279,7 +279,7 @@ class MetricSpace:
 
     @property
     def diameter_is_exact(self) -> bool:
-        """Whether :attr:`diameter` is exact up to rounding upwards."""
+        """Return True if :attr:`diameter` is exact up to rounding upwards."""
         return bool(self._diameter()["exact"][0])
 
     def nearest_distances(self) -> Floats:

@@ -27,13 +27,13 @@ class Chunk(NamedTuple):
     """Some words of a text and the gaps around them: one more than words."""
 
     gaps: list[str]
-    """As they will be written."""
+    """Gaps as they will be written."""
     words: list[str]
     codes: list[int]
     invisible: int = 0
     """Characters of the gaps that are not written."""
     more: list[int] | None = None
-    """How much longer each gap was in the input; None: none was."""
+    """Number of characters that each gap was longer in the input; None: no gap was."""
 
 
 class Words(Sequence[str]):
@@ -71,7 +71,7 @@ class Batch:
     with the seam and the gap that begins the next text."""
     words: Sequence[str]
     codes: Ids
-    """What each word stands for, (words,)."""
+    """Input code of each word, shape (words,)."""
     sizes: Ids
     """Words of each text, (texts,)."""
     odd: Ids
@@ -80,8 +80,7 @@ class Batch:
     """Occurs in no gap of a text."""
     invisible: int
     more: list[tuple[int, list[int]]]
-    """Of some chunks the place of the first gap, where each text has one more than words, and how
-    much longer the gaps were."""
+    """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
     def lines(self, outputs: list[str]) -> list[str]:
         """The texts with these words, (words,)."""

@@ -43,7 +43,7 @@ def joined_at_spaces(
     for at, gap in zip(tails.tolist(), _each(blocks, behind, Pieces.behind), strict=True):
         gaps[at] = gap
     added = defaultdict[int, list[str]](list)
-    """What follows in some gaps: joined at the end, as most of a text may be one gap."""
+    """Strings after some gaps, joined at the end, as most of a text may be one gap."""
     longer = []
     before = (begins + np.cumsum(between)).tolist()
     for at, place, (inner, words, _, _, more) in zip(begins.tolist(), before, chunks, strict=True):
@@ -107,7 +107,7 @@ def _each(
     chosen: NDArray[np.bool_],
     strings: Callable[[Pieces, Ids], list[str]],
 ) -> Iterator[str]:
-    """What is said of the chosen pieces of all blocks."""
+    """Yield a string for each chosen piece of all blocks."""
     end = 0
     for block in blocks:
         begin, end = end, end + len(block)

@@ -1,4 +1,4 @@
-"""How output words are written: in natural case, as the vocabulary has them, or like the input.
+"""Write output words in natural case, as the vocabulary has them, or like the input.
 
 Natural case is free: it reads the words that were drawn and the gaps between them, all of which are
 in the output anyway, and no input word.  Whatever is a function of the output alone is
@@ -23,7 +23,7 @@ from dpsan.text.bounded_cache import BoundedCache
 
 
 class LetterCase(StrEnum):
-    """What decides the capital letters of the output."""
+    """Policy for capital letters of the output."""
 
     NATURAL = "natural"
     """The usual spelling of each output word, and a capital where a sentence begins."""
@@ -43,7 +43,7 @@ _MANY: Final = 50_000
 
 
 def begins_sentence(gap: str) -> bool:
-    """Whether the word behind a gap begins a sentence, or a line."""
+    """Return True if the word after a gap begins a sentence or a line."""
     if gap == " ":
         return False
     if _LINE_BREAK.search(gap):

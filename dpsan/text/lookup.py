@@ -118,7 +118,7 @@ class Lookup:
 
 
 def _more(read: list[str], written: list[str]) -> list[int] | None:
-    """How much longer gaps were before; None: none was."""
+    """Return the number of characters that each gap lost; None: no gap changed."""
     if read == written:
         return None
     return [len(before) - len(after) for before, after in zip(read, written, strict=True)]

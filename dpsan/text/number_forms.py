@@ -163,9 +163,9 @@ _COUNT: Final = r"0+(?:[.,:/\u066b\u066c'’‐‑−_ \u00A0\u2009\u202F()\-]{1
 _AMOUNT: Final = regex.compile(rf"(?P<country>a{{0,2}})\p{{Sc}}{_COUNT}(?P<scale>a{{0,2}})")
 _ANY: Final = regex.compile(rf"(?:\+?\(?){_COUNT}\p{{Sc}}?")
 _COUNTRIES: Final = ((), tuple("ACRS"), ("US", "CA", "AU", "NZ", "HK", "SG", "NT", "MX"))
-"""What can stand before the sign of a currency, by the number of letters."""
+"""Letters before the sign of a currency, by their number."""
 _SCALES: Final = ((), ("k", "m", "b"), ("mn", "bn"))
-"""What can stand after an amount, by the number of letters."""
+"""Letters after an amount, by their number."""
 
 
 @lru_cache(maxsize=1 << 14)

@@ -36,7 +36,7 @@ def number(value: float | None) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """So many of a thing whose plural ends in s."""
+    """Return a count with its noun, whose plural ends in s."""
     return f"{number(count)} {what}{'' if count == 1 else 's'}"
 
 

@@ -19,7 +19,7 @@ from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Ids
 Integers = NDArray[np.uint64]
 
 BEHIND: Final = ',.;:!?)"'
-"""What most often stands between a word and the space behind it."""
+"""Most frequent characters between a word and the space after it."""
 _EDGE, _SPACE = 1, 2
 _KINDS: Final = bytes(
     _SPACE if chr(code) == " " else _EDGE * (chr(code) in BEHIND) for code in range(256)
@@ -53,16 +53,16 @@ _MOST: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """What stands between the spaces of some texts."""
+    """Pieces between the spaces of some texts."""
 
     text: str
     """A character for each byte of the texts in UTF-8, with marks and spaces between them."""
     begins: Ids
-    """Where each piece begins, (pieces,)."""
+    """Offset of each piece, shape (pieces,)."""
     lengths: Ids
     """Bytes of each, less its tail."""
     tails: Ids
-    """How many of BEHIND are at its end, where no other of them is in it; else 0."""
+    """Number of BEHIND characters at the end of each piece, if it has no other of them; else 0."""
 
     def __len__(self) -> int:
         return len(self.begins)
@@ -119,7 +119,7 @@ def cut(texts: Sequence[str], *, last: bool, tails: bool) -> Pieces:
 
 
 def one_word(piece: str) -> bool:
-    """Whether no punctuation behind it could make another token of it."""
+    """Return True if no punctuation after the piece could change its tokens."""
     return piece.isalnum() or piece.translate(_JOINERS).isalnum()
 
 
@@ -139,7 +139,7 @@ class Codes:
 
     @property
     def full(self) -> bool:
-        """Whether it is time for a new one."""
+        """Return True if the next piece needs a new batch."""
         return self._held >= _MOST
 
     def __call__(self, pieces: Pieces) -> Ids:

@@ -56,7 +56,7 @@ RULES: Final = 2
 
 
 class Kind(StrEnum):
-    """What a token is: words and numbers are protected, invisible characters are dropped, and white
+    """Kind of a token. Words and numbers are protected, invisible characters are dropped, and white
     space and punctuation pass.
     """
 

@@ -17,7 +17,7 @@ from dpsan.text.shape import CURRENCY, DIGIT, LETTER, MARK, NARROW, WEB
 FAR: Final = 400
 """Characters from an offset on that decide whether such a token begins there."""
 NUMBER_MARKS: Final = ".,:/"
-"""What joins digits, besides hyphens and apostrophes."""
+"""Characters that join digits, besides hyphens and apostrophes."""
 WORD: Final = LETTER + DIGIT + MARK + WEB
 """The classes of words' characters, inside of a set."""
 

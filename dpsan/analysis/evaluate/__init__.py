@@ -1,4 +1,4 @@
-"""What a sanitized text kept of its original, and what a reader who attacks it can read back.
+"""Measure what a sanitized text kept of its original, and what attackers read back.
 
 Knows two versions of a text, a vocabulary and perhaps the mechanism between them.  Must not know
 command lines.  Results hold figures only: no word of a text, no label, no file's content.
@@ -36,7 +36,7 @@ from dpsan.version import __version__
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be judged.
+    """Files, mechanism and options of an evaluation.
 
     Args:
         mechanism: between the two, None if it is not known: then there are no attacks.
@@ -66,7 +66,7 @@ class Question:
     authors: str | None = None
     seed: str = "1"
     by_value: bool = False
-    """Whether numbers were drawn by value, which no attack here knows."""
+    """True if numbers were drawn by value, which no attack here models."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Evaluation:
         return max(readers, key=lambda each: each.shares[WordClass.ALL].value or 0.0)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         mechanism = self.question.mechanism
         return {
             "dpsan": __version__,

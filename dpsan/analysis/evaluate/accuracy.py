@@ -1,4 +1,4 @@
-"""What a sanitized text is still good for: a classifier trained and tested on both versions.
+"""Measure the accuracy of a classifier trained and tested on original and sanitized texts.
 
 TF-IDF of words and word pairs and logistic regression (scikit-learn), without any tuning: what
 counts is the difference between the four pairs train/test x clean/sanitized.  Trained on clean and
@@ -59,7 +59,7 @@ class Accuracy:
     test: int
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             **{
                 f"{a}_{b}": {**share.as_json(), "weighted_f1": self.f1[a, b]}

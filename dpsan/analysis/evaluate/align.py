@@ -1,4 +1,4 @@
-"""Which output word stands for which input word of a line.
+"""Align the words of a sanitized line with the words of its original.
 
 Gaps (white space, punctuation) pass a sanitizer unchanged, so the gaps of the original line cut the
 sanitized one; a word of the output may hold characters that a gap is made of ("U.S."), so every cut
@@ -77,7 +77,7 @@ def cut(
 
 
 def _ends(line: str, begin: int, gap: str, longest: int, *, last: bool) -> list[int]:
-    """Where a word that begins here may end: before a gap, at most ``longest`` further on."""
+    """Return possible ends of the word at ``begin``: before a gap, at most ``longest`` further."""
     if last:
         end = len(line) - len(gap)
         good = begin < end <= begin + longest and line.endswith(gap)

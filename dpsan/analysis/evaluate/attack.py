@@ -36,11 +36,11 @@ class Attack:
     """``verbatim``, ``one-word``, ``context`` or ``informed``."""
     name: str
     right: NDArray[np.bool_] = field(repr=False)
-    """Whether each word was read right but for case, (m,)."""
+    """True for each word that was read right, but for letter case, shape (m,)."""
     shares: dict[WordClass, Share]
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             "attack": self.key,
             "name": self.name,

@@ -25,7 +25,7 @@ from dpsan.privacy import randomness
 _EVERY: Final = 5
 """Every fifth text of an author is to be attributed, of fewer the last one."""
 _COPIES: Final = 3
-"""How often the reader sanitizes each text."""
+"""Number of times that the attacker sanitizes each text."""
 _BATCH: Final = 256
 
 
@@ -43,11 +43,11 @@ class Authors:
 
     @property
     def chance(self) -> float:
-        """Of guessing an author at random."""
+        """Return the probability of guessing an author at random."""
         return 1 / self.authors
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             "chance": self.chance,
             "readers": {name: share.as_json() for name, share in self.shares.items()},

@@ -32,7 +32,7 @@ class _Order:
     """``history·size + symbol``, ascending."""
     counts: Ids
     totals: Ids
-    """How often each history is followed by anything."""
+    """Number of words that follow each history."""
     types: Ids
     """By how many different symbols."""
 

@@ -81,13 +81,13 @@ def _best(
 
 @dataclass
 class Counts:
-    """How often symbols and pairs of symbols stand in a public text; n + 2 symbols."""
+    """Counts of symbols and of pairs of symbols in a public text; n + 2 symbols."""
 
     n: int
     words: int
     """Words of the text."""
     unigrams: Ids
-    """Of each symbol, (n + 2,)."""
+    """Count of each symbol, shape (n + 2,)."""
     keys: Ids
     """``w·(n + 2) + v`` of every bigram seen, ascending, (b,)."""
     bigrams: Ids

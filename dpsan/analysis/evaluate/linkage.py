@@ -24,16 +24,16 @@ _CELLS: Final = 12_000_000
 """Scores that are held at once: 100 MB."""
 
 _Scores = Callable[[Candidates, Progress], Iterator[tuple[str, Floats]]]
-"""What is compared at once -> the name of every reader, and the scores, (c, r)."""
+"""Function from candidates to the name and the scores, shape (c, r), of every attacker."""
 
 
 @dataclass(frozen=True)
 class Linked:
-    """How often one reader finds the original."""
+    """Share of originals that one attacker finds."""
 
     reader: str
     words: int | None
-    """Of each text only the first so many; None: whole texts."""
+    """Number of leading words of each text that the attacker sees; None: whole texts."""
     candidates: int
     """Texts with so many words."""
     first: Share
@@ -42,7 +42,7 @@ class Linked:
     """Median place of the original among the candidates, with its 95 % interval."""
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         rank = self.rank
         return {
             "reader": self.reader,
@@ -61,7 +61,7 @@ class Linkage:
     notes: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {"readers": [each.as_json() for each in self.rows], "notes": list(self.notes)}
 
 

@@ -14,7 +14,7 @@ Rows = list[tuple[Cell, ...]]
 
 
 def about(found: Evaluation) -> str:
-    """What was judged, in two sentences."""
+    """Describe the evaluation in two sentences."""
     mechanism = found.question.mechanism
     run = ""
     if mechanism is not None:

@@ -27,7 +27,7 @@ _SLACK = 4
 
 @dataclass(frozen=True)
 class Inputs:
-    """How both files are read."""
+    """Options for reading both files."""
 
     format: str = "auto"
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -56,7 +56,7 @@ class Pairs:
     outputs: NDArray[np.int64] = field(repr=False)
     """Row of each output word, or MASKED or OTHER, (m,)."""
     same: NDArray[np.bool_] = field(repr=False)
-    """Whether the two are the same word but for case, (m,)."""
+    """True for each word that is unchanged, but for letter case, shape (m,)."""
     classes: NDArray[np.int64] = field(repr=False)
     """Sum of ``1 << position in WordClass``, (m,)."""
     more: tuple[NDArray[np.int64], ...] = field(default=(), repr=False)
@@ -68,7 +68,7 @@ class Pairs:
         return self.outputs, *self.more
 
     def of(self, kind: WordClass) -> NDArray[np.bool_]:
-        """Which words are of a class, (m,)."""
+        """Return a mask of the words of a class, shape (m,)."""
         return np.asarray((self.classes >> list(WordClass).index(kind)) & 1, dtype=np.bool_)
 
 

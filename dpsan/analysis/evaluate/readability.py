@@ -1,4 +1,4 @@
-"""How readable a sanitized text is: its perplexity beside those of the original.
+"""Measure the readability of a sanitized text: its perplexity beside that of the original.
 
 Perplexity is e^(-mean of ln p(word|the word before it)) over all words of all texts, under a bigram
 model of public text, without letter case.  The first word of a text stands behind the end of a
@@ -33,7 +33,7 @@ class Readability:
     shuffled: float | None
     """The words of each original text in random order."""
     public_words: int
-    """That the model was trained on."""
+    """Number of words that the model was trained on."""
 
     @property
     def rows(self) -> list[tuple[str, float | None, float | None]]:
@@ -51,13 +51,13 @@ class Readability:
 
     @property
     def verdict(self) -> str | None:
-        """What a reader must know if there is no order left."""
+        """Return a warning if the sanitized text has no word order left, else None."""
         if self.sanitized is None or self.shuffled is None or self.sanitized < self.shuffled:
             return None
         return "no more readable than the original's words in random order"
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             "model": "bigrams of public text",
             "public_words": self.public_words,
@@ -105,7 +105,7 @@ def readability(
 
 
 def _perplexity(text: Ids, words: Ids, model: Bigrams) -> float | None:
-    """Of words (m,) whose texts are numbered, ascending, (m,)."""
+    """Return the perplexity of words, shape (m,), whose text numbers ascend, shape (m,)."""
     if not len(words):
         return None
     before = np.where(np.diff(text, prepend=-1) != 0, model.n + 1, np.roll(words, 1))

@@ -17,21 +17,21 @@ from dpsan.run.audit import read_header
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run was made with."""
+    """Mechanism and options of the run that made the sanitized text."""
 
     mechanism: str
     epsilon: float
     parameters: dict[str, Any]
     tokenizer: str
     digest: str
-    """Of the embeddings."""
+    """Digest of the embeddings."""
     source: str
     """Name of their file."""
     copies: int
     public: dict[str, Any] | None = None
     """Public words of the run, as the header has them."""
     by_value: bool = False
-    """Whether numbers were drawn by value."""
+    """True if numbers were drawn by value."""
     own: dict[str, str] | None = None
     """File of the mechanism, its class and digest, if it is a third party's."""
 

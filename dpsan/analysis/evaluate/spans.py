@@ -22,7 +22,7 @@ class SpanTable:
     """The words of each span that could be judged."""
 
     kinds: list[str]
-    """Of each span, empty for those without one."""
+    """Type of each span; empty for a span without a type."""
     first: NDArray[np.int64] = field(repr=False)
     """First word of each span."""
     behind: NDArray[np.int64] = field(repr=False)
@@ -32,7 +32,7 @@ class SpanTable:
 
 
 def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
-    """Which words each span of a file covers: those that overlap it.
+    """Find the words that each span of a file covers: those that overlap it.
 
     Args:
         path: see :mod:`dpsan.formats.span_file`.

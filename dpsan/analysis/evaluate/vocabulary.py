@@ -44,7 +44,7 @@ class WordClass(StrEnum):
 
 
 class Vocabulary:
-    """What there is to know of words in public."""
+    """Public facts about words."""
 
     def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
         self.n = embeddings.n
@@ -62,7 +62,7 @@ class Vocabulary:
         self.frequencies = word_frequencies(self.n, embeddings.counts)
         self.counted = embeddings.counts is not None
         self.is_number = lru_cache(maxsize=HELD)(self._is_number)
-        """Whether a word is a number to the tokenizer."""
+        """True if the tokenizer takes a word for a number."""
         stop = [row for row in range(min(self.n, 4 * _STOP)) if not self.is_number(self.words[row])]
         self._stop = {int(self.fold[row]) for row in stop[:_STOP]}
 

@@ -1,4 +1,4 @@
-"""What can become of a word: probabilities, near words, and what a reader can conclude.
+"""Explain words: output distributions, near words, and the posterior of an attacker.
 
 Only the public vocabulary is looked at, and draws use public keys: nothing here is private or
 needs to be, and results are repeatable.
@@ -38,7 +38,7 @@ def explain(
     posterior: bool = True,
     progress: Progress | None = None,
 ) -> list[Explanation]:
-    """What one mechanism does to each word.
+    """Return the output distribution of each word under one mechanism.
 
     Args:
         words: from :func:`dpsan.analysis.explain.words.read`.

@@ -17,12 +17,12 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
 _AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
-"""What mechanisms can be made equal in."""
+"""Quantities in which mechanisms can be made equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """What every mechanism is to have in common."""
+    """Target that every mechanism has to meet."""
 
     target: Target
     value: float

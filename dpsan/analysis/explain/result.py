@@ -1,4 +1,4 @@
-"""What an explanation says: plain data."""
+"""Explanations as plain data."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one mechanism does to one word."""
+    """Output distribution of one word under one mechanism."""
 
     word: str
-    """As it was given."""
+    """Word as it was given."""
     input: str | None
     """The word of the vocabulary that it is to the mechanism; None for ⊥."""
     mechanism: Mechanism

@@ -23,7 +23,7 @@ _MARKERS: Final = "osD^vPX*<>"
 _DASHES: Final[tuple[Any, ...]] = ("-", (0, (6, 1.5)), (0, (3, 1, 1, 1)))
 _CLAIM: Final = (0, (4, 3))
 _WIDTH, _HEIGHT = 5.2, 3.9
-"""Of one panel, inches."""
+"""Size of one panel, in inches."""
 _FEW: Final = 6
 """Labels up to which a legend has room inside a panel."""
 _LETTERS: Final = 15.5

@@ -36,7 +36,7 @@ class FileReport:
     public: int = 0
     """Draws of public words: to check the sums, never shown."""
     charges: int = 0
-    """How many times the loss is paid: once a draw, or once a text."""
+    """Number of privacy losses: one for each draw, or one for each text."""
     largest: int = 0
     """Most charges of one of its records, in one copy."""
     records: int | None = None
@@ -44,7 +44,8 @@ class FileReport:
     output_sha256: str | None = None
     invalid: int = 0
     passing: dict[str, Any] = field(default_factory=dict)
-    """What was not sanitized, see :class:`~dpsan.formats.passing.Passing`; empty as the records."""
+    """Text that passed unchanged, see :class:`~dpsan.formats.passing.Passing`; empty as the
+    records."""
 
 
 @dataclass
@@ -55,16 +56,16 @@ class Report:
     header: dict[str, Any]
     files: dict[int, FileReport] = field(default_factory=dict)
     per_record: Counter[int] = field(default_factory=Counter)
-    """How many records have so many charges in one copy; those without words are in no audit."""
+    """Number of records by their charges in one copy; records without words are in no audit log."""
     complete: bool = False
     passing: dict[str, Any] = field(default_factory=dict)
-    """What was not sanitized in all inputs; empty if the run did not end."""
+    """Text that passed unchanged in all inputs; empty if the run did not end."""
     distinct: int | None = None
     """Draws of a finished run whose equal words have the same draw; else each file has its own."""
 
     @property
     def epsilon(self) -> float:
-        """Of one charge, in the mechanism's unit."""
+        """Return epsilon of one charge, in the mechanism's unit."""
         return float(self.header["epsilon"])
 
     @property
@@ -242,7 +243,7 @@ class _Adding:
         return all(_sums([each])[name] == row[name] for name in (*ACTIONS, "draws", "public"))
 
     def _begin(self, row: dict[str, Any], copy: int) -> FileReport:
-        """What a row says is of its record; the file of that."""
+        """Begin a record if the row belongs to a new one, and return the file of that record."""
         record = row["file"], copy, row["line"]
         if record != self._record:
             self.end_record()

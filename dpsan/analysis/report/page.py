@@ -1,4 +1,4 @@
-"""What a report says: for the terminal, and as one HTML page with inline charts, no script."""
+"""Format a report for the terminal, or as one HTML page with inline charts and no script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEANING: Final = {
 
 
 def complaints(report: Report) -> list[str]:
-    """What must not be overlooked."""
+    """Return the warnings of a report."""
     guarantee, weak = report.header["guarantee"], report.header["weak"]
     status, public = guarantee["status"], guarantee["public_words"]
     found = {

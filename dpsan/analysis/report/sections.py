@@ -1,4 +1,4 @@
-"""What a command found, as sections of rows: printed as tables, or written on a page."""
+"""Sections of rows, which a command prints as tables or writes on a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Section:
     notes: Sequence[str] = ()
     """Lines below it."""
     intervals: bool = True
-    """Whether shares are written with their confidence intervals."""
+    """True if shares are written with their confidence intervals."""
 
     def texts(self) -> list[list[str]]:
         """All cells as they are written."""

@@ -37,7 +37,7 @@ _BODY_START: Final = len(_HEAD) + 64 + len(_MIDDLE)
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What is stored together under one key.
+    """Arrays and metadata that are stored under one key.
 
     Raises:
         ValueError: an array cannot be stored as it is, or the meta would come back different.
@@ -76,20 +76,20 @@ class EntryInfo:
     """ISO 8601, UTC; empty if the manifest cannot be read."""
     meta: dict[str, Any]
     ok: bool
-    """Whether the manifest is whole and in its place; says nothing of the other files."""
+    """True if the manifest is complete; this says nothing about the other files."""
     name: str
     """The directory's name."""
 
 
 @dataclass(frozen=True)
 class _File:
-    """What a manifest says of one file."""
+    """Manifest of one file."""
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     size: int
-    """Of the array; the file of an index has a header besides."""
+    """Size of the array in bytes; the file of an index has a header too."""
     sha256: str
 
 

@@ -29,7 +29,7 @@ _EUCLIDEAN: Final = 1
 
 
 def header(n: int, d: int) -> bytes:
-    """What stands before vectors of shape (n, d).
+    """Return the header of an index of vectors of shape (n, d).
 
     Raises:
         struct.error: no file holds so many.

@@ -1,4 +1,4 @@
-"""What shows that something long is being made."""
+"""Progress of long computations."""
 
 from __future__ import annotations
 

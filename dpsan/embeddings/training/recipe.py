@@ -42,7 +42,7 @@ _NEAR: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is trained on, and the settings."""
+    """Training texts and settings."""
 
     texts: list[Path]
     """Public text in UTF-8, or gzip of it: its words, and how often they occur, get out."""
@@ -72,7 +72,7 @@ class Trained:
     counts: NDArray[np.int64]
     """Occurrences in the text, shape (n,)."""
     spellings: list[str]
-    """How each word is usually written."""
+    """Usual spelling of each word."""
     running: int
     """Words of the text."""
     known: float

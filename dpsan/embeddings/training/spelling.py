@@ -1,4 +1,4 @@
-"""How each word of the vocabulary is usually written: Paris, IBM, I, McDonald, iPhone.
+"""Find the usual spelling of each word of the vocabulary: Paris, IBM, I, McDonald, iPhone.
 
 A capital says something of a word only where nothing else asks for one.  Not counted: the first
 word of a line or sentence, what follows a colon, a quotation mark or a bracket, headings, and lines
@@ -19,11 +19,11 @@ from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, lookup_keys
 
 _FEWEST_WORDS: Final = 6
-"""Of a line that is no heading."""
+"""Smallest number of words of a line that is not a heading."""
 _MOST_CAPITALS: Final = 0.5
 """Share of capitalised words beyond which a line is a heading or a list of names."""
 _BESIDE: Final = 0.25
-"""What an occurrence beside a capital counts, one among small letters being 1."""
+"""Weight of an occurrence beside a capital; an occurrence among small letters counts 1."""
 _LEAST: Final = 0.8
 """Share of occurrences with a capital that makes it the usual spelling."""
 _REMEMBERED: Final = 1 << 20
@@ -35,7 +35,7 @@ _BEGINS: Final = frozenset(".!?…:;\n\"“”‘`'([{<|*=•–—-/#_")
 
 @dataclass(slots=True)
 class Spellings:
-    """How often each spelling occurs where capitals tell something."""
+    """Counts of each spelling, in positions where capitals carry information."""
 
     alone: Counter[str] = field(default_factory=Counter)
     """No word beside it has a capital."""

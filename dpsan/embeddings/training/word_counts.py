@@ -42,7 +42,7 @@ class TokenText:
         self.running = 0
         """Tokens in all."""
         self.tokens: Counter[str] = Counter()
-        """How often each occurs."""
+        """Count of each token."""
         self.blocks: Counter[str] = Counter()
         """In how many blocks."""
 

@@ -22,9 +22,9 @@ from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.text.numerals import counted
 
 _UNPACKED: Final = 16
-"""How much longer than ``--max-record`` the parts of an archive may be together."""
+"""Largest ratio of the unpacked size of an archive to ``--max-record``."""
 _SHRUNK: Final = 100
-"""How much longer than the archive they may be where they are longer than ``--max-record``."""
+"""Largest ratio of the unpacked size to the archive, above ``--max-record``."""
 _ELEMENT: Final = 8
 """Bytes of ``--max-record`` for each element of XML: elements take longer than their text."""
 

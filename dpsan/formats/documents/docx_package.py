@@ -22,7 +22,7 @@ from dpsan.formats.documents.document import RefusedError
 
 
 class Role(Enum):
-    """What a part of a document is for."""
+    """Role of a part of a document."""
 
     STORY = "text"
     LAYOUT = "layout part"
@@ -70,7 +70,7 @@ class Part:
         self.type, self.role = _RELATIONS[kind]
         folder, file = posixpath.split(name)
         self.member = posixpath.join(folder, "_rels", f"{file}.rels")
-        """Where the archive has its relationships."""
+        """Member of the archive with its relationships."""
         self.links: dict[str, str] = {}
         """New identifier of each relationship that stays: the old one may be a word."""
         self._rows: list[str] = []
@@ -103,7 +103,7 @@ class Package:
         self.links = 0
         """Addresses of pages that pass."""
         self.removed: Counter[str] = Counter()
-        """What is no part of the text or its layout, by kind."""
+        """Counts of removed content by kind."""
         self._root = Part("")
         self._taken = {_HEAD}
         damage = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, KeyError)

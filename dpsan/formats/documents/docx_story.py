@@ -23,10 +23,10 @@ _R: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships
 _DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _LISTS: Final = name_lists("docx_names.txt")
 _BARRIERS: Final = _LISTS["BARRIERS"]
-"""What stands between words inside a run."""
+"""Elements that separate words inside a run."""
 _ELEMENTS: Final = _BARRIERS | _LISTS["LAYOUT"]
 _UNWRAPPED: Final = _LISTS["UNWRAPPED"]
-"""Of these the content stays where they themselves cannot."""
+"""Elements that go while their content stays."""
 _SPOKEN: Final = ("t", "instrText")
 """Elements with text."""
 _VALUE: Final = re.compile(
@@ -36,7 +36,7 @@ _VALUE: Final = re.compile(
 )
 """Numbers, colours, languages and signs; words of the standard are on a list."""
 _NAME: Final = re.compile(r"@?[\w .+-]{1,64}")
-"""Of a style or font."""
+"""Name of a style or font."""
 _BOOKMARK: Final = re.compile(r"(?:_(?:Toc|Ref|Hlk|Hlt|GoBack|ENREF_|MailAutoSig)[0-9]{0,9})?")
 _FIELD: Final = re.compile(
     r"\s*(?:PAGE|NUMPAGES|SECTION|SECTIONPAGES|DATE|TIME|NOTEREF|SEQ (?:Figure|Table|Equation)"
@@ -117,7 +117,7 @@ class Reader:
         self.paragraphs: list[tuple[int, list[Segment]]] = []
         """Number and texts of each paragraph that has words."""
         self.removed: Counter[str] = Counter()
-        """What had to go, by kind."""
+        """Counts of removed content by kind."""
         self.symbols = 0
         """Characters of symbol fonts that pass."""
         self.names: set[tuple[str, str]] = set()
@@ -221,7 +221,7 @@ class Reader:
         return named
 
     def _trusted(self, local: str, attributes: dict[str, str]) -> bool:
-        """Whether no attribute says what a person may have written, where it cannot just go."""
+        """Return True if no attribute can hold what a person has written."""
         patterns = _LOOKED_AT.get(local, {})
         linked = local in ("headerReference", "footerReference", "hyperlink")
         if not patterns and not linked:

@@ -33,7 +33,7 @@ from dpsan.formats.passing import LEFT_OUT
 from dpsan.text.tokens import wordless
 
 _Encode: TypeAlias = Callable[[str], bytes]
-"""How a text is written into the mail."""
+"""Function that encodes a text for the mail."""
 
 
 class EmlFormat(Document):
@@ -84,10 +84,10 @@ class _Mail:
         self._chosen = {"subject", *(each.lower() for each in options.fields)}
         self._eol = b"\r\n" if data[: data.find(b"\n")].endswith(b"\r") else b"\n"
         self._there = set(re.findall(rb"=_[0-9]{8}", data))
-        """What looks like a boundary of dpsan's."""
+        """Byte strings of the mail that look like a boundary of dpsan's."""
         self._boundaries = 0
         self._before: list[bytes] = []
-        """What is known and not written yet."""
+        """Known content that is not written yet."""
         self.noted: Counter[str] = Counter()
 
     def taken(self) -> bytes:

@@ -37,7 +37,7 @@ _WIDE: Final = re.compile(rb"<\0[A-Za-z!/?]\0|\0<\0[A-Za-z!/?]")
 _STATEFUL: Final = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")
 """Encodings in which the byte of < need not be that character."""
 _LATIN: Final = {"ascii": "cp1252", "iso8859-1": "cp1252"}
-"""What browsers read these as."""
+"""Encodings that browsers read these as."""
 
 
 PageText: TypeAlias = tuple[bytes, int, HtmlText | None, int]
@@ -75,7 +75,7 @@ def page_texts(
 
 
 def noted(passing: Mapping[str, int]) -> dict[str, int]:
-    """What passes, as a record tells it."""
+    """Return the counts of passing content, as a record reports them."""
     return {f"{PASSED}:{kind}": count for kind, count in passing.items()}
 
 
@@ -114,7 +114,7 @@ class HtmlFormat(Document):
 
 
 def _supported(encoding: str) -> str:
-    """What a page in an encoding is read as.  Raises UsageError: markup cannot be found in it."""
+    """Return the encoding that a page is read in. Raises UsageError."""
     if encoding.replace("_", "").startswith(_STATEFUL):
         raise UsageError(f"html in {encoding} is not supported", "convert the file to UTF-8")
     return _LATIN.get(encoding, encoding)

@@ -102,7 +102,7 @@ _PROGRAM: Final = compiled(
 
 
 class Kind(Enum):
-    """How a text is written."""
+    """Notation of a text."""
 
     TEXT = "between tags"
     QUOTED = "attribute in double quotes"
@@ -140,7 +140,7 @@ class Scan:
     def __init__(self, data: bytes, chosen: frozenset[str], passing: dict[str, int]) -> None:
         self.data, self.chosen, self.passing = data, chosen, passing
         self._foreign = 0
-        """How many elements of SVG and MathML are open."""
+        """Number of open elements of SVG and MathML."""
 
     def __iter__(self) -> Iterator[Piece]:
         """Raises MalformedError: a name that HTML does not have, or a script that does not end."""
@@ -280,7 +280,7 @@ def _text(name: bytes) -> str:
 
 
 def _impersonal(name: str, raw: bytes) -> bool:
-    """Whether an address leads to a page or a picture, and names nobody's mailbox or account."""
+    """Return True if an address leads to a page or a picture, and names no mailbox or account."""
     value = re.sub(r"[\x00-\x20]", "", unescape(raw.decode("latin-1")))
     if _PLAIN_ADDRESS.match(value) is None:
         return False

@@ -22,7 +22,7 @@ _ENDS: Final = {
     Kind.SECTION: re.compile(r"\](?=\]>)"),
     Kind.RAW: re.compile(r"<(?=/)"),
 }
-"""What would end a text without entities, but for its first character."""
+"""Strings that would end a text without entities, without their first character."""
 _PLAIN: Final = {"&": "&amp;", "<": "&lt;"}
 _QUOTED: Final = {**_PLAIN, '"': "&quot;"}
 _ESCAPES: Final = {
@@ -49,7 +49,7 @@ class HtmlText:
         """Each character between words, and how it is written."""
         if kind not in _ESCAPES or "&" not in raw:
             self.text = raw
-            """What it says."""
+            """Text with its entities replaced."""
             return
         out: list[str] = []
         entities: dict[int, str] = {}
@@ -74,7 +74,7 @@ class HtmlText:
 
     @property
     def blank(self) -> bool:
-        """Whether nothing in it is drawn or dropped."""
+        """Return True if nothing in it is drawn or dropped."""
         return self.text.isspace() or wordless(self.text)
 
     def write(self, text: str) -> str:

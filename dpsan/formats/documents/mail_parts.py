@@ -106,13 +106,13 @@ class Entity(Message):
 
     @property
     def attached(self) -> bool:
-        """Whether it is something that cannot be rewritten."""
+        """Return True if the part cannot be rewritten."""
         mail = self.get_content_type() == "message/rfc822" and self.encoding not in _ENCODED
         return not mail and self.get_content_maintype() not in ("text", "multipart")
 
     @property
     def hollow(self) -> bool:
-        """Whether it holds nothing but what cannot be rewritten."""
+        """Return True if all parts inside cannot be rewritten."""
         parts = self.parts
         return self.attached or (bool(parts) and all(each.hollow for each in parts))
 

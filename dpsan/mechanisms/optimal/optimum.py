@@ -1,4 +1,4 @@
-"""How good a base is: the mean cosine of input and output, and what none can pass."""
+"""Mean cosine of input and output under a base, and an upper bound for every base."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COUNTS: Final = 1 << 26
 _ROUNDS: Final = 40
 _SMOOTH: Final = (0.2, 0.06)
 _LOWERED: Final = 0.015
-"""How much lower than the solver's the bound's first thresholds are."""
+"""Distance of the bound's first thresholds below the solver's."""
 _ENTRIES: Final = 1 << 16
 _CERTAIN: Final = 30.0
 """Epsilon from which nothing is looked for: the bound is 1, which no cosine exceeds."""
@@ -59,7 +59,7 @@ def mean_cosine(sampler: BaseResponseSampler) -> float:
 
 
 def optimum(sampler: BaseResponseSampler, epsilon: float) -> Optimum:
-    """What a base achieves and the certified bound; a quarter of a minute for 30,000 words, kept.
+    """Return the mean cosine of a base and its certified bound.
 
     Args:
         sampler: with near sets of equal mass.
@@ -81,12 +81,12 @@ def optimum(sampler: BaseResponseSampler, epsilon: float) -> Optimum:
 
 
 def has_bound(space: MetricSpace, epsilon: float) -> bool:
-    """Whether the bound is kept, so that :func:`optimum` is quick."""
+    """Return True if the bound is stored, so that :func:`optimum` is quick."""
     return epsilon >= _CERTAIN or space.find_table(bound_name(epsilon)) is not None
 
 
 def bound_name(epsilon: float) -> str:
-    """Of the table that keeps the bound."""
+    """Return the name of the table that stores the bound."""
     return f"cosine-bound-1-{epsilon!r}"
 
 

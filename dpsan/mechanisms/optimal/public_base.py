@@ -45,9 +45,9 @@ _UNCLEAR: Final = 1e-4
 _MOST_FAVOUR: Final = 0.9
 """Bound on what outputs are favoured by, so that products stay exact."""
 _SPARED: Final = 100
-"""So many of the most frequent words, mostly function words, keep their weight as outputs."""
+"""Number of the most frequent words, mostly function words, that keep their weight as outputs."""
 _EVEN: Final = 3000
-"""So many of the most frequent words, at most, share the even part of the mass."""
+"""Largest number of frequent words that share the even part of the mass."""
 _EVEN_RATIO: Final = 2
 """Nor more than this times the outputs that the solver left: near sets would be long."""
 _FEW: Final = 1000
@@ -111,7 +111,7 @@ def _logarithms(values: Floats) -> Floats:
 def favours(
     counts: NDArray[np.integer[Any]] | None, n: int, k: int, frequency: float, unit: float
 ) -> tuple[NDArray[np.float32] | None, float]:
-    """What is added to the products with the first k outputs, as they are more or less usual.
+    """Return what the frequency of the first k outputs adds to their products.
 
     Args:
         frequency: cosine for each factor of e in the public count.
@@ -281,7 +281,7 @@ def softened(
 
 
 class BaseTask(NamedTuple):
-    """What a base is solved for; see :func:`base_table`."""
+    """Vocabulary, epsilon and settings that a base is solved for; see :func:`base_table`."""
 
     epsilon: float
     counts: NDArray[np.integer[Any]] | None
@@ -293,7 +293,7 @@ class BaseTask(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the table that keeps the base."""
+        """Return the name of the table that stores the base."""
         frequency = f"-{self.frequency!r}" if self.frequency else ""
         return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}{self.key}"
 

@@ -123,7 +123,7 @@ class BaseResponseSampler(Sampler):
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def integer_weights(self) -> CommonWeights:
-        """That of ⊥, base weights alone, is ``scale`` times as much here."""
+        """Return integer weights; the row of ⊥, base weights alone, is scaled by ``scale``."""
         common = np.zeros(self.space.n, dtype=np.int64)
         common[self.base.words] = self.scale * self.base.weights
 

@@ -44,7 +44,7 @@ _LEAST_LEVEL: Final = 0.001
 
 @dataclass(frozen=True)
 class Problem:
-    """What is maximised: the mean similarity of inputs and outputs."""
+    """Objective of the solver: the mean similarity of inputs and outputs."""
 
     inputs: NDArray[np.float32]
     """Integer directions, shape (m, d)."""
@@ -73,7 +73,7 @@ class Problem:
         return products
 
     def mean_similarities(self, places: Ids) -> Floats:
-        """Of some outputs to all inputs by their shares, of the shape of ``places``."""
+        """Return the mean similarity of outputs to all inputs, weighted by their shares."""
         if self.power == 1:  # the product with the mean input
             mean = np.array([total(column) for column in self.inputs.T * self.shares])
             return column_sums(self.outputs[places].T * mean[:, None]) / self.unit + self.shift

@@ -1,4 +1,4 @@
-"""What turns row numbers into row numbers: the interface and the stock samplers."""
+"""Samplers map row numbers to random row numbers: the interface and the common samplers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ByRank(NamedTuple):
     """Probabilities that are the same for every word but for the order of the outputs."""
 
     pmf: Floats
-    """Of each rank, shape (n,)."""
+    """Probability of each rank, shape (n,)."""
     order: Callable[[Ids], NDArray[np.int32]]
     """All words by rank from each word: (m,) -> (m, n)."""
 
@@ -31,15 +31,15 @@ class Sampler(ABC):
     """A mechanism made ready for one space: the array function that carries the privacy."""
 
     whole_records: bool = False
-    """Whether words of one record must be given together (see :attr:`Streams.records`)."""
+    """True if the words of a record must be given together (see :attr:`Streams.records`)."""
     probability_error: float = PROBABILITY_ERROR
     """Bound on the relative error of :meth:`probabilities`."""
     batch_words: int = 4096
     """Words best given at once: enough to work on together, few enough to hold."""
     makes_rows: bool = False
-    """Whether the first draw of a word takes n numbers, of all words."""
+    """True if the first draw of a word computes n numbers."""
     integrates: bool = False
-    """Whether a known distribution takes an integral, and its certificate minutes."""
+    """True if a known distribution takes an integral, and its certificate minutes."""
 
     @abstractmethod
     def sample(self, ids: Ids, streams: Streams) -> Ids:
@@ -62,7 +62,9 @@ class Sampler(ABC):
 
     @property
     def by_rank(self) -> ByRank | None:
-        """Where a probability depends on the rank of the output alone."""
+        """Return the distribution by ranks, if a probability depends on the rank of the output
+        alone.
+        """
         return None
 
     def integer_weights(self) -> IntegerWeights | None:

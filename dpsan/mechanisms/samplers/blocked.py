@@ -97,7 +97,7 @@ class DistanceSampler(RowSampler):
         self._filled = self._clock = 0
 
     def _nearest(self, ids: Ids) -> Floats | None:
-        """What is subtracted from the scores of each input, if anything."""
+        """Return what is subtracted from the scores of each input; None: nothing."""
         return None
 
     # -- weights ---------------------------------------------------------------------------------
@@ -147,7 +147,9 @@ class DistanceSampler(RowSampler):
         self._high[slots, 1:], self._low[slots, 1:] = high, low & LOW
 
     def _slots(self, words: Ids) -> Ids:
-        """Where the block sums of at most ``_room`` distinct words are, made if missing."""
+        """Return the slots of the block sums of at most ``_room`` distinct words; compute missing
+        ones.
+        """
         slots = self._slot[words].astype(np.int64)
         held = slots >= 0
         self._clock += 1

@@ -50,7 +50,7 @@ class BucketResponseSampler(Sampler):
         return np.minimum(apart.astype(np.int8), np.int8(count - 1))
 
     def _sizes(self, buckets: NDArray[np.int8]) -> Ids:
-        """How many words each bucket has, (m, buckets)."""
+        """Return the number of words of each bucket, shape (m, buckets)."""
         count = len(self.bucket_weights)
         each = [np.bincount(row, minlength=count) for row in buckets]
         return np.array(each, dtype=np.int64).reshape(-1, count)

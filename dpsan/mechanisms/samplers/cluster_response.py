@@ -34,7 +34,7 @@ class Clusters:
 
     @property
     def n(self) -> int:
-        """How many clusters: those are what a :class:`RowSampler` draws."""
+        """Return the number of clusters: those are the outputs of a :class:`RowSampler`."""
         return len(self.members)
 
     @cached_property
@@ -49,7 +49,7 @@ class Clusters:
 
     @cached_property
     def starts(self) -> Ids:
-        """Where each cluster begins in ``order``, (clusters,)."""
+        """Return the offset of each cluster in ``order``, shape (clusters,)."""
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property

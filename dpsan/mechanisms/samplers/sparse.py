@@ -40,7 +40,7 @@ class NearRows(NamedTuple):
     words: NDArray[np.int32]
     """Ascending in each row."""
     levels: NDArray[np.uint8]
-    """Which score each has."""
+    """Score number of each word."""
 
 
 class SparseRowSampler(RowSampler):

@@ -21,12 +21,12 @@ SHIFT: Final = np.uint64(32)
 
 
 def less(a: WideIntegers, b: WideIntegers) -> NDArray[np.bool_]:
-    """Whether a is below b."""
+    """Return a mask of a < b."""
     return np.asarray((a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])))
 
 
 def minus(a: WideIntegers, b: WideIntegers) -> WideIntegers:
-    """What is left of a without b, which is at most a."""
+    """Return a - b, where b is at most a."""
     return a[0] - b[0] - (a[1] < b[1]), (a[1] - b[1]) & LOW
 
 

@@ -162,7 +162,7 @@ class NearSets:
         self._outputs: NDArray[np.float32] | None = None
         self._lock = threading.Lock()
         self.starts = np.full(space.n, -1, dtype=np.int64)
-        """Where the row of each word begins; -1 where it is not made yet."""
+        """Offset of the row of each word; -1 if it is not computed yet."""
         self.sizes = np.zeros(space.n, dtype=np.int32)
         self.words = np.empty(0, dtype=np.int32)
         self.ends = np.empty(0, dtype=np.int32)

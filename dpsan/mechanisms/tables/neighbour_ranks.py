@@ -31,7 +31,7 @@ _STRIP_BYTES: Final = 128 << 20
 
 
 class RankOrders:
-    """Which word has which rank from which word."""
+    """Word of each rank, seen from each word."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class RankOrders:
         return out
 
     def _found(self, ids: Ids, ranks: Ids) -> Ids:
-        """As :meth:`words`, for ranks > 0."""
+        """Return words of ranks > 0, see :meth:`words`."""
         out = np.empty(len(ids), dtype=np.int64)
         held = ranks < self._reach[ids]
         whole = np.flatnonzero(held & (ids < len(self._orders)))

@@ -27,7 +27,7 @@ _KEPT: Final = 1 << 19
 
 
 class PivotRanks:
-    """Which word has which rank from which pivot."""
+    """Word of each rank, seen from each pivot."""
 
     def __init__(self, space: MetricSpace, kept: int = _KEPT) -> None:
         self.space = space

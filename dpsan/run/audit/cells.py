@@ -26,9 +26,9 @@ class Cells:
     def __init__(self) -> None:
         self._cells = np.zeros(1 << 10, dtype=_CELL)
         self._further = np.zeros(1 << 10, dtype=np.int64)
-        """How many cells a fragment has behind its first."""
+        """Number of further cells of each fragment."""
         self._several = False
-        """Whether one ever had more than its first."""
+        """True if any fragment has more than one cell."""
         self.count = 0
 
     def add(self, fragments: Sequence[bytes]) -> Ids:

@@ -96,7 +96,7 @@ class Fragments:
         return places, outputs
 
     def heads(self, file: int, lines: Ids, texts: Ids) -> Ids:
-        """What a row of each text begins with, by its line and its number there."""
+        """Return the beginning of the row of each text, from its line and its number there."""
         pieces = [
             _bytes(b'{"type":"word","file":%d,"line":' % file),
             _digits(lines),

@@ -88,7 +88,7 @@ def _header(name: str, raw: bytes) -> Row:
 
 
 class _Grammar:
-    """What the header says of the rows that follow."""
+    """Rules for the rows that follow a header."""
 
     def __init__(self, header: Row) -> None:
         self._epsilon = float(header["epsilon"])
@@ -138,7 +138,7 @@ class _Grammar:
             self._record = text[:3]
 
     def _repeated(self, record: tuple[int, ...], epsilon: float) -> bool:
-        """Whether a word may have the draw of an equal word before it in its record."""
+        """Return True if a word may share the draw of an equal word before it in its record."""
         return self._consistent and epsilon == 0 and record == self._record
 
     def end_text(self) -> None:

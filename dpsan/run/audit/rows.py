@@ -107,7 +107,7 @@ class Rows:
         return kinds, which
 
     def _inputs(self, table: AuditTable) -> list[bytes]:
-        """What the rows say of the inputs."""
+        """Return the fragments about the inputs."""
         distances, ranks = self._ranks(table)
         originals = [*table.originals]
         pairs = zip(originals, table.outputs, strict=True)

@@ -170,7 +170,7 @@ _ROWS: Final[Mapping[str, Fields]] = {
 
 
 class DamagedError(Exception):
-    """What is wrong with a row: names of fields, never a value."""
+    """Error in a row: names of fields, never a value."""
 
 
 def finite(value: float | None) -> float | None:

@@ -59,7 +59,7 @@ class Task:
 
 @dataclass
 class Answer:
-    """What became of a task."""
+    """Result of a task."""
 
     outcome: Outcome | None = None
     output: Path | None = None
