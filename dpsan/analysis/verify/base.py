@@ -6,6 +6,7 @@ are rewritten by the same code as ``rewrite``.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Floats, Ids
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,45 @@ class Check:
     """Names and values: counts, and the bound on the probability of what was seen."""
 
 
-def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
-    """Rows of so many words, or of all; without those that no single token stands for.
+def log10(log: float) -> float:
+    """Return a bound on a probability for JSON: its decimal logarithm, which is finite."""
+    return max(-1e6, min(log, 0.0) / math.log(10))
 
-    Those are no input of the mechanism: a text that holds them is several words.
+
+def probability(log: float) -> str:
+    """Return a bound on a probability in words, from its natural logarithm."""
+    if log > math.log(0.001):
+        return f"probability {min(1.0, math.exp(log)):.2g}"
+    return f"probability below 1e{math.ceil(max(log, -1e6) / math.log(10))}"
+
+
+def bonferroni(families: Mapping[str, Floats]) -> tuple[str, float]:
+    """Return the family of tests with the least likely result, and the bound of all on ln P.
+
+    Args:
+        families: bounds on ln P, one for each test of a family.
+    """
+    best = {
+        name: float(each.min()) + math.log(len(families) * len(each)) if len(each) else 0.0
+        for name, each in families.items()
+    }
+    worst = min(best, key=lambda name: best[name])
+    return worst, best[worst]
+
+
+def in_random_order(n: int, key: bytes) -> Ids:
+    """Return the rows of a vocabulary in random order, shape (n,)."""
+    return np.argsort(streams_for(key, [0], [n]).bits("words")[:, 0], kind="stable")
+
+
+def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
+    """Return the rows of at most ``most`` words, ascending.
+
+    Words that no single token stands for are left out: a text that holds one is several words, so
+    it is no input of the mechanism.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
-    ids = np.arange(n)
-    if n > most:
-        chance = streams_for(key, [0], [n]).bits("words")[:, 0]
-        ids = np.sort(np.argsort(chance, kind="stable")[:most])
+    ids = np.arange(n) if n <= most else np.sort(in_random_order(n, key)[:most])
     return np.array([w for w in ids.tolist() if sanitizer.input_of(keys[w]) == w], dtype=np.int64)
 
 

@@ -28,12 +28,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, drawn_rows, name_of, words_at_random
+from dpsan.analysis.verify.base import (
+    Check,
+    bonferroni,
+    drawn_rows,
+    log10,
+    name_of,
+    probability,
+    words_at_random,
+)
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, distributions, has_distribution
+from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.e_process import EProcess
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, surprise
-from dpsan.outcomes.shares import part_of
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.distribution_matrix import pairwise_losses
 from dpsan.privacy.randomness import derive_key
@@ -71,7 +78,6 @@ def goodness_of_fit(
     *,
     draws: int,
     key: bytes,
-    progress: Progress = lambda _: None,
 ) -> Check:
     """Compare draws with the probabilities that ``stated`` gives.
 
@@ -81,7 +87,6 @@ def goodness_of_fit(
         inputs: strings that are drawn, and ``rows`` the inputs that they stand for.
         draws: how many, about.
         key: fresh.
-        progress: called with the share done.
     """
     name, n = "goodness of fit", sanitizer.space.n
     if not has_distribution(stated):
@@ -107,20 +112,10 @@ def goodness_of_fit(
     for place, at in enumerate(deep.tolist()):
         each = drawn(int(rows[at]), inputs[at], often, derive_key(key, "often", place))
         tails.append(each)
-        progress(0.2 * (place + 1) / len(deep))
-    words = words_at_random(
-        sanitizer, min(_SWEPT, max(64, _ENTRIES // n)), derive_key(key, "words")
-    )
+    most = min(_SWEPT, max(64, _ENTRIES // n))
+    words = words_at_random(sanitizer, most, derive_key(key, "words"))
     few = int(np.clip(draws // 2 // max(1, len(words)), *_FEW))
-    swept = _sweep(
-        sanitizer,
-        stated,
-        words,
-        few,
-        derive_key(key, "few"),
-        everything,
-        part_of(progress, 0.2, 0.5),
-    )
+    swept = _sweep(sanitizer, stated, words, few, derive_key(key, "few"), everything)
     made += few * len(words)
     # The words that look worst are drawn afresh: one word of thousands may be the broken one.  So
     # are those that deviate most in the one way that adds up, all of them in one direction.
@@ -134,53 +129,45 @@ def goodness_of_fit(
         some = words_at_random(sanitizer, most, derive_key(key, "all"))
         screened = len(some)
         odd += _unlikely(sanitizer, stated, some, derive_key(key, "screen"))
-        progress(0.6)
     suspects = list(dict.fromkeys([*sign, *odd]))
     again = []
-    for place, row in enumerate(suspects):
+    for row in suspects:
         # Three times as many draws of those that are judged together, in the same direction.
         many = max(_BATCH // 64, (3 if row in sign else 1) * draws // (2 * _SUSPECTS))
         again.append(drawn(row, keys[row], many, derive_key(key, "again", row), sign.get(row)))
-        progress(0.6 + 0.4 * (place + 1) / len(suspects))
     # Six families of tests, each with a sixth of the error, and Bonferroni in each.
-    families = [np.array(tails), swept.words, np.array(again), swept.together]
-    families += [np.array([each.log_tail()]) for each in (everything, signed)]
-    best = [
-        float(each.min()) + math.log(len(families) * len(each)) if len(each) else 0.0
-        for each in families
-    ]
-    worst = int(np.argmin(best))
-    held = best[worst] > math.log(ERROR)
+    families = {
+        "often": np.array(tails),
+        "few": swept.words,
+        "again": np.array(again),
+        "sums": swept.together,
+        "bets": np.array([everything.log_tail()]),
+        "signs": np.array([signed.log_tail()]),
+    }
+    worst, log = bonferroni(families)
     compared = len(np.unique(np.concatenate([rows[deep], words])))
     figures = {
         "draws": made,
         "inputs": compared,
         "words_of_the_vocabulary": n,
         "words_screened": screened,
-        "log10_probability": max(-1e6, min(best[worst], 0.0) / math.log(10)),
+        "log10_probability": log10(log),
     }
-    chance = probability(best[worst])
-    if held:
+    if log > math.log(ERROR):
         sentence = f"{made:,} draws of {compared:,} inputs have the distribution that is certified"
         sentence += f"; {screened:,} of {n:,} words were screened" if screened else ""
         return Check(name, True, sentence, figures)
-    what = [
-        lambda: name_of(sanitizer, int(rows[deep[int(np.argmin(families[0]))]])),
-        lambda: name_of(sanitizer, int(words[int(np.argmin(families[1]))])),
-        lambda: name_of(sanitizer, suspects[int(np.argmin(families[2]))]),
-        lambda: f"{len(words):,} words together",
-        lambda: f"{compared:,} inputs together",
-        lambda: f"{len(sign)} suspicious words together",
-    ][worst]()
-    sentence = f"draws of {what} do not have the certified distribution: {chance} by chance"
+    if worst in ("often", "few", "again"):
+        given = {"often": rows[deep], "few": words, "again": np.array(suspects)}[worst]
+        what = name_of(sanitizer, int(given[int(np.argmin(families[worst]))]))
+    else:
+        many = {"sums": len(words), "bets": compared, "signs": len(sign)}[worst]
+        kind = {"sums": "words", "bets": "inputs", "signs": "suspicious words"}[worst]
+        what = f"{many:,} {kind} together"
+    sentence = (
+        f"draws of {what} do not have the certified distribution: {probability(log)} by chance"
+    )
     return Check(name, False, sentence, figures)
-
-
-def probability(log: float) -> str:
-    """A bound on a probability in words, from its logarithm."""
-    if log > math.log(0.001):
-        return f"probability {min(1.0, math.exp(log)):.2g}"
-    return f"probability below 1e{math.ceil(max(log, -1e6) / math.log(10))}"
 
 
 def stated_losses(
@@ -267,7 +254,6 @@ def _sweep(
     few: int,
     key: bytes,
     bets: EProcess,
-    progress: Progress,
 ) -> _Swept:
     """Draw each word a few times, and bet on all of them.
 
@@ -297,7 +283,6 @@ def _sweep(
             cell[word] = 0
             p[at + row] = np.bincount(cell, weights=own, minlength=4)
             counts[at + row] = np.bincount(cell[came[row]], minlength=4)
-        progress(min(1.0, (at + block) / len(swept)))
     p /= p.sum(axis=1, keepdims=True)
     words = log_tail_of_cells(counts, p)
     words[impossible] = -np.inf

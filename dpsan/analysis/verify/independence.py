@@ -26,12 +26,9 @@ import numpy as np
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.agreement import Found, Rows, closest
 from dpsan.analysis.verify.base import Check
-from dpsan.analysis.verify.goodness_of_fit import probability
 from dpsan.analysis.verify.numbers import agreement, number_strings
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.intervals import share_at_most
-from dpsan.outcomes.shares import part_of
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
@@ -91,7 +88,6 @@ def independence(
     workers: Workers | None = None,
     fits: bool = True,
     noise_tested: bool = False,
-    progress: Progress = lambda _: None,
 ) -> Check:
     """Compare the outputs of equal lines of public strings, through the whole program.
 
@@ -102,7 +98,6 @@ def independence(
         workers: processes whose draws are compared too.
         fits: nothing has shown so far that draws have another distribution than ``stated``.
         noise_tested: the noise was tested itself, should its outputs say nothing.
-        progress: called with the share done.
     """
     name, unit = "independence", sanitizer.spec.consistent
     gap, n = base.between(sanitizer), sanitizer.space.n
@@ -149,21 +144,12 @@ def independence(
     figures |= {"lines_of_a_file": 0, "copies": 0, "files": 0, "blocks": 0}
     try:
         for at, each in enumerate(made):
-            found += _compared(
-                sanitizer,
-                stated,
-                each,
-                gap,
-                derive_key(key, "strings", at),
-                workers,
-                figures,
-                part_of(progress, at / len(made), (at + 1) / len(made)),
-            )
+            own = derive_key(key, "strings", at)
+            found += _compared(sanitizer, stated, each, gap, own, workers, figures)
     except _UnreadableError:
         return Check(name, None, "the lines that were written could not be read", figures)
     except _RefutedError as error:
         return Check(name, False, str(error), figures)
-    progress(1.0)
     # Where lines share, so do their places: the first family that is refuted names the cause.
     limit = math.log(ERROR) - math.log(_FAMILIES)
     least = min(found, key=lambda each: each.log_tail)
@@ -171,14 +157,14 @@ def independence(
     log = worst.log_tail + math.log(_FAMILIES)
     figures |= {
         "pairs": sum(each.pairs for each in found),
-        "log10_probability": max(-1e6, min(log, 0.0) / math.log(10)),
+        "log10_probability": base.log10(log),
     }
     if log > math.log(ERROR):
         sentence = f"{_compared_units(figures)} share no random numbers{alone}"
         return Check(name, True, sentence, figures)
     sentence = (
         f"two {worst.what} share random numbers: {worst.agree} of {worst.of} draws agree, where "
-        f"a share of {worst.q:.2g} does by chance: {probability(log)}"
+        f"a share of {worst.q:.2g} does by chance: {base.probability(log)}"
     )
     return Check(name, False, sentence, figures)
 
@@ -231,7 +217,6 @@ def _compared(
     key: bytes,
     workers: Workers | None,
     figures: dict[str, float],
-    progress: Progress,
 ) -> list[Found]:
     """The lines, places and blocks that agree most, of lines of these strings.
 
@@ -259,8 +244,7 @@ def _compared(
         line = [strings.each[0], *strings.each[1 : words + 1], strings.each[1]]
         texts = _Texts(f"{gap.join(line)}\n".encode(), lines, len(line), read)
         rows = Rows()
-        share = part_of(progress, 0.8 * shape / len(shapes), 0.8 * (shape + 1) / len(shapes))
-        same = _written(sanitizer, texts, rows, part, figures, share)
+        same = _written(sanitizer, texts, rows, part, figures)
         if workers is not None:
             before = len(rows.outputs)
             both = _by_workers(sanitizer, texts, rows, derive_key(part, "workers"), workers)
@@ -336,12 +320,7 @@ def _agreement(sampler: Sampler, row: int, key: bytes, *, exact: bool) -> float:
 
 
 def _written(
-    sanitizer: Sanitizer,
-    texts: _Texts,
-    rows: Rows,
-    key: bytes,
-    figures: dict[str, float],
-    progress: Progress,
+    sanitizer: Sanitizer, texts: _Texts, rows: Rows, key: bytes, figures: dict[str, float]
 ) -> bool:
     """Add the lines of runs, files and copies, one of each unit of equal words.
 
@@ -376,7 +355,6 @@ def _written(
                         continue
                     units[whole] = words[1:-1]
                     rows.add(words[1:-1], *place)
-        progress(0.6 * (run + 1) / _RUNS)
     done = {"lines_of_a_file": lines, "copies": copied, "files": len(numbers)}
     figures |= {name: max(figures[name], value) for name, value in done.items()}
     return same

@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.verify.base import Check, name_of
+from dpsan.analysis.verify.base import Check, in_random_order, name_of
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.intervals import log_tail_of_share
@@ -102,8 +102,8 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     total = _total(sanitizer.sampler, n)
     if total is None:
         return None
-    chance = streams_for(derive_key(key, "screened"), [0], [n]).bits("words")[:, 0]
-    order = np.argsort(chance, kind="stable")[: 0 if stated.makes_rows else _SCREENED]
+    most = 0 if stated.makes_rows else _SCREENED
+    order = in_random_order(n, derive_key(key, "screened"))[:most]
     screened = order[~np.isin(order, sanitizer.public)]  # public words mostly stay
     suspects = _suspects(sanitizer.sampler, screened)
     words = np.concatenate([suspects, np.unique(rows[rows < n])[:_WORDS]])

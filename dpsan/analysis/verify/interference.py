@@ -64,15 +64,12 @@ class _Tally:
     unread: int = 0
 
 
-def interference(
-    sanitizer: Sanitizer, *, key: bytes, progress: Callable[[float], None] = lambda _: None
-) -> Check:
+def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
     """Replace tokens of public texts and compare what is written.
 
     Args:
         sanitizer: the program under test.
         key: fresh.
-        progress: called with the share done.
     """
     name = "non-interference"
     # Chunks between white space are looked up as they are: nothing may stick to a word.
@@ -85,7 +82,7 @@ def interference(
     width = min(_WORDS, len(pool) - 1)
     tally, single = _Tally(), sanitizer.by_text()
     articles = sanitizer.spec.case == LetterCase.NATURAL
-    for number, kind in enumerate(SAMPLES):
+    for kind in SAMPLES:
         lines, changes = _documents(pool, width, derive_key(key, kind.format))
         between = list(islice(cycle(_PLAIN_GAPS if plain else kind.gaps), width - 1))
         run, texts = derive_key(key, "run", kind.format), _texts(lines, between)
@@ -98,7 +95,6 @@ def interference(
             for done in (first, second):
                 again = starmap(kind.again, enumerate(map(kind.text, done)))
                 tally.records_written_otherwise += sum(map(ne, done, again))
-        progress((number + 1) / len(SAMPLES))
     figures = asdict(tally)
     unread = figures.pop("unread")
     if tally.words_changed or tally.records_changed:

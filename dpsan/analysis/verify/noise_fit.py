@@ -14,10 +14,16 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, drawn_rows, words_at_random
-from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
+from dpsan.analysis.verify.base import (
+    Check,
+    bonferroni,
+    drawn_rows,
+    log10,
+    probability,
+    words_at_random,
+)
+from dpsan.analysis.verify.goodness_of_fit import ERROR
 from dpsan.mechanisms.samplers.base import PointSampler
-from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share
 from dpsan.privacy.noise_distributions import NoiseDistribution
 from dpsan.privacy.randomness import Streams, derive_key, streams_for
@@ -47,7 +53,6 @@ def noise_fit(
     *,
     draws: int,
     key: bytes,
-    progress: Progress = lambda _: None,
 ) -> Check:
     """Test noise vectors of the sampler that runs.
 
@@ -78,18 +83,12 @@ def noise_fit(
         families["signs of coordinates"] = log_tail_of_share(agree, m, np.full(len(agree), 0.5))
     same = float((above[::2] == above[1::2]).sum())
     families["signs of two words"] = log_tail_of_share(np.array([same]), m // 2 * d, np.array(0.5))
-    best = {
-        name: float(each.min()) + math.log(len(families) * len(each))
-        for name, each in families.items()
-    }
-    worst = min(best, key=lambda name: best[name])
-    figures["log10_probability"] = max(-1e6, min(best[worst], 0.0) / math.log(10))
-    progress(1.0)
-    chance = probability(best[worst])
-    if best[worst] > math.log(ERROR):
+    worst, log = bonferroni(families)
+    figures["log10_probability"] = log10(log)
+    if log > math.log(ERROR):
         sentence = f"{m:,} vectors of {d} dimensions have the distribution of the proof"
         return Check("noise", True, sentence, figures)
-    sentence = f"{m:,} vectors have not the {worst} of the proof: {chance} by chance"
+    sentence = f"{m:,} vectors have not the {worst} of the proof: {probability(log)} by chance"
     return Check("noise", False, sentence, figures)
 
 
@@ -101,7 +100,6 @@ def projection_check(
     *,
     draws: int,
     key: bytes,
-    progress: Progress = lambda _: None,
 ) -> Check:
     """Compute outputs again from point, noise and projection, and with other inputs.
 
@@ -123,7 +121,6 @@ def projection_check(
     points = stated.space.points(ids)
     z = noise(streams, stated.space.d)  # type: ignore[operator]
     again = project(stated.space, points + z, streams)  # type: ignore[operator]
-    progress(0.5)
     figures: dict[str, float] = {"outputs": m, "other": int((came != again).sum())}
     if figures["other"]:
         sentence = (
@@ -143,7 +140,6 @@ def projection_check(
         return Check(name, None, "the sampler takes no noise that could be chosen", figures)
     first = _with_noise(sampler, ids, chosen, streams)
     second = _with_noise(sampler, other, moved, streams)
-    progress(1.0)
     differ = (first != second) & exact
     figures |= {"points": int(exact.sum()), "differ": int(differ.sum())}
     if figures["differ"]:

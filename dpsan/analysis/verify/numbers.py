@@ -23,8 +23,8 @@ from typing import Final
 import numpy as np
 import regex
 
-from dpsan.analysis.verify.base import Check
-from dpsan.analysis.verify.goodness_of_fit import ERROR, probability
+from dpsan.analysis.verify.base import Check, log10, probability
+from dpsan.analysis.verify.goodness_of_fit import ERROR
 from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response
 from dpsan.outcomes.intervals import log_tail_of_cells
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -101,16 +101,14 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
         "shapes": len(shapes),
         "numbers": sum(map(len, every)),
         "loss": loss,
-        "log10_probability": max(-1e6, min(log, 0.0) / math.log(10)),
+        "log10_probability": log10(log),
     }
     if loss > epsilon * (1 + 1e-12):
         sentence = f"largest loss of two numbers {loss:.6f}, more than the {epsilon:.6f} of a word"
         return Check(name, False, sentence, figures)
     if log <= math.log(ERROR):
-        sentence = (
-            f"draws of a number do not have the distribution of the proof: {probability(log)}"
-        )
-        return Check(name, False, f"{sentence} by chance", figures)
+        sentence = "draws of a number do not have the distribution of the proof"
+        return Check(name, False, f"{sentence}: {probability(log)} by chance", figures)
     if not tails:
         return Check(name, None, "no number is known that is one token", figures)
     sentence = (

@@ -25,17 +25,17 @@ from dpsan.run.workers import Workers
 from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 
-_STAGES: Final = 3
-"""Stages that report progress, each a quarter of the draws of the lower bound."""
+_STAGES: Final = 6
+"""Reports of progress, each worth an eighth of the draws of the lower bound."""
 
 
 def steps(draws: int) -> int:
-    """What the checks report to ``progress`` in all.
+    """Return what the checks report to ``progress`` in all.
 
     Args:
         draws: of the lower bound.
     """
-    return _STAGES * (draws // 4)
+    return _STAGES * (draws // 8)
 
 
 def check_program(
@@ -66,16 +66,10 @@ def check_program(
     single = sanitizer.by_text()
     chosen = [at for at, text in enumerate(inputs) if (single.input_of(text) or 0) >= 0]
     texts, ids = [inputs[at] for at in chosen], rows[chosen]
-    told = [0]
 
-    def stage(number: int) -> Callable[[float], None]:
-        def report(share: float) -> None:
-            done = int((number + min(1.0, share)) * (draws // 4))
-            if progress and done > told[0]:
-                progress(done - told[0])
-                told[0] = done
-
-        return report
+    def done() -> None:
+        if progress:
+            progress(draws // 8)
 
     def part(name: str) -> bytes:
         return randomness.derive_key(key, name)
@@ -85,22 +79,18 @@ def check_program(
     out = []
     if distribution is not None and isinstance(stated, PointSampler):
         out.append(noise_fit(single, stated, distribution, draws=draws, key=part("noise")))
-        out.append(
-            projection_check(
-                single, stated, texts, ids, draws=draws, key=part("point"), progress=stage(0)
-            )
-        )
+        out.append(projection_check(single, stated, texts, ids, draws=draws, key=part("point")))
     else:
-        fit = goodness_of_fit(
-            single, stated, texts, ids, draws=draws, key=part("fit"), progress=stage(0)
-        )
+        fit = goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit"))
         if fit.held is not None:
             out.append(stated_losses(stated, ids, sanitizer.public, certificate, allowed))
         out.append(fit)
+    done()
     if sanitizer.spec.numbers == NumberPolicy.VALUE:
         out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))
     fits = all(each.held is not False for each in out)
     out += filter(None, [integer_draws(sanitizer, stated, ids, key=part("integers"))])
+    done()
     out.append(
         independence(
             sanitizer,
@@ -109,12 +99,14 @@ def check_program(
             workers=workers,
             fits=fits,
             noise_tested=distribution is not None,
-            progress=stage(1),
         )
     )
-    out.append(interference(sanitizer, key=part("interference"), progress=stage(2)))
+    done()
+    out.append(interference(sanitizer, key=part("interference")))
+    done()
     out.append(shapes(sanitizer, key=part("shapes"), spans=spans))
     out.append(statement_check(sanitizer, certificate, key=part("statement")))
+    done()
     out += filter(None, [strings(sanitizer, key=part("strings"))])
-    stage(_STAGES)(0.0)
+    done()
     return tuple(out)
