@@ -21,21 +21,21 @@ Progress = Callable[[float], None]
 
 _BATCH: Final = 4096
 _COUNTED: Final = 500
-"""Draws between two reports of progress: a fraction of a second for a large vocabulary."""
+"""Draws between two reports of progress, a fraction of a second for a large vocabulary."""
 _FLOPS: Final = 4e9
-"""Work of the draws, by 2·n·d for each."""
+"""Floating-point operations of the draws, 2·n·d each."""
 _WORDS: Final = (50, 400)
 _LINE: Final = 10
-"""Words of a line, for samplers that share a line's epsilon among its words."""
+"""Words of a line, for samplers that split the epsilon of a line among its words."""
 
 
 def has_distribution(sampler: Sampler) -> bool:
-    """Whether probabilities are known, and not only draws."""
+    """Return whether the sampler knows its output distributions."""
     return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None
 
 
 def distributions(sampler: Sampler, ids: Ids) -> Floats:
-    """P(u|w) of words (m,) for all outputs, shape (m, n).
+    """Return P(u|w) of words (m,) for all outputs, shape (m, n).
 
     Args:
         ids: words; n for ⊥.
@@ -47,7 +47,7 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
 
 
 def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = None) -> Ids:
-    """One output for each word, each a record of its own.
+    """Draw one output for each word, each in a record of its own.
 
     Args:
         ids: words (m,).
@@ -71,9 +71,9 @@ def draw_counts(
     key: bytes,
     progress: Progress | None = None,
 ) -> Ids:
-    """How often each output came, shape (n,), in independent draws for one word.
+    """Return the counts of all outputs, shape (n,), in independent draws for one word.
 
-    Every draw is a record of its own, so that mechanisms for whole lines see one word.
+    Each draw is a record of its own, so that mechanisms for whole lines see one word.
 
     Args:
         word: row number, n for ⊥.
@@ -92,20 +92,20 @@ def draw_counts(
 
 
 def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, ...] = ()) -> float:
-    """Mean probability, by public frequency, that a word of the vocabulary comes out as itself.
+    """Return the expected share of unchanged words, weighted by public word frequencies.
 
-    The words stand at evenly spaced places of the cumulative public frequencies.  Where the sampler
-    does not know the probability, each is drawn once.  The share is the same for every text.
+    The words lie at evenly spaced quantiles of the public frequencies.  Where the sampler does not
+    know the probability, each word is drawn once.  The share is the same for every text.
 
     Args:
-        public: row numbers of words that do not count.
+        public: row numbers of public words, which do not count.
     """
     least, most = _WORDS
     words = int(min(max(_FLOPS / (2 * space.n * space.d), least), most)) // _LINE * _LINE
     ids = words_at(space, (np.arange(words) + 0.5) / words)
     if public:
         ids = ids[~np.isin(ids, public)]
-        if not len(ids):  # nearly all that is ever said is public
+        if not len(ids):  # public words have nearly all of the frequency
             ids = np.delete(np.arange(space.n), public)[:words]
     known = sampler.unchanged(ids)
     if known is None:

@@ -1,11 +1,12 @@
-"""How likely outputs are under inputs, and which inputs explain an output best.
+"""Likelihood of outputs under inputs, and the inputs that explain an output best.
 
-Guessing the input argmax over w of prior(w)·P(u|w) for an output u is right as often as any rule
-that sees one word at a time can be (Bayes).  Distributions are computed for a block of inputs at a
+For an output u, no rule that sees one word at a time is right more often than the guess
+argmax over w of prior(w)·P(u|w) (Bayes).  Distributions are computed for a block of inputs at a
 time, so memory is bounded.  ⊥ is never guessed: it is no string, so guessing it is never right.
+
 Where a mechanism has no distribution in closed form, the density of its noise at the output's own
-point stands for P(u|w): all inputs share the cell of u, so its volume cancels where cells are
-small.  That observer is not the best one: its success is a lower bound.
+point stands for P(u|w).  All inputs share the cell of u, so its volume cancels where cells are
+small.  That observer is not the best one, so its success is a lower bound.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from dpsan.space.metric_space import MetricSpace
 _CELLS: Final = 1 << 23
 """Probabilities that are held at once."""
 _PART: Final = 64
-"""Inputs that a thread takes at once."""
+"""Inputs of one task of a thread."""
 _LEAST: Final = 1e-300
 
 
 class Likeliest:
-    """For each of q outputs the c inputs of highest score, best first; in ties the earlier input.
+    """The c best inputs for each of q outputs, best first; ties go to the earlier input.
 
     Args:
         outputs: rows, ascending, (q,).
@@ -42,10 +43,10 @@ class Likeliest:
         self.inputs: NDArray[np.int32] = np.full((len(outputs), count), -1, dtype=np.int32)
         """Shape (q, c); -1 where there were too few inputs."""
         self.scores: NDArray[Any] = np.full((len(outputs), count), -np.inf, dtype=dtype)
-        """Of those, shape (q, c)."""
+        """Scores of these inputs, shape (q, c)."""
 
     def add(self, ids: Ids, scores: NDArray[Any]) -> None:
-        """Take in the inputs (b,), with their scores (b, q)."""
+        """Merge inputs (b,) with their scores (b, q)."""
         scores = scores.T.astype(self.scores.dtype, copy=False)
         # Only outputs for which some input of this block is better than the last one held.
         better = np.flatnonzero(scores.max(axis=1) > self.scores[:, -1])
@@ -57,12 +58,12 @@ class Likeliest:
         self.inputs[better] = np.take_along_axis(names, top, axis=1)
 
     def guesses(self) -> Ids:
-        """The best input for each output, (q,)."""
+        """Return the best input for each output, (q,)."""
         return self.inputs[:, 0].astype(np.int64)
 
 
 def _largest(values: NDArray[Any], count: int) -> Ids:
-    """Places of the largest values of each row, largest first, ties by place."""
+    """Return the columns of the largest values of each row, largest first, ties by column."""
     if values.shape[1] > 4 * count:  # sort those only that a quicker pass leaves
         edge = np.partition(values, -count, axis=1)[:, -count, None]
         above, ties = values > edge, values == edge
@@ -75,19 +76,19 @@ def _largest(values: NDArray[Any], count: int) -> Ids:
 
 @dataclass(frozen=True)
 class Observations:
-    """The different observations of m places, each once."""
+    """The distinct observations of m positions."""
 
     outputs: Ids
-    """Of k noisings, negative where one of them tells nothing, (k, q)."""
+    """Outputs of k noisings, negative where one of them is missing, (k, q)."""
     of: Ids
-    """The observation of each place, -1 where no noising tells anything, (m,)."""
+    """Index of the observation of each position, -1 where all noisings are missing, (m,)."""
 
     @classmethod
     def combined(cls, noisings: Sequence[Ids]) -> Observations:
-        """All noisings of the same m places together.
+        """Combine all noisings of the same m positions.
 
         Args:
-            noisings: outputs, negative where they tell nothing, (m,) each.
+            noisings: outputs, negative where they are missing, (m,) each.
         """
         every = np.maximum(np.stack(noisings), -1)
         seen = (every >= 0).any(axis=0)
@@ -98,7 +99,7 @@ class Observations:
 
 
 class Emissions:
-    """P(u|w) of a mechanism, or what stands for it.
+    """P(u|w) of a mechanism, or the density of its noise where that is not known.
 
     Args:
         mechanism: resolved on the space.
@@ -118,29 +119,29 @@ class Emissions:
 
     @property
     def name(self) -> str:
-        """What the observer does."""
+        """Name of the observer, for reports."""
         if self.exact:
             return "optimal for single words"
         return "by noise density, heuristic: a lower bound"
 
     def log(self, ids: Ids, outputs: Ids) -> Floats:
-        """Ln P(u|w) of inputs (b,) and outputs (q,), shape (b, q); b at most a block."""
+        """Return ln P(u|w) of inputs (b,) and outputs (q,), shape (b, q); b is at most a block."""
         return self._logged(self._rows(ids)[:, outputs])
 
     def _rows(self, ids: Ids) -> Floats:
-        """P(u|w), or where that is not known the distance, of inputs and all outputs, (b, n)."""
+        """Return P(u|w), or the distances where it is not known, for all outputs u, (b, n)."""
         if self._density is not None:
             return self.space.distances(ids)
         return distributions(self.sampler, ids)
 
     def _logged(self, cells: Floats) -> Floats:
-        """Logarithms of cells of :meth:`_rows`; only those needed, for they are slow."""
+        """Return the logarithms of those cells of :meth:`_rows` that are needed: they are slow."""
         if self._density is not None:
             return self._density(cells)
         return np.asarray(np.log(np.maximum(cells, _LEAST)))
 
     def pairs(self, inputs: Ids, outputs: Ids) -> Floats:
-        """Ln P(u|w) of m pairs, shape (m,); ⊥ allowed."""
+        """Return ln P(u|w) of m pairs, shape (m,); ⊥ is allowed."""
         out = np.empty(len(inputs))
         unknown = inputs == self.space.n
         out[unknown] = self.unknown[outputs[unknown]]
@@ -155,11 +156,11 @@ class Emissions:
         return out
 
     def seen(self, inputs: Ids, outputs: Ids) -> Floats:
-        """Ln P of what is seen, of m inputs and k noisings (k, m) of each, shape (m,)."""
+        """Return ln P of k noisings (k, m) of m inputs, shape (m,)."""
         out = np.zeros(len(inputs))
         for each in outputs:
-            told = each >= 0
-            out[told] += self.pairs(inputs[told], each[told])
+            known = each >= 0
+            out[known] += self.pairs(inputs[known], each[known])
         return out
 
     def candidates(
@@ -169,21 +170,21 @@ class Emissions:
         count: int,
         progress: Callable[[float], None] | None = None,
     ) -> list[Likeliest]:
-        """The inputs that explain each output best; ties go to the smaller row.
+        """Return the inputs that explain each output best; ties go to the smaller row.
 
         Args:
-            outputs: what is seen, (q,), or of k noisings together (k, q), negative where one of
-                them tells nothing.
-            log_priors: of several observers, each (n,); all are served by one pass.
+            outputs: seen outputs, (q,), or those of k noisings (k, q), negative where one is
+                missing.
+            log_priors: prior of each observer, (n,); one pass serves all observers.
 
         Returns:
-            Those of each observer; their scores are ln prior(w) + ln P(u|w).
+            Inputs of each observer, with scores ln prior(w) + ln P(u|w).
         """
         n, noisings = self.space.n, np.atleast_2d(outputs)
         seen = np.unique(noisings)
         seen = seen[seen >= 0]
-        # A last column for what tells nothing.
-        places = np.where(noisings >= 0, np.searchsorted(seen, noisings), len(seen))
+        # The last column stands for missing outputs.
+        columns = np.where(noisings >= 0, np.searchsorted(seen, noisings), len(seen))
         numbers = np.arange(noisings.shape[1])
         found = [Likeliest(numbers, min(count, n), np.float32) for _ in log_priors]
         block = max(1, min(self._block, _CELLS // max(len(numbers), 1)))
@@ -195,8 +196,8 @@ class Emissions:
                 logs[part, :-1] = self.log(ids[part], seen)
 
             side_by_side(fill, [slice(first, first + _PART) for first in range(0, len(ids), _PART)])
-            likelihoods = logs[:, places[0]]
-            for each in places[1:]:
+            likelihoods = logs[:, columns[0]]
+            for each in columns[1:]:
                 likelihoods += logs[:, each]
             for each, log_prior in zip(found, log_priors, strict=True):
                 each.add(ids, likelihoods + log_prior[ids, None])

@@ -1,10 +1,10 @@
 """Confidence intervals of shares and medians, and bounds on tail probabilities.
 
-A tail bound holds for every number of draws.  With D the relative entropy, N draws of an event of
-probability p have a share of at least a > p with probability at most exp(-N·D(a|p)), by Chernoff,
-and so on the other side.  It holds as well for N independent events whose probabilities have the
-mean p [Hoeffding 1956].  No bound is asymptotic: a p-value that is printed is never too small,
-however few draws a cell expects.
+A tail bound holds for every number of draws.  Let D be the relative entropy.  N draws of an event
+of probability p have a share of at least a > p with probability at most exp(-N·D(a|p)) (Chernoff),
+and likewise below p.  The bound also holds for N independent events with mean probability p
+[Hoeffding 1956].  No bound is asymptotic: a p-value that is printed is never too small, however
+few draws a cell expects.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dpsan.space.arrays import Floats
 
 CONFIDENCE: Final = 0.95
 ROUNDING: Final = 1e-6
-"""Nats of each draw that float64 probabilities may be off by; taken off what was seen."""
+"""Nats of each draw that float64 probabilities may be off by; subtracted from every deviation."""
 
 
 def clopper_pearson(hits: int, draws: int, alpha: float) -> tuple[float, float]:
-    """One-sided lower and upper bounds of a probability, each at level 1 - alpha.
+    """Return one-sided lower and upper bounds of a probability, each at level 1 - alpha.
 
     Args:
         alpha: error probability of each bound.
@@ -38,7 +38,7 @@ def clopper_pearson(hits: int, draws: int, alpha: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and the limits of its confidence interval, both the figure itself if it is exact."""
+    """An estimate and its confidence limits, all three equal if the value is exact."""
 
     value: float
     low: float
@@ -46,18 +46,19 @@ class Estimate:
 
     @classmethod
     def exactly(cls, value: float) -> Estimate:
-        """A figure that was computed."""
+        """Return an exact value."""
         return cls(value, value, value)
 
     @classmethod
     def of_draws(cls, hits: int, draws: int, tail: float) -> Estimate:
-        """A probability from independent draws; each limit is wrong with probability ``tail``."""
+        """Estimate a probability; each limit is wrong with probability ``tail``."""
         return cls(hits / draws, *clopper_pearson(hits, draws, tail))
 
 
 def median(values: NDArray[np.int64]) -> Estimate:
-    """The median of a sample (m,), m >= 1, with the interval at :data:`CONFIDENCE` between two of
-    its own values: whatever the distribution is, their places are binomial.
+    """Return the median of a sample (m,), m >= 1, with its interval at :data:`CONFIDENCE`.
+
+    The limits are order statistics, whose ranks are binomial whatever the distribution is.
     """
     from scipy.special import bdtr  # heavy import
 
@@ -78,7 +79,7 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """The share; None of nothing."""
+        """Share of hits; None if there is nothing to count."""
         return self.hits / self.total if self.total else None
 
     @property
@@ -87,7 +88,7 @@ class Share:
         return clopper_pearson(self.hits, self.total, (1 - CONFIDENCE) / 2)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             "share": self.value,
             "interval": list(self.interval) if self.total else None,
@@ -97,17 +98,17 @@ class Share:
 
 
 def surprise(seen: Floats, expected: Floats) -> Floats:
-    """seen·ln(seen/expected), 0 where nothing was seen and inf where nothing was expected."""
+    """Return seen·ln(seen/expected): 0 where seen is 0, inf where expected is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         out = seen * np.log(seen / expected)
     return np.asarray(np.where(seen > 0, out, 0.0), dtype=np.float64)
 
 
 def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
-    """Bounds on ln P(a share as far from p as hits/draws, on either side), at most 0, shape (k,).
+    """Return bounds on ln P(a share as far from p as hits/draws, on either side), at most 0, (k,).
 
     Args:
-        hits: how many of the independent draws had each event, (k,).
+        hits: number of draws that had each event, (k,).
         p: probability of each event, or its mean over the draws, (k,).
     """
     hits, p = np.asarray(hits, dtype=np.float64), np.clip(p, 0, 1)
@@ -116,11 +117,11 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
 
 
 def log_tail_of_cells(counts: NDArray[np.integer], p: Floats) -> Floats:
-    """Bound on ln P(counts as far from p as these by the G statistic), at most 0, shape (rows,).
+    """Return a bound on ln P(counts as far from p by the G statistic), at most 0, shape (rows,).
 
     G/2 = N·D(counts/N | p) is a sum of k-1 terms of binomial counts, each given those before.
-    Such a term X has P(X >= x) <= 2·e^-x, so E e^(tX) <= 2^t/(1 - t); by Markov at the best t,
-    P(G/2 >= x) <= exp(-(y - f - f·ln(y/f))) with f = k - 1 and y = x - f·ln 2 > f.
+    A term X has P(X >= x) <= 2·e^-x, so E e^(tX) <= 2^t/(1 - t).  By Markov at the best t,
+    P(G/2 >= x) <= exp(-(y - f - f·ln(y/f))), with f = k - 1 and y = x - f·ln 2 > f.
 
     Args:
         counts: shape (rows, k).
@@ -137,7 +138,7 @@ def log_tail_of_cells(counts: NDArray[np.integer], p: Floats) -> Floats:
 
 
 def share_at_most(hits: float, draws: int, log_error: float) -> float:
-    """Upper bound of a mean probability, too low with probability at most e^log_error < 1."""
+    """Return an upper bound of a mean probability, too low with probability <= e^log_error < 1."""
     low, high = hits / draws, 1.0
     for _ in range(60):
         middle = (low + high) / 2

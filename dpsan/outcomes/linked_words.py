@@ -1,11 +1,12 @@
-"""How many words of a text say which of many candidates it is, from the vocabulary alone.
+"""Number of words by which a sanitized text is linked to its original, from the vocabulary alone.
 
-Assumption: the candidates are texts of words drawn independently by their public frequencies, 6 %
-of them unknown, all equally likely, and one of them is the original; the reader knows the
-distribution and takes the candidate under which the output is likeliest, word for word.  Words of
-real texts depend on each other, which makes texts a little more alike.  The vocabulary stands for
-itself with the words at evenly spaced places of its cumulative frequencies.  All draws are made
-under a public key, so the figures are the same in every run.
+Assumptions: the candidates are texts of words drawn independently by their public frequencies, 6 %
+of them out-of-vocabulary.  All are equally likely, and one of them is the original.  The attacker
+knows the distribution and takes the candidate under which the output is likeliest, word by word.
+Words of real texts depend on each other, which makes texts a little more alike.
+
+The words at evenly spaced quantiles of the public frequencies stand for the vocabulary.  All draws
+are made under a public key, so the figures are the same in every run.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from dpsan.text.numerals import counted
 CANDIDATES: Final = 1000
 TEXTS: Final = 250
 LONGEST: Final = 64
-"""Words up to which the figure that is quoted is looked for."""
-_PLACES: Final = 1000
+"""Longest text, in words, that the quoted figure considers."""
+_QUANTILES: Final = 1000
 _CELLS: Final = 40_000_000
 _CHUNK: Final = 32
 """Positions whose words are drawn at once."""
@@ -46,19 +47,19 @@ def linked_by_words(
     candidates: int = CANDIDATES,
     texts: int = TEXTS,
 ) -> Iterator[Share]:
-    """The texts that are linked by their first 1, 2, ... ``longest`` words.
+    """Yield the share of texts that are linked by their first 1, 2, ... ``longest`` words.
 
     Args:
         mechanism: resolved.
         longest: words of the longest texts.
         key: public.
-        candidates: how many the reader holds.
-        texts: how many of them are sanitized.
+        candidates: number of candidates that the attacker holds.
+        texts: number of candidates that are sanitized.
     """
     emissions = Emissions(mechanism, space)
-    places = int(min(_PLACES, max(50, _CELLS // space.n)))
-    known = words_at(space, (np.arange(places) + 0.5) / places)
-    unknown = round(places * UNKNOWN_PRIOR / (1 - UNKNOWN_PRIOR))
+    many = int(min(_QUANTILES, max(50, _CELLS // space.n)))
+    known = words_at(space, (np.arange(many) + 0.5) / many)
+    unknown = round(many * UNKNOWN_PRIOR / (1 - UNKNOWN_PRIOR))
     words = np.append(known, np.full(unknown, space.n))
     truth = np.arange(texts)
     scores = np.zeros((candidates, texts))
@@ -73,8 +74,8 @@ def linked_by_words(
         for at in range(0, texts, 64):
             part = range(at, min(at + 64, texts))
             streams = randomness.streams_for(own, part, [size] * len(part))
-            stretch = slice(at * size, part.stop * size)
-            outputs[stretch] = sampler.sample(held[stretch], streams)
+            some = slice(at * size, part.stop * size)
+            outputs[some] = sampler.sample(held[some], streams)
         distinct, inputs = np.unique(held, return_inverse=True)
         seen, columns = np.unique(outputs, return_inverse=True)
         logs = np.concatenate(
@@ -100,7 +101,7 @@ class HalfLinked:
 
     @property
     def sentence(self) -> str:
-        """What a statement says."""
+        """Sentence of a statement."""
         words = "more than" if self.words is None else "their first"
         return (
             f"a reader who holds {CANDIDATES:,} candidates links half of the texts to their "
@@ -109,14 +110,14 @@ class HalfLinked:
         )
 
     def of(self, copies: int) -> str:
-        """The same of a run that writes so many copies: a reader of all needs fewer words."""
+        """Return the sentence for a run with ``copies``; all of them together need fewer words."""
         return self.sentence + (", from one of the copies alone" if copies > 1 else "")
 
 
 def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
-    """Words until half of the texts are linked; None where the distribution is not known.
+    """Return the words until half of the texts are linked; None if no distribution is known.
 
-    A second, or three where the distribution is computed for each word; once, through the cache.
+    Takes a second, or three where the distribution is computed for each word.  Cached.
 
     Args:
         mechanism: resolved.

@@ -1,14 +1,14 @@
-"""What a reader can conclude from an output: the posterior of an optimal observer.
+"""Posterior of an optimal observer who sees one output.
 
-The observer knows the mechanism, the vocabulary and how frequent its words are, sees one output u
-and nothing else, and holds P(w|u) = prior(w)·P(u|w)/P(u), P(u) = sum over all inputs, ⊥ included.
-Guessing the likeliest input is the best that such an observer can do (Bayes); a reader of a whole
-line knows more.
+The observer knows the mechanism, the vocabulary and its word frequencies, sees one output u and
+nothing else.  The posterior is P(w|u) = prior(w)·P(u|w)/P(u), where P(u) sums over all inputs, ⊥
+included.  No such observer guesses better than the likeliest input (Bayes); an attacker who sees a
+whole line knows more.
 
-Where distributions are known and n² allows, all inputs take part: one pass over them gives P(u)
-and the likeliest inputs of every output, and is kept in the cache.  Otherwise the observer is given
-more than is public: that the input is one of a few words near the output.  P(u|w) is then known,
-or the share of fresh draws, and intervals hold for all of those words together (Bonferroni).
+Where distributions are known and n² allows, all inputs take part.  One pass over them gives P(u)
+and the likeliest inputs of every output, and is cached.  Otherwise the observer is given more than
+is public: that the input is one of a few words near the output.  P(u|w) is then known, or the share
+of fresh draws, and intervals hold for all of those words together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ MOST_CELLS: Final = 2.5e9
 _INPUTS: Final = 5
 _NEAR: Final = 10
 _FEWEST: Final = 50
-"""Draws in which an output must have come for its posterior to be estimated."""
+"""Least number of draws with an output for its posterior to be estimated."""
 _BLOCK_BYTES: Final = 8 << 20
-"""Small: memory that is used again need not be cleared by the system each time."""
+"""Block size in bytes.  Small: memory in reuse need not be cleared by the system each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Posteriors:
-    """What an observer concludes from outputs, by row numbers."""
+    """Posteriors of outputs, by row numbers."""
 
     rows: tuple[tuple[int, tuple[Row, ...]], ...]
-    """Outputs, and the inputs that each points to."""
+    """Outputs, each with its likeliest inputs."""
     note: str
-    """Which inputs took part; why there is nothing, if there is nothing."""
+    """Inputs that took part, or the reason why there is no posterior."""
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,22 @@ class Observer:
     """The optimal observer of one mechanism on one vocabulary."""
 
     inputs: Ids
-    """The likeliest inputs of every output, shape (5, n), n for ⊥; -1 where there is none."""
+    """Likeliest inputs of every output, shape (5, n), n for ⊥; -1 where there is none."""
     joint: Floats
-    """prior(w)·P(u|w) of those, shape (5, n), falling."""
+    """prior(w)·P(u|w) of these inputs, shape (5, n), falling."""
     marginal: Floats
     """P(u), shape (n,)."""
 
     @property
     def success(self) -> float:
-        """Probability that the likeliest input is the true one; to say ⊥ of ⊥ counts as right."""
+        """Probability that the likeliest input is the true one; ⊥ guessed for ⊥ counts as right."""
         return float(self.joint[0].sum())
 
     @classmethod
     def build(
         cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace, progress: Progress
     ) -> Observer:
-        """From the distribution of every input, through the cache.
+        """Build from the distribution of every input, through the cache.
 
         Args:
             progress: called with the share of the work done since the last call.
@@ -79,7 +79,7 @@ class Observer:
         return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
 
     def posteriors(self, outputs: list[int]) -> Posteriors:
-        """What these outputs point to."""
+        """Return the posteriors of outputs."""
 
         def points(u: int) -> tuple[Row, ...]:
             pairs = zip(self.inputs[:, u].tolist(), self.joint[:, u].tolist(), strict=True)
@@ -91,7 +91,7 @@ class Observer:
 
 
 def _all_inputs(space: MetricSpace, sampler: Sampler, progress: Progress) -> Arrays:
-    """P(u) and the likeliest inputs of every output, over the distributions of all inputs."""
+    """Compute P(u) and the likeliest inputs of every output."""
     n, weights, marginal = space.n, prior(space), np.zeros(space.n)
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
@@ -114,13 +114,13 @@ def near_observer(
     known: bool,
     progress: Progress,
 ) -> Posteriors:
-    """The posterior of an observer who knows that the input is near the likeliest output.
+    """Return the posterior of an observer who knows that the input is near the likeliest output.
 
-    The inputs that take part are the word itself, the output and its 10 nearest words.  To know
-    that is more than the public prior, so no probability of the optimal observer is larger.
+    The inputs that take part are the word itself, the output and its 10 nearest words.  This is
+    more than the public prior, so no posterior of the optimal observer is larger.
 
     Args:
-        draws: for each input, fresh ones, where the distribution is not known.
+        draws: fresh draws for each input, where the distribution is not known.
         key: public.
         progress: called with the share of the work done since the last call.
     """
@@ -160,7 +160,7 @@ def near_observer(
 
 
 def _bayes(weights: Floats, value: Floats, low: Floats, high: Floats) -> list[Estimate]:
-    """Posterior of each input and what it can be at most and at least within the bounds."""
+    """Return the posterior of each input, with its least and largest value within the bounds."""
     total = float(weights @ value)
     out = []
     for at in range(len(weights)):

@@ -1,7 +1,7 @@
-"""The figures of one word: from its output distribution where that is known, else from draws.
+"""Figures of one word, from its output distribution where that is known, else from draws.
 
-N_w and S_w are those of [Feyisetan20] and [TGumbel]; close and distant are the shares of [Curse]
-section 7: the output is one of the 100 nearest other words, or farther than those.
+N_w and S_w are those of [Feyisetan20] and [TGumbel].  Close and distant are the shares of [Curse]
+section 7: the output is one of the 100 nearest other words, or farther away.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _DISTINCT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A word by its row number, n for ⊥, and how likely it is."""
+    """Row number of a word, n for ⊥, and its probability."""
 
     id: int
     probability: Estimate
     distance: float | None = None
-    """From the word that is explained, of outputs."""
+    """Distance of an output from the explained word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Figures:
 
 
 def from_pmf(space: MetricSpace, word: int, pmf: Floats, top: int) -> Figures:
-    """Figures of a word whose output distribution is known.
+    """Return the figures of a word whose output distribution is known.
 
     Args:
         word: row number, n for ⊥.
@@ -61,12 +61,12 @@ def from_pmf(space: MetricSpace, word: int, pmf: Floats, top: int) -> Figures:
 
 
 def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int) -> Figures:
-    """Figures of draws, with 99 % Clopper-Pearson intervals, each on its own.
+    """Return figures of draws, each with its own 99 % Clopper-Pearson interval.
 
     Args:
         word: row number, n for ⊥.
-        counts: of every output, shape (n,).
-        top: outputs to list, among those seen.
+        counts: counts of all outputs, shape (n,).
+        top: number of outputs to list, among those seen.
     """
     size = min(_DISTINCT, draws)
     weights = counts.astype(np.float64)
@@ -82,7 +82,7 @@ def _figures(
     distinct: float,
     distinct_draws: int,
 ) -> Figures:
-    """From probabilities (``draws`` 0) or counts of every output, shape (n,)."""
+    """Return figures from probabilities (``draws`` 0) or counts of all outputs, shape (n,)."""
 
     def share(weight: float) -> Estimate:
         return (
@@ -109,7 +109,7 @@ def _figures(
 
 
 def _distinct(counts: Ids, draws: int, size: int) -> float:
-    """Mean number of distinct outputs over all subsets of ``size`` draws: E[S_w], unbiased.
+    """Return E[S_w]: the mean number of distinct outputs over all subsets of ``size`` draws.
 
     An output of count c is missing from a subset with probability C(D-c, s)/C(D, s).
     """
@@ -127,7 +127,7 @@ def _distinct(counts: Ids, draws: int, size: int) -> float:
 
 
 def _likeliest(weight: Floats, distances: Floats | None, top: int) -> list[int]:
-    """Rows of positive weight, heaviest first, equal ones by distance, then by row."""
+    """Return rows of positive weight, heaviest first, equal ones by distance, then by row."""
     possible = np.flatnonzero(weight > 0)
     far = np.zeros(len(possible)) if distances is None else distances[possible]
     order = np.lexsort((possible, far, -weight[possible]))

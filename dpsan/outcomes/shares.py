@@ -1,8 +1,9 @@
-"""What comes out for many words under many mechanisms: one pass, a block of words at a time.
+"""Shares of unchanged and close outputs, of many words under many mechanisms, in one pass.
 
 The output distributions of a block of words are a matrix (words, n), which exists for that block
-only; all mechanisms share the neighbours, cosines and orders of the block.  Threads take mechanisms
-side by side; each is summed by itself, so the result does not depend on the number of threads.
+only.  All mechanisms share the neighbours, cosines and orders of the block.  Threads take
+mechanisms side by side; each is summed by itself, so the result does not depend on the number of
+threads.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from dpsan.space.metric_space import MetricSpace
 _CELLS: Final = 2e6
 """Probabilities of a block of words."""
 THREADS: Final = min(4, os.cpu_count() or 1)
-"""Distributions, or certificates, that are worked on side by side."""
+"""Distributions, or certificates, that are computed side by side."""
 _BATCH: Final = 1024
 _Item = TypeVar("_Item")
 
 
 def part_of(progress: Progress | None, first: float, last: float) -> Progress:
-    """Progress of a part of the work, which reports its own share."""
+    """Return the progress callback of a part of the work, which reports its own share."""
 
     def tell(share: float) -> None:
         if progress:
@@ -42,48 +43,48 @@ def part_of(progress: Progress | None, first: float, last: float) -> Progress:
 
 
 def in_steps(progress: Progress | None, items: Sequence[_Item]) -> Iterator[tuple[_Item, Progress]]:
-    """Each item with the progress of its part of the work, which is as large as the others'."""
+    """Yield each item with the progress callback of its part; all parts are equally large."""
     for at, item in enumerate(items):
         yield item, part_of(progress, at / len(items), (at + 1) / len(items))
 
 
 @dataclass(frozen=True)
 class _Block:
-    """A block of words, and what all mechanisms need of them."""
+    """A block of words, with data that all mechanisms share."""
 
     ids: Ids
-    place: slice
+    part: slice
     near: NDArray[np.int32] | None
     cosines: NDArray[np.float32] | None
     order: NDArray[np.int32] | None
 
 
 class Outcomes:
-    """Figures of one mechanism, each (m,) for the m words that are asked for, block by block."""
+    """Figures of one mechanism for m words, each (m,), filled block by block."""
 
     def __init__(self, m: int, n: int, near: bool, similar: bool) -> None:
         self.unchanged = np.empty(m)
         """N_w = P(w -> w)."""
         self.close = np.empty(m if near else 0)
-        """Probability of ranks 1 ... 100; empty unless asked for."""
+        """Probability of ranks 1 ... 100; empty without ``near``."""
         self.cosine = np.empty(m if similar else 0)
-        """Mean cosine of output and word; empty unless asked for."""
+        """Mean cosine of output and word; empty without ``similar``."""
         self.best = np.zeros(n if similar else 0)
-        """For each output u the largest P(u|w) of the words asked for, (n,); with the cosines."""
+        """Largest P(u|w) over these words for each output u, (n,); with ``similar``."""
 
     def add(self, block: _Block, sampler: Sampler) -> None:
-        """Take in a block of the words."""
-        place = block.place
+        """Fill the figures of a block."""
+        part = block.part
         if block.order is not None and sampler.by_rank is not None:
             pmf = np.empty(block.order.shape)
             np.put_along_axis(pmf, block.order, sampler.by_rank.pmf[None], axis=1)
         else:
             pmf = distributions(sampler, block.ids)
-        self.unchanged[place] = pmf[np.arange(len(pmf)), block.ids]
+        self.unchanged[part] = pmf[np.arange(len(pmf)), block.ids]
         if block.near is not None:
-            self.close[place] = np.take_along_axis(pmf, block.near, axis=1).sum(axis=1)
+            self.close[part] = np.take_along_axis(pmf, block.near, axis=1).sum(axis=1)
         if block.cosines is not None:
-            self.cosine[place] = np.einsum("mn,mn->m", pmf, block.cosines)
+            self.cosine[part] = np.einsum("mn,mn->m", pmf, block.cosines)
             np.maximum(self.best, pmf.max(axis=0), out=self.best)
 
 
@@ -96,11 +97,11 @@ def from_pmfs(
     similar: bool = False,
     progress: Progress | None = None,
 ) -> list[Outcomes]:
-    """The figures of words under known distributions, exactly.
+    """Return exact figures of words under known distributions.
 
     Args:
         ids: words (m,), not ⊥.
-        samplers: of known distributions, all different objects.
+        samplers: samplers with known distributions, all different objects.
         progress: called with the share done after every block.
     """
     n = space.n

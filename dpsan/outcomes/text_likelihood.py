@@ -1,9 +1,9 @@
-"""How likely a whole sanitized text is under each text that a reader holds for its original.
+"""Likelihood of a sanitized text under each candidate for its original.
 
-Words are drawn independently, so the likelihood of a text is the product over its words.  A reader
-who takes the candidate of the largest one is right as often as any reader can be who holds all
-candidates equally likely (Bayes).  Everything is computed for a block of inputs at a time, so the
-largest matrix is that of the scores, (candidates, records).
+Words are drawn independently, so the likelihood of a text is the product over its words.  No
+attacker who holds all candidates equally likely is right more often than one who takes the
+candidate of the largest likelihood (Bayes).  Everything is computed for a block of inputs at a
+time, so the largest matrix is that of the scores, (candidates, records).
 """
 
 from __future__ import annotations
@@ -30,36 +30,36 @@ _LEAST: Final = 1e-300
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts as row numbers, one behind the other; negative numbers tell nothing, n is ⊥."""
+    """Texts as row numbers, one after the other.  Negative numbers are missing words, n is ⊥."""
 
     ids: Ids
-    """Of all words, (m,)."""
+    """Rows of all words, (m,)."""
     starts: Ids
-    """Where each text begins, and the end of the last one, (t + 1,)."""
+    """Offsets of the texts, and the end of the last one, (t + 1,)."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
     def sizes(self) -> Ids:
-        """Words of each text, (t,)."""
+        """Number of words of each text, (t,)."""
         return np.diff(self.starts)
 
     def beginnings(self, words: int | None) -> Texts:
-        """The first so many words of the texts; texts with fewer words become empty."""
+        """Return the first ``words`` words of each text; shorter texts become empty."""
         if words is None:
             return self
         return self._cut(self.starts[:-1], np.where(self.sizes >= words, words, 0))
 
     def of(self, some: Ids) -> Texts:
-        """Some of the texts, by number."""
+        """Return the texts of these numbers."""
         return self._cut(self.starts[some], self.sizes[some])
 
     def _cut(self, begin: Ids, sizes: Ids) -> Texts:
-        """Stretches of the words, each as a text."""
+        """Return slices of the words, each as a text."""
         starts = np.append(0, np.cumsum(sizes))
-        places = np.arange(starts[-1]) - np.repeat(starts[:-1] - begin, sizes)
-        return Texts(self.ids[places], starts)
+        positions = np.arange(starts[-1]) - np.repeat(starts[:-1] - begin, sizes)
+        return Texts(self.ids[positions], starts)
 
 
 def ordered(
@@ -68,7 +68,7 @@ def ordered(
     noisings: Sequence[Texts],
     progress: Progress = lambda _: None,
 ) -> Floats:
-    """Ln P(sanitized text|candidate), word for word, shape (c, r).
+    """Return ln P(sanitized text|candidate), word by word, shape (c, r).
 
     Args:
         candidates: c texts.
@@ -93,7 +93,7 @@ def ordered(
     for c in np.flatnonzero(matching).tolist():
         scores[c, groups[int(sizes[c])][0]] = 0.0
     owners = np.repeat(np.arange(len(candidates)), sizes)
-    places = np.arange(len(owners)) - candidates.starts[owners]
+    positions = np.arange(len(owners)) - candidates.starts[owners]
     tokens = np.flatnonzero(matching[owners] & (candidates.ids >= 0))
     tokens = tokens[np.argsort(candidates.ids[tokens], kind="stable")]
     words, firsts = np.unique(candidates.ids[tokens], return_index=True)
@@ -103,11 +103,13 @@ def ordered(
         rows = _rows(emissions, block, outputs)
         some = tokens[firsts[at] : firsts[at + len(block)]]
         which = np.searchsorted(block, candidates.ids[some]).tolist()
-        for word, c, place in zip(which, owners[some].tolist(), places[some].tolist(), strict=True):
+        for word, c, index in zip(
+            which, owners[some].tolist(), positions[some].tolist(), strict=True
+        ):
             part, codes = groups[int(sizes[c])]
             row = rows[word]
             for each in codes:
-                scores[c, part] += row[each[place]]
+                scores[c, part] += row[each[index]]
         progress((at + len(block)) / len(words))
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
@@ -120,7 +122,7 @@ def bag(
     noisings: Sequence[Texts],
     progress: Progress = lambda _: None,
 ) -> Floats:
-    """The same for a reader who does not use the order: each output is of a random word, (c, r).
+    """Return ln P for an attacker who ignores word order: each output is of a random word, (c, r).
 
     P(u|candidate) is the mean of P(u|w) over the words w of the candidate.
     """
@@ -136,9 +138,9 @@ def bag(
     for at in range(0, len(filled), step):
         some = filled[at : at + step]
         texts = candidates.of(some)
-        words, places = np.unique(texts.ids, return_inverse=True)
+        words, columns = np.unique(texts.ids, return_inverse=True)
         weights = np.repeat(1 / texts.sizes, texts.sizes)
-        shares = csr_matrix((weights, places, texts.starts), (len(some), len(words))).tocsc()
+        shares = csr_matrix((weights, columns, texts.starts), (len(some), len(words))).tocsc()
         mixture = np.zeros((len(some), len(outputs) + 1))
         for first in range(0, len(words), _BLOCK):
             rows = np.exp(_rows(emissions, words[first : first + _BLOCK], outputs))
@@ -149,9 +151,9 @@ def bag(
 
 
 def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:
-    """The place of the true candidate among all, by falling scores, 1 for the first, (r,).
+    """Return the rank of the true candidate by falling scores, 1 for the first, (r,).
 
-    Ties are broken by a draw: a reader cannot do better.
+    Ties are broken by a draw: no attacker can do better.
 
     Args:
         scores: (c, r).
@@ -168,31 +170,31 @@ def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:
 
 
 def _distinct(noisings: Sequence[Texts]) -> Ids:
-    """The outputs that occur, ascending."""
+    """Return the outputs that occur, ascending."""
     every = np.unique(np.concatenate([each.ids for each in noisings]))
     return every[every >= 0]
 
 
 def _numbered(texts: Texts, outputs: Ids) -> Ids:
-    """The place of each output among the distinct ones; behind them where it tells nothing."""
+    """Return the index of each output among the distinct ones; their number for a missing one."""
     return np.where(texts.ids >= 0, np.searchsorted(outputs, texts.ids), len(outputs))
 
 
 def _rows(emissions: Emissions, words: Ids, outputs: Ids) -> Floats:
-    """Ln P(u|w) with a last column for outputs that tell nothing, (b, q + 1)."""
+    """Return ln P(u|w) with a last column for missing outputs, (b, q + 1)."""
     known = np.zeros((len(words), len(outputs) + 1))
-    real = words >= 0  # a word that tells nothing explains every output alike
+    real = words >= 0  # a missing word explains every output alike
     if len(outputs):
         known[real, :-1] = emissions.log(words[real], outputs)
     return known
 
 
 def counted(numbers: Ids, starts: Ids, size: int) -> Any:
-    """How often each number is in each text, sparse (r, size); the last one is not counted.
+    """Return the counts of numbers in each text, sparse (r, size); the last number is not counted.
 
     Args:
-        numbers: of all words, (m,), below ``size``.
-        starts: where each text begins, and the end of the last one, (r + 1,).
+        numbers: numbers of all words, (m,), below ``size``.
+        starts: offsets of the texts, and the end of the last one, (r + 1,).
     """
     from scipy.sparse import csr_matrix  # heavy import
 

@@ -1,4 +1,4 @@
-"""Public figures of a vocabulary: prior of the inputs, close words, cosines."""
+"""Public statistics of a vocabulary: prior of the inputs, close words, cosines."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
 _BATCH: Final = 1024
 _FLOPS: Final = 4e9
-"""Work of the search for the usual distance to the nearest word."""
+"""Floating-point operations of the search for the median distance to the nearest word."""
 
 
 def prior(space: MetricSpace) -> Floats:
-    """Public probabilities of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
+    """Return the public probabilities of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
 
     See :func:`dpsan.embeddings.base.word_frequencies`.
     """
     return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
 
 
-def words_at(space: MetricSpace, places: Floats) -> Ids:
-    """The words at places 0 ... 1 of the cumulative frequencies, shape (m,).
+def words_at(space: MetricSpace, quantiles: Floats) -> Ids:
+    """Return the words at quantiles 0 ... 1 of the public frequencies, shape (m,).
 
-    Uniform places choose words by frequency; evenly spaced ones stand for the whole vocabulary.
+    Uniform quantiles choose words by frequency; evenly spaced ones stand for the whole vocabulary.
     """
-    rows = np.searchsorted(np.cumsum(space.frequencies), places, side="right")
+    rows = np.searchsorted(np.cumsum(space.frequencies), quantiles, side="right")
     return np.asarray(np.minimum(rows, space.n - 1), dtype=np.int64)
 
 
 def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
-    """Directions of the words, (n, d); zero vectors stay zero."""
+    """Return the directions of the words, (n, d); zero vectors stay zero."""
     norms = np.linalg.norm(space.vectors, axis=1)
     return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
 
@@ -45,12 +45,12 @@ def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
 def cosines(
     units: NDArray[np.float32], ids: NDArray[np.int64], outputs: NDArray[np.int64]
 ) -> Floats:
-    """Cosines of words (m,) and their outputs (m,), shape (m,)."""
+    """Return the cosines of words (m,) and their outputs (m,), shape (m,)."""
     return np.asarray(np.einsum("md,md->m", units[ids], units[outputs]), dtype=np.float64)
 
 
 def usual_nearest(space: MetricSpace) -> float:
-    """Median distance from a word to its nearest other word, by public word frequencies."""
+    """Return the median distance from a word to its nearest other word, by public frequencies."""
     if space.n < 2:
         return 0.0
     words = int(min(max(_FLOPS / (2 * space.n * space.d), 16), 128))
@@ -59,9 +59,9 @@ def usual_nearest(space: MetricSpace) -> float:
 
 
 def close_words(space: MetricSpace, ids: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The words of rank 1 ... 100 from each word, (m, 100), or all others if fewer.
+    """Return the words of rank 1 ... 100 from each word, (m, 100), or all others if fewer.
 
-    Kept with the space where most words are asked for.
+    The table is cached with the space where ``ids`` are at least half of the vocabulary.
     """
     width = min(CLOSE, space.n - 1)
 

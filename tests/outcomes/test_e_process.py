@@ -18,7 +18,7 @@ def test_no_bound_is_too_small(draws):
     exact, bounds, stakes = [], [], []
     for outcome in itertools.product(range(4), repeat=draws):
         bets = EProcess()
-        bets.place(LAW, WORD, np.array(outcome)[None])
+        bets.add(LAW, WORD, np.array(outcome)[None])
         exact.append(LAW[0][list(outcome)].prod())
         bounds.append(bets.log_tail())
         stakes.append(np.exp(bets._log))
@@ -37,9 +37,9 @@ def test_an_input_may_be_chosen_by_earlier_draws():
     bounds, exact = [], []
     for first, second in itertools.product(range(2), repeat=2):
         bets = EProcess()
-        _, sign = bets.place(laws[:1], np.array([5]), np.array([[first]]))
+        _, sign = bets.add(laws[:1], np.array([5]), np.array([[first]]))
         other = 1 - first
-        bets.place(laws[other][None], np.array([5]), np.array([[second]]), sign)
+        bets.add(laws[other][None], np.array([5]), np.array([[second]]), sign)
         bounds.append(bets.log_tail())
         exact.append(laws[0][first] * laws[other][second])
     bounds, exact = np.array(bounds), np.array(exact)
@@ -62,7 +62,7 @@ def test_weak_signs_of_one_kind_add_up_and_the_right_distribution_has_none():
     copied[np.arange(40), inputs] += 0.01
     for real, found in ((law, False), (tilted, True), (copied, True)):
         bets = EProcess()
-        bets.place(law, inputs, drawn(real, inputs, 2500, 11))
+        bets.add(law, inputs, drawn(real, inputs, 2500, 11))
         assert (bets.log_tail() < math.log(1e-9)) is found
 
 
@@ -75,12 +75,12 @@ def test_signs_join_what_deviates_in_two_directions():
     real /= real.sum(axis=1, keepdims=True)
     came, none = drawn(real, sign, 1000, 12), np.full(40, 30)
     together, apart = EProcess(), EProcess()
-    together.place(law, none, came, sign)
-    gains, own = apart.place(law, none, came)
+    together.add(law, none, came, sign)
+    gains, own = apart.add(law, none, came)
     assert together.log_tail() < math.log(1e-9)
     assert apart.log_tail() > math.log(1e-3)
     assert (own == sign).mean() > 0.9
     assert gains.mean() > 3  # nats of each alone
     same = EProcess()
-    same.place(law, none, drawn(law, sign, 1000, 13), sign)
+    same.add(law, none, drawn(law, sign, 1000, 13), sign)
     assert same.log_tail() > math.log(1e-3)

@@ -104,9 +104,9 @@ def goodness_of_fit(
         law = distributions(stated, word)
         tail = _tail(law[0], came)
         if not math.isinf(tail):
-            everything.place(law, word, came[None])
+            everything.add(law, word, came[None])
             if sign is not None:
-                signed.place(law, word, came[None], np.array([sign]))
+                signed.add(law, word, came[None], np.array([sign]))
         return tail
 
     for place, at in enumerate(deep.tolist()):
@@ -275,7 +275,7 @@ def _sweep(
         bad = ((came < 0) | (np.take_along_axis(law, np.maximum(came, 0), 1) <= 0)).any(axis=1)
         impossible[at : at + len(ids)] = bad
         good = np.flatnonzero(~bad)
-        gains[at + good], signs[at + good] = bets.place(law[good], ids[good], came[good])
+        gains[at + good], signs[at + good] = bets.add(law[good], ids[good], came[good])
         for row, (word, own) in enumerate(zip(ids.tolist(), law, strict=True)):
             cell = 2 + (np.cumsum(own) > own.sum() / 2)
             top = min(9, n)

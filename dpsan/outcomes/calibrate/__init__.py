@@ -1,8 +1,8 @@
-"""Choosing epsilon, and free parameters, by what they do on a vocabulary.
+"""Find the epsilon, or free parameters, that reach a target on a vocabulary.
 
-Only the public vocabulary is looked at, with public keys: nothing here is private or needs to be,
-and results are repeatable.  Every epsilon errs on the private side: what is achieved, or its upper
-confidence limit where it comes from draws, does not exceed what was wanted.
+Only the public vocabulary is used, with public keys: nothing here is private or needs to be, and
+results are repeatable.  Every epsilon errs on the private side: the value achieved, or its upper
+confidence limit where it comes from draws, does not exceed the value wanted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 Progress = Callable[[str], None]
-"""Called with what is tried next: an epsilon, or parameters."""
+"""Called with the epsilon or the parameters that are tried next."""
 
 
 def calibrate(
@@ -39,8 +39,8 @@ def calibrate(
     """Find the epsilon of a mechanism that reaches a target, on the private side.
 
     Args:
-        claims: take the word of a third party's mechanism for its LDP epsilon, if no certificate
-            says otherwise; never that of a published one.
+        claims: accept the LDP epsilon that a third party's mechanism claims, if no certificate says
+            otherwise; never that of a published mechanism.
 
     Raises:
         UsageError: a value outside its domain, or out of reach.
@@ -69,7 +69,7 @@ def calibrate(
 def epsilon_for_ldp(
     draft: Draft, space: MetricSpace, wanted: float, progress: Progress = lambda _: None
 ) -> float:
-    """The epsilon of a mechanism whose certified LDP epsilon is ``wanted``, or up to 0.2 % below.
+    """Return the epsilon whose certified LDP epsilon is ``wanted``, or up to 0.2 % below.
 
     Stored with the space, as is its certificate.
 
@@ -86,7 +86,7 @@ def _for_share(
     wanted: float,
     progress: Callable[[float], None],
 ) -> tuple[float, float, tuple[float, float], bool]:
-    """Epsilon, the share it gives, the share's interval, and whether that is exact."""
+    """Return epsilon, its share, the interval of the share, and whether the share is exact."""
     outputs = Outputs(space, draft.anywhere(space)[0])
 
     def search(ids: Ids, aim: float, start: float, step: float | None) -> tuple[float, float]:

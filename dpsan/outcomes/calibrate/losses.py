@@ -21,14 +21,14 @@ from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace, Tables
 
 _TOLERANCE: Final = 2e-3
-"""Relative; a certificate may take minutes, so it is not made many times."""
+"""Relative tolerance of the search.  A certificate may take minutes, so few are computed."""
 _NEAR: Final = 1e-4
 """Relative tolerance of the guess."""
 _FIRST: Final = 256
-"""Words to begin with, spread over the vocabulary."""
+"""Words of the first round, spread over the vocabulary."""
 _KEPT: Final = 24
-"""Words of the largest losses whose neighbours are tried next, and that are kept."""
-_NEIGHBORS: Final = 16
+"""Words of the largest losses, which are kept and whose neighbours are tried next."""
+_NEAREST: Final = 16
 _ROUNDS: Final = 8
 _CELLS: Final = 1 << 22
 """Probabilities that are held at once."""
@@ -54,11 +54,11 @@ class ExtremeWords:
         self.ids: Ids = space.table(name, lambda: self._find(draft.at(start)))["ids"]
 
     def __call__(self, epsilon: float) -> float:
-        """Lower bound of the LDP loss.  Raises UsageError outside the mechanism's domain."""
+        """Return a lower bound of the LDP loss.  Raises UsageError outside the domain."""
         return float(self._losses(self.draft.at(epsilon), self.ids).max())
 
     def _losses(self, mechanism: Mechanism, ids: Ids) -> Floats:
-        """Ln P(w|w) - ln P(w|v) for words w (rows) and words v, then ⊥ (columns)."""
+        """Return ln P(w|w) - ln P(w|v) for words w (rows) and words v, then ⊥ (columns)."""
         sampler = mechanism.prepare(self.space)
         inputs = np.append(ids, self.space.n)
         columns = []
@@ -88,7 +88,7 @@ class ExtremeWords:
                 break
             best = found
             pmf = distributions(mechanism.prepare(self.space), top)
-            edge = min(_NEIGHBORS, self.space.n // 2)
+            edge = min(_NEAREST, self.space.n // 2)
             order = np.argpartition(pmf, (edge, self.space.n - edge - 1), axis=1)
             # The likeliest outputs, which are near, and the least likely, which are far.
             ids = np.unique(
@@ -98,12 +98,12 @@ class ExtremeWords:
 
 
 def _distinct(values: Ids, count: int) -> Ids:
-    """The first values, each once."""
+    """Return the first distinct values."""
     return np.array(list(dict.fromkeys(values.tolist()))[:count], dtype=np.int64)
 
 
-class _Held(Tables):
-    """Tables of a space; certificates of epsilons that are only tried are not stored with it."""
+class _ScratchTables(Tables):
+    """Tables of a space, without certificates of epsilons that are only tried."""
 
     def __init__(self, space: MetricSpace) -> None:
         self.space = space
@@ -117,7 +117,7 @@ class _Held(Tables):
 
 
 class _Losses:
-    """The certified loss of a mechanism at different epsilons."""
+    """Certified loss of a mechanism as a function of epsilon."""
 
     def __init__(
         self, draft: Draft, space: MetricSpace, target: Target, claims: bool = False
@@ -126,7 +126,7 @@ class _Losses:
         self.space = space
         self.certified = False
         self._names: dict[float, set[str]] = {}
-        self._held = _Held(space)
+        self._held = _ScratchTables(space)
         shadow = Embeddings(
             [""] * space.n,
             space.vectors,
@@ -138,7 +138,7 @@ class _Losses:
         self._scratch = MetricSpace(shadow, self._held, index=space.index)
 
     def __call__(self, epsilon: float) -> float:
-        """Upper bound of the loss; raises UsageError where there is none."""
+        """Return an upper bound of the loss.  Raises UsageError where there is none."""
         mechanism = self.draft.at(epsilon)
         guarantee = mechanism.guarantee(self._scratch)
         proved = guarantee.status is Status.PROVED and not is_own(self.draft.kind.name)
@@ -162,7 +162,7 @@ class _Losses:
         return found
 
     def guess(self, wanted: float) -> float:
-        """An epsilon at which the loss is about as wanted: found without a certificate."""
+        """Return an epsilon whose loss is about as wanted, without a certificate."""
         if self.draft.kind.is_ldp() or self.target is Target.EPSILON_METRIC:
             return wanted
         start = wanted * per_nat(self.draft, self.space)
@@ -191,13 +191,13 @@ def epsilon_for_loss(
     *,
     claims: bool = False,
 ) -> tuple[float, float, bool]:
-    """Epsilon, its certified loss, and whether that is an exact certificate.
+    """Return epsilon, its certified loss, and whether the loss comes from an exact certificate.
 
     Stored with the space, so that it is found once per vocabulary.
 
     Args:
-        guess: where to begin, if more is known than here; asked only where nothing is stored.
-        claims: take the guarantee's word where it is not proved.
+        guess: returns the start of the search, None for the default; called if nothing is stored.
+        claims: accept a guarantee that is not proved.
 
     Raises:
         UsageError: no such loss, or out of reach.

@@ -18,10 +18,10 @@ from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 ATTEMPTS: Final = 3
-"""Intervals per calibration; together they are wrong with probability 0.01."""
+"""Intervals per calibration; together they err with probability 0.01."""
 _ALPHA: Final = 0.01 / 2 / ATTEMPTS
 _CELLS: Final = 3e8
-"""Probabilities computed for one exact share, and (over n) the number of draws: some seconds."""
+"""Probabilities computed for one exact share; divided by n, the number of draws.  Some seconds."""
 _DRAWS: Final = (2000, 30_000)
 _FEW: Final = 1000
 
@@ -39,28 +39,28 @@ class Outputs:
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
         self.known = has_distribution(mechanism.prepare(space))
         self.exact = self.known and float(n) * n <= _CELLS
-        """Whether means over the whole vocabulary are computed from distributions."""
+        """True if means over the whole vocabulary are computed from distributions."""
         self.some = self.words(_FEW)
-        """Words for a first search."""
+        """Words of the first search."""
         self.many = np.arange(n) if self.exact else self.words(self.draws)
-        """Words for the last part of it."""
+        """Words of the last search."""
 
     def words(self, count: int) -> Ids:
-        """Every word equally often, or ``count`` evenly spread rows where n is larger."""
+        """Return every word equally often, or ``count`` evenly spread rows where n is larger."""
         n = self.space.n
         if n <= count:
             return np.tile(np.arange(n), count // n)
         return np.asarray(np.arange(count, dtype=np.int64) * n // count)
 
     def draw(self, mechanism: Mechanism, ids: Ids, name: str) -> Ids:
-        """One output for each word, each a record of its own, under the public key of a name."""
+        """Draw one output for each word, in a record of its own, under the public key of a name."""
         key = randomness.seeded_key(f"dpsan calibrate {name}")
         return draw(mechanism.prepare(self.space), ids, key)
 
     # -- shares ----------------------------------------------------------------------------------
 
     def share(self, target: Target, mechanism: Mechanism, ids: Ids) -> float:
-        """Mean share over words, from their distributions if known.
+        """Return the mean share over words, from their distributions if known.
 
         Otherwise from one draw for each word, with the same random numbers for any mechanism.
         """
@@ -78,7 +78,7 @@ class Outputs:
     def confirm(
         self, target: Target, mechanism: Mechanism, attempt: int
     ) -> tuple[float, float, float]:
-        """Mean share over the vocabulary: estimate, lower and upper limit from fresh draws.
+        """Estimate the mean share over the vocabulary from fresh draws, with its limits.
 
         The words are uniform, or each equally often.  A number of hits with unequal probabilities
         has lighter tails than the binomial distribution of the same mean (Hoeffding 1956), so
@@ -95,12 +95,12 @@ class Outputs:
     # -- similarity ------------------------------------------------------------------------------
 
     def similarity(self, mechanism: Mechanism, count: int) -> float:
-        """Mean cosine of output and word over the same ``count`` words, by frequency."""
+        """Return the mean cosine of output and word over ``count`` words, by frequency."""
         ids = words_at(self.space, (np.arange(count) + 0.5) / count)
         return float(self._cosines(mechanism, ids, self.known, "search").mean())
 
     def confirm_similarity(self, mechanism: Mechanism) -> tuple[float, float, float]:
-        """Mean cosine by frequency, lower and upper limit (normal, 99 %) unless it is exact."""
+        """Return the mean cosine by frequency, with limits (normal, 99 %) unless it is exact."""
         if self.exact:
             each = self._cosines(mechanism, np.arange(self.space.n), True, "")
             mean = float(each @ self.space.frequencies)
@@ -114,7 +114,7 @@ class Outputs:
     def _cosines(self, mechanism: Mechanism, ids: Ids, known: bool, name: str) -> Floats:
         if not known:
             return cosines(unit_vectors(self.space), ids, self.draw(mechanism, ids, name))
-        distinct, place = np.unique(ids, return_inverse=True)
+        distinct, inverse = np.unique(ids, return_inverse=True)
         sampler = mechanism.prepare(self.space)
         (found,) = from_pmfs(self.space, distinct, [sampler], near=False, similar=True)
-        return np.asarray(found.cosine[place])
+        return np.asarray(found.cosine[inverse])

@@ -1,4 +1,4 @@
-"""Finding the epsilon at which a rising quantity reaches a value, from below."""
+"""Find the epsilon at which a rising quantity reaches a value, from below."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMIT: Final = math.log(1e7)
 _TURNS: Final = 100
 _FLAT: Final = 0.01
 _VISIBLE: Final = 0.02
-"""Shares below this may stand still for want of draws."""
+"""Shares below this may be constant for lack of draws."""
 
 Point = tuple[float, float]
 
@@ -36,15 +36,15 @@ def solve(
     step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[float, float]:
-    """An epsilon of six digits whose value is close to ``wanted`` and not above it.
+    """Return an epsilon of six digits whose value is close to ``wanted`` and not above it.
 
     Args:
-        value: rises with epsilon, at least from below up to ``wanted``; raises UsageError outside
+        value: rises with epsilon, at least from below up to ``wanted``.  Raises UsageError outside
             its domain.
         wanted: > 0.
         tolerance: relative.
-        step: in ln epsilon, while there is no bracket; None: the value is about proportional to
-            epsilon, and steps double where it is not.
+        step: in ln epsilon, before there is a bracket.  None: the value is about proportional to
+            epsilon; steps double where it is not.
 
     Returns:
         Epsilon and its value.
@@ -112,7 +112,7 @@ def solve(
 
 
 def _between(low: Point, high: Point, aim: float, turn: int) -> float:
-    """Secant on logarithms; every third time the middle."""
+    """Return the secant step on logarithms, or the middle every third time."""
     share = 0.5
     if turn % 3 and low[1] > 0:
         share = math.log(aim / low[1]) / math.log(high[1] / low[1])

@@ -1,4 +1,4 @@
-"""What can be asked of a calibration, and what it answers: plain data."""
+"""Targets and results of a calibration: plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.space.metric_space import MetricSpace
 
 STARTS: Final = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0, 300.0, 1e3)
-"""Where to begin: some mechanisms are defined for few values of epsilon."""
+"""Epsilons to start with: some mechanisms are defined for few values."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Draft:
     public: tuple[int, ...] = field(default=(), repr=False)
 
     def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
-        """The mechanism at an epsilon, with more parameters.  Raises UsageError."""
+        """Return the mechanism at an epsilon, with more parameters.  Raises UsageError."""
         mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
         return mechanism.with_vocabulary(WordLists(lambda: self.key_to_index)).with_public(
             self.public
         )
 
     def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
-        """The mechanism at the first of :data:`STARTS` where it is defined, and its LDP epsilon.
+        """Return the mechanism at the first valid one of :data:`STARTS`, and its LDP epsilon.
 
         Raises:
             UsageError: wrong parameters.
@@ -55,7 +55,7 @@ class Draft:
 
 
 class Target(StrEnum):
-    """What epsilon can be found for."""
+    """Quantity for which an epsilon can be found."""
 
     UNCHANGED = "unchanged"
     """Mean over the words of the vocabulary of P(w -> w)."""
@@ -79,7 +79,7 @@ SIMILARITY: Final = "similarity"
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was found."""
+    """Result of a calibration."""
 
     mechanism: Mechanism
     """With the epsilon and the parameters found."""
@@ -91,13 +91,13 @@ class Calibration:
     interval: tuple[float, float]
     """99 % confidence; both ends are ``achieved`` where nothing was drawn."""
     exact: bool
-    """Whether ``achieved`` comes from the distributions themselves, over the whole vocabulary."""
+    """True if ``achieved`` is computed from the distributions, over the whole vocabulary."""
     seconds: float
     chosen: dict[str, Any] = field(default_factory=dict)
     """Parameters that were chosen here."""
 
 
 def per_nat(draft: Draft, space: MetricSpace) -> float:
-    """Epsilon per nat of LDP loss, roughly; at that epsilon outputs are nearly uniform."""
+    """Return epsilon per nat of LDP loss, roughly; at that epsilon outputs are nearly uniform."""
     mechanism, loss = draft.anywhere(space)
     return mechanism.epsilon / loss if 0 < loss < math.inf else 1.0
