@@ -161,7 +161,7 @@ def test_a_word_that_always_stays_is_not_compared():
     """Two draws of it agree whatever random numbers they have, and the sentence says so."""
     told = checks(make("krr", 20.0))["independence"]
     assert told.held
-    assert "of unknown words alone" in told.sentence
+    assert "only OOV words were compared" in told.sentence
     assert told.figures["agreement_of_a_word"] > 0.999
 
 
@@ -204,7 +204,7 @@ ONE_STREAM = {
     "nothing": None,
     "lines of a file": lambda record, block, at: (3 if record == 5 else record, block << 32 | at),
     "blocks of a line": lambda record, block, at: (record, min(block, 1) << 32 | at),
-    "places of a line": lambda record, block, at: (record, block << 32 | (3 if at == 7 else at)),
+    "positions of a line": lambda record, block, at: (record, block << 32 | (3 if at == 7 else at)),
 }
 """What shares random numbers, two of each kind and no more."""
 
