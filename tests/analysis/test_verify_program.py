@@ -197,7 +197,7 @@ def test_equal_words_of_a_unit_share_their_draw_and_no_others_do(unit):
     sanitizer._rewriter._one_draw = None  # equal words are drawn anew
     found = checks(sanitizer)["independence"]
     assert found.held is False
-    assert "not the same draw" in found.sentence
+    assert "have different draws" in found.sentence
 
 
 ONE_STREAM = {

@@ -62,7 +62,7 @@ def test_a_form_that_depends_on_the_digits_is_refuted(tokenizer):
     with mock.patch("dpsan.analysis.verify.numbers.formed_number", seen_years):
         found = numbers_by_value(sanitizer, draws=1, key=key)
     assert found.held is False
-    assert found.sentence == "which digits a number has decides what form it has"
+    assert found.sentence == "the form of a number depends on its digits"
 
 
 def test_the_command_says_for_what_it_is_kept(dpsan):

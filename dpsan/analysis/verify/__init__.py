@@ -1,1 +1,5 @@
-"""Whether a mechanism keeps its guarantee: certificates, draws, the configuration."""
+"""Verification of a guarantee: certificates, draws, the configuration, and tests of the program.
+
+Open ``verdict`` first; ``program`` lists the tests.  All inputs are public strings.  This package
+must not know private text or command lines.
+"""

@@ -1,7 +1,7 @@
-"""What every check of a program uses: its result, public strings to put in, and outputs read back.
+"""Results of checks, public strings as inputs, and outputs read back.
 
-Strings stand for inputs of a mechanism.  Their outputs are read as row numbers, or whole documents
-are rewritten by the same code as ``rewrite``.
+Outputs of single words are read as row numbers; whole documents are rewritten by the code of
+``rewrite``.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from dpsan.space.arrays import Floats, Ids
 
 @dataclass(frozen=True)
 class Check:
-    """One check of the program that runs.  Its sentence holds no word of an input."""
+    """Result of one test of the program."""
 
     name: str
-    """What is checked: ``goodness of fit``, ``independence``, ``non-interference``."""
+    """Name of the test, such as ``goodness of fit``."""
     held: bool | None
-    """False: refuted, the verdict is VIOLATED.  None: not judged, the verdict is never KEPT."""
+    """False: the verdict is VIOLATED.  None: could not be judged, so the verdict is never KEPT."""
     sentence: str
-    """What was seen, of what, with the figure that decided."""
+    """Finding, with the figure that decided.  Contains no word of an input."""
     figures: Mapping[str, float] = field(default_factory=dict)
-    """Names and values: counts, and the bound on the probability of what was seen."""
+    """Counts, and the bound on the probability of the finding."""
 
 
 def log10(log: float) -> float:
@@ -84,9 +84,9 @@ def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
 
 
 def drawn_rows(sanitizer: Sanitizer, texts: Sequence[str], key: bytes) -> Ids:
-    """What comes out for texts of one word, through the same code as ``rewrite``, shape (m,).
+    """Return the outputs of texts of one word, through the code of ``rewrite``, shape (m,).
 
-    -1 where an output is no word of the vocabulary; letter case may be the input's.
+    -1 stands for an output that is not in the vocabulary.  Letter case is ignored.
     """
 
     @cache
@@ -100,21 +100,21 @@ def drawn_rows(sanitizer: Sanitizer, texts: Sequence[str], key: bytes) -> Ids:
 
 
 def name_of(sanitizer: Sanitizer, row: int) -> str:
-    """An input for messages: a word of the public vocabulary, or that it is unknown."""
+    """Return the name of an input for messages; the vocabulary is public."""
     keys = sanitizer.embeddings.index_to_key
-    return f"the word {printable(keys[row])}" if row < len(keys) else "an unknown word"
+    return f"the word {printable(keys[row])}" if row < len(keys) else "an OOV word"
 
 
 def may_hold(sanitizer: Sanitizer, gap: str) -> bool:
-    """Whether some output could hold a string."""
+    """Return whether some output may contain a string."""
     embeddings = sanitizer.embeddings
     return any(gap in word for word in (*embeddings.index_to_key, *(embeddings.spellings or ())))
 
 
 def unknown_strings(sanitizer: Sanitizer, many: int) -> list[str]:
-    """Different strings that the vocabulary lacks, each drawn as one token.
+    """Return different OOV strings, each drawn as one token.
 
-    None where unknown words are not drawn, or not enough are found.
+    Empty where OOV words are not drawn, or too few strings are found.
     """
     letters, n = "qzxjkvw", sanitizer.space.n
     digits = (np.base_repr(number, len(letters)) for number in range(50 * many))
@@ -139,11 +139,11 @@ def rewritten(
     """Rewrite each document as a file of one run, without an audit log.
 
     Args:
-        key: of the run.
+        key: key of the run.
         workers: processes; default this one.
-        batch: records that are sanitized at once.
+        batch: number of records that are sanitized at once.
         files: number of each file in the run; default 1, 2, 3 ...
-        totals: the totals of all files are added to these.
+        totals: accountant to which the totals of all files are added.
     """
     plan = Plan(format, ReadOptions(fields=fields), copies, batch=batch)
     work = Work(sanitizer, plan, key, workers=workers)
@@ -164,15 +164,15 @@ def rewritten(
 
 
 def between(sanitizer: Sanitizer) -> str | None:
-    """A gap that is passed through and that no output can hold, None where there is none.
+    """Return a gap that passes unchanged and that no output contains; None if there is none.
 
-    It ends no sentence, and no article agrees with the word behind it.
+    It ends no sentence, and no article agrees with the word after it.
     """
     return next((gap for gap in (" | ", " / ", " = ") if not may_hold(sanitizer, gap)), None)
 
 
 def words_of(text: str, gaps: Sequence[str]) -> list[str] | None:
-    """The words between gaps that none of them holds; None where the gaps are not there."""
+    """Return the words between gaps, none of which they contain; None if a gap is missing."""
     out, at = [], 0
     for gap in gaps:
         end = text.find(gap, at)

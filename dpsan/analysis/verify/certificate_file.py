@@ -1,14 +1,14 @@
-"""A certificate as a file: the claim, and every integer that is drawn from.
+"""Certificate files: the claim, and every integer that is drawn from.
 
-JSON lines, which docs/check_certificate.py checks without dpsan:
+docs/check_certificate.py checks them without dpsan.  The file consists of JSON lines:
 
-* the claim: ``dpsan_certificate`` (version of this layout), ``mechanism``, ``vocabulary`` (digest),
-  ``words`` n, ``public`` (row numbers), ``epsilon`` and ``delta`` (exact decimals), ``weights``
-  (name of the form), and what the form has for all words: ``common`` and ``increment``, or
-  ``by_rank``;
-* a line for each word, in order of row numbers. ``common``: output, mass, output, mass ...;
+* the claim, an object with these keys: ``dpsan_certificate`` (version of this layout),
+  ``mechanism``, ``vocabulary`` (digest), ``words`` (n), ``public`` (row numbers), ``epsilon`` and
+  ``delta`` (exact decimals) and ``weights`` (name of the form).  The form ``common`` adds
+  ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``;
+* a line for each word, in order of row numbers.  ``common``: output, mass, output, mass ...;
   ``ranks``: the outputs by rank; ``rows``: the weight of every output;
-* ``sha256`` of all that stands before it.
+* ``sha256`` of all lines before it.
 
 The forms are those of :mod:`dpsan.privacy.integer_weights`.
 """
@@ -33,10 +33,11 @@ _FEWER: Final = Hint(f"such as vocab_size={MATRIX_WORDS}", f"such as --vocab-siz
 
 
 def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
-    """What a certificate of this sanitizer lists.
+    """Return the integers that a certificate of this sanitizer lists.
 
     Raises:
-        UsageError: nothing is drawn from integer weights; or they are n² numbers, and too many.
+        UsageError: the sampler does not draw from integer weights alone, or they are n² numbers
+            and too many.
     """
     name, n = sanitizer.mechanism.name, sanitizer.space.n
     found = sanitizer.sampler.integer_weights()
@@ -51,7 +52,7 @@ def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
 
 
 def check_certificate(path: Path, sanitizer: Sanitizer, *, force: bool = False) -> None:
-    """Say what stands in the way before the slow part.
+    """Raise the errors of :func:`write_certificate` before the slow part.
 
     Raises:
         OutputError: the file exists and ``force`` is not given.
@@ -69,20 +70,20 @@ def write_certificate(
     force: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> str | None:
-    """Write what was certified, with all integers; complete under its name, or not there.
+    """Write the certificate, complete under its name or not at all.
 
     Args:
-        path: of the new file.
-        sanitizer: what was verified.
-        found: the verdict; nothing is written of a guarantee that is not kept.
-        force: replace a file.
-        progress: called with the share that is done.
+        path: path of the new file.
+        sanitizer: the verified sanitizer.
+        found: the verdict.  Nothing is written of a guarantee that is not kept.
+        force: replace an existing file.
+        progress: called with the share done.
 
     Returns:
         The digest at its end; None where nothing was written.
 
     Raises:
-        OutputError: it exists and ``force`` is not given, or it cannot be written.
+        OutputError: the file exists and ``force`` is not given, or it cannot be written.
         UsageError: see :func:`certificate_weights`.
     """
     if found.verdict is not Verdict.KEPT or found.certified is None:

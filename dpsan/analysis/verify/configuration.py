@@ -1,17 +1,19 @@
-"""Settings that let a reader tell inputs apart with certainty, whatever the mechanism draws.
+"""Settings that let an attacker tell inputs apart with certainty, whatever the mechanism draws.
 
-A certificate is about words that are drawn.  Each setting below writes something fixed for some
-inputs, so there is an event, a set of outputs, that one input gives and another never gives: the
-loss is infinite, and the guarantee of the mechanism is not that of the configuration.  Two events
-are stated: with public words the guarantee is for all other inputs, and with numbers by value it is
-for two numbers of one form, and for two words that are no numbers.
+A certificate is about drawn words.  Each setting below writes something fixed for some inputs.  So
+there is an event, a set of outputs, that one input gives and another never gives.  The loss is
+infinite, and the guarantee of the mechanism is not that of the configuration.
+
+Two events are part of the stated guarantee.  With public words the guarantee is for all other
+inputs.  With numbers by value it is for two numbers of one form, and for two words that are not
+numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dpsan.embeddings.public_words import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
@@ -24,7 +26,7 @@ from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import lookup_keys
 
 _DRAWS: Final = 1000
-"""Draws of each input that show that the event is no mere possibility."""
+"""Draws of each input, which show that the event does happen."""
 _LETTERS: Final = ("zqvxkjq", "wjqzxvk")
 _ENDINGS: Final = ("'s", "'ll", "n't")
 _NUMBER: Final = "408-555-0123"
@@ -32,41 +34,40 @@ _NUMBER: Final = "408-555-0123"
 
 @dataclass(frozen=True)
 class Exposure:
-    """One setting with infinite loss, described without any word of a list or text."""
+    """A setting with infinite loss, described without any word of a list or text."""
 
     option: str
     """Name of the setting, as an argument of :class:`Sanitizer`."""
     value: str
     pair: tuple[str, str]
-    """Descriptions of the input that gives the event and of the one that never does."""
+    """Descriptions of the input that gives the event and of the input that never does."""
     event: str
-    """Description of the outputs."""
+    """Description of the event."""
     probability: float
-    """Lower confidence bound for the event under the first input."""
+    """Lower confidence bound of the event under the first input."""
     left_out: str = ""
-    """The pairs of inputs that the guarantee leaves out, if it says so."""
+    """Pairs of inputs that the guarantee leaves out, if it says so."""
 
     @property
     def stated(self) -> bool:
-        """Whether the guarantee leaves such pairs out, and says so."""
+        """True if the guarantee leaves such pairs out, and says so."""
         return bool(self.left_out)
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(NamedTuple):
     option: str
     value: str
     pair: tuple[str, str]
     event: str
     inputs: tuple[str, str]
     occurs: Callable[[str], bool]
+    spans: tuple[Spans | None, Spans | None] = (None, None)
+    """Spans of each input that are drawn; default all."""
     left_out: str = ""
-    spans: tuple[Spans, Spans] | None = None
-    """What of each input is drawn; default all."""
 
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:
-    """Two strings that the vocabulary and the keep-list lack, each one token."""
+    """Return two strings outside the vocabulary and the keep list, each one token."""
     known = {None, KEPT}
     out = []
     for letters in _LETTERS:
@@ -78,7 +79,7 @@ def unknown_words(sanitizer: Sanitizer) -> list[str]:
 
 
 def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
-    """The rule of every setting in use that has one."""
+    """Yield the rule of every setting in use that has one."""
     spec, keys = sanitizer.spec, sanitizer.embeddings.index_to_key
     missing = unknown_words(sanitizer)
     drawn = [*keys, *missing]
@@ -93,7 +94,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
     kept = next((word for word in spellings if sanitizer.input_of(word) == KEPT), None)
     inputs = other, kept
     if kept is None:
-        # A tokenizer may cut endings off: 's is a word behind another one only.
+        # A tokenizer may cut endings off: 's is a word only after another word.
         ended = {word: sanitizer.inputs_of(other + word)[1:] for word in (*spellings, *_ENDINGS)}
         kept = next((word for word in spellings if ended[word] == [(word, KEPT)]), None)
         drawn_end = next((w for w in _ENDINGS if len(ended[w]) == 1 and ended[w][0][1] >= 0), None)
@@ -121,13 +122,13 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             left_out="public words",
         )
     if spec.unknown in (UnknownPolicy.KEEP, UnknownPolicy.MASK):
-        fixed, always = missing[0], "the unknown word, which is always written unchanged"
+        fixed, always = missing[0], "the OOV word, which is always written unchanged"
         if spec.unknown is UnknownPolicy.MASK:
-            fixed, always = MASK, f"{MASK}, which is always written for an unknown word"
+            fixed, always = MASK, f"{MASK}, which is always written for an OOV word"
         yield _Rule(
             "unknown",
             str(spec.unknown),
-            ("a word of the vocabulary", "an unknown word"),
+            ("a word of the vocabulary", "an OOV word"),
             f"any output but {always}",
             (other, missing[0]),
             lambda output: output != fixed,
@@ -162,7 +163,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "any output but the word outside, which is always written unchanged",
             (other, next(word for word in missing if word != other)),
             lambda output: output not in missing,
-            spans=([(0, len(other))], []),
+            ([(0, len(other))], []),
         )
     if spec.consistent is not None:
         second = next((word for word in drawn if word != other and is_drawn(word)), missing[0])
@@ -170,22 +171,22 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "consistent",
             spec.consistent,
             ("two different words", "the first of them twice"),
-            "two different outputs, which equal words never give: the guarantee is for a distinct "
-            "word, not for one of its places",
+            "two different outputs, which equal words never give: the guarantee is for a "
+            "distinct word, not for one occurrence",
             (f"{other} {second}", f"{other} {other}"),
             _two_outputs,
         )
 
 
 def _two_outputs(output: str) -> bool:
-    """Whether the outputs of two words differ; an output may have spaces itself."""
+    """Return whether the outputs of two words differ; an output may contain spaces."""
     parts = output.lower().split(" ")  # the first one has a capital as a sentence has
     half = len(parts) // 2
     return parts[:half] != parts[half:]
 
 
 def _lines(sanitizer: Sanitizer, text: str, spans: Spans | None) -> list[str]:
-    """What becomes of a text, drawn often."""
+    """Draw a text often."""
     own = None if spans is None else [spans] * _DRAWS
     return sanitizer.sanitize([text] * _DRAWS, randomness.new_key(), spans=own).lines
 
@@ -193,23 +194,23 @@ def _lines(sanitizer: Sanitizer, text: str, spans: Spans | None) -> list[str]:
 def exposures(
     sanitizer: Sanitizer, confidence: float, *, spans: bool = False
 ) -> tuple[Exposure, ...]:
-    """The settings of a sanitizer that have infinite loss.
+    """Return the settings of a sanitizer that have infinite loss.
 
-    Draws through the same code as ``rewrite`` show how likely the event is at least.
+    Draws by the code of ``rewrite`` bound the probability of the event from below.
 
     Args:
-        confidence: that no bound is too high.
-        spans: whether only words in spans would be drawn.
+        confidence: probability that no bound is too high.
+        spans: True if only words in spans would be drawn.
     """
     rules, single = list(_rules(sanitizer, spans=spans)), sanitizer.by_text()
     out = []
     for rule in rules:
         first, second = (
-            _lines(single, text, None if rule.spans is None else rule.spans[at])
-            for at, text in enumerate(rule.inputs)
+            _lines(single, text, spanned)
+            for text, spanned in zip(rule.inputs, rule.spans, strict=True)
         )
         # Were the event seen under the second input, the rule would not hold here.
         hits = 0 if any(map(rule.occurs, second)) else sum(map(rule.occurs, first))
         low, _ = clopper_pearson(hits, _DRAWS, (1 - confidence) / len(rules))
-        out.append(Exposure(rule.option, rule.value, rule.pair, rule.event, low, rule.left_out))
+        out.append(Exposure(*rule[:4], low, rule.left_out))
     return tuple(out)

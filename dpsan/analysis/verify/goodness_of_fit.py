@@ -1,23 +1,24 @@
-"""Whether draws have the distribution that the certificate is about.
+"""Test whether draws have the distribution that the certificate is about.
 
-A lower bound from draws says nothing above ln(draws/130): a sampler that ignores its certificate
-goes unseen at epsilon 8.  Compared with a known distribution it does not.  Six families of tests:
+A lower bound from draws shows nothing above ln(draws/130): a sampler that ignores its certificate
+goes unseen at epsilon 8.  Compared with a known distribution it does not.  There are six families
+of tests:
 
-1. some inputs are drawn often, and their outputs counted in many cells;
-2. many inputs are drawn a few times, and counted in four cells each;
-3. those that look worst are drawn afresh, and so are words of all the vocabulary (of a share of it
-   drawn by lot where a row of the distribution is computed for every word) whose few draws agree on
-   something unlikely (:func:`far_repeats`);
-4. over all of the many it is counted how often every output came;
-5. over all draws but those of the screen, the probabilities of the outputs are added up as bets
-   (:mod:`dpsan.outcomes.e_process`), and so are copies: what is wrong in one way everywhere, and
-   too little to see in any cell;
-6. the same over fresh draws of the words that deviated most, each in its own direction.
+1. Some inputs are drawn often, and their outputs counted in many cells.
+2. Many inputs are drawn a few times, and counted in four cells each.
+3. The inputs that look worst are drawn afresh.  So are words whose few draws agree on something
+   unlikely (:func:`far_repeats`), chosen from the whole vocabulary, or from a random share of it
+   where every word needs a row of the distribution.
+4. The outputs of all inputs of family 2 are counted together.
+5. E-processes (:mod:`dpsan.outcomes.e_process`) combine all draws but those of the screen.  They
+   show what deviates in one way everywhere, and too little to see in any cell.
+6. The same over fresh draws of the words that deviated most, each in its own direction.
 
-A sampler that has its distribution is refuted with probability at most ERROR in a run, whatever the
-number of draws: 1 to 4 are Chernoff's bounds (:mod:`dpsan.outcomes.intervals`), 5 and 6 Markov's
-for products of mean 1, and all are added up, a sixth of ERROR each.  What chooses the words of 3
-and 6 is no evidence itself: they are judged by draws that were made after the choice.
+A sampler with the certified distribution is refuted with probability at most ERROR in a run,
+whatever the number of draws.  Families 1 to 4 use the bounds of Chernoff
+(:mod:`dpsan.outcomes.intervals`), 5 and 6 that of Markov for products of mean 1.  Each family gets
+a sixth of ERROR.  What chooses the words of 3 and 6 is no evidence itself: they are judged by draws
+that were made after the choice.
 """
 
 from __future__ import annotations
@@ -51,23 +52,23 @@ ERROR: Final = 1e-9
 """Probability that a sampler which has its distribution is refuted."""
 _CELLS: Final = 32
 _DEEP: Final = 12
-"""Vocabulary words that are drawn often, besides an unknown and a public one."""
+"""Vocabulary words that are drawn often, besides an OOV word and a public one."""
 _SWEPT: Final = 2048
 """Most words that are drawn a few times."""
 _SUSPECTS: Final = 8
-"""Of those, how many are drawn afresh, for each reason to suspect them."""
+"""Number of suspects that are drawn afresh, for each reason to suspect them."""
 _SCREENED: Final = 512
-"""Of all words, how many have their probabilities computed because their few draws agree."""
+"""Number of words whose probabilities are computed because their few draws agree."""
 _ENTRIES: Final = 1 << 26
-"""Probabilities computed for those, and at once a sixteenth of them."""
+"""Probabilities computed for these words; a sixteenth of them at once."""
 _CELLS_SCREENED: Final = 1 << 28
-"""Words screened times all words, where the first draw of a word takes a row: 5 seconds."""
+"""Words screened times n, where the first draw of a word needs a row: 5 seconds."""
 _SCREEN_DRAWS: Final = 3
 """Draws of each word of the screen."""
 _BATCH: Final = 8192
 """Draws at once."""
 _FEW: Final = (16, 8192)
-"""Draws of one of many inputs: at least, at most."""
+"""Least and largest number of draws of one of many inputs."""
 
 
 def goodness_of_fit(
@@ -84,33 +85,34 @@ def goodness_of_fit(
     Args:
         sanitizer: the program under test; each text is a unit of its own.
         stated: the mechanism's sampler, of which only the probabilities are used.
-        inputs: strings that are drawn, and ``rows`` the inputs that they stand for.
-        draws: how many, about.
+        inputs: strings that are drawn.
+        rows: row number of each input.
+        draws: approximate number of draws.
         key: fresh.
     """
     name, n = "goodness of fit", sanitizer.space.n
     if not has_distribution(stated):
-        return Check(name, None, "no distribution of the draws is known that they could have")
+        return Check(name, None, "no distribution is known with which draws could be compared")
     everything, signed = EProcess(), EProcess()
     deep = _telling(rows, n, sanitizer.public)
     often = max(_BATCH // 64, draws // 3 // len(deep))
     tails, made = [], 0
 
     def drawn(row: int, text: str, many: int, key: bytes, sign: int | None = None) -> float:
-        """The bound of one input that is drawn often."""
+        """Draw one input often, and return the bound on its outputs."""
         nonlocal made
         made += many
-        word, came = np.array([row]), drawn_rows(sanitizer, [text] * many, key)
-        law = distributions(stated, word)
-        tail = _tail(law[0], came)
+        word, sampled = np.array([row]), drawn_rows(sanitizer, [text] * many, key)
+        pmf = distributions(stated, word)
+        tail = _tail(pmf[0], sampled)
         if not math.isinf(tail):
-            everything.add(law, word, came[None])
+            everything.add(pmf, word, sampled[None])
             if sign is not None:
-                signed.add(law, word, came[None], np.array([sign]))
+                signed.add(pmf, word, sampled[None], np.array([sign]))
         return tail
 
-    for place, at in enumerate(deep.tolist()):
-        each = drawn(int(rows[at]), inputs[at], often, derive_key(key, "often", place))
+    for number, at in enumerate(deep.tolist()):
+        each = drawn(int(rows[at]), inputs[at], often, derive_key(key, "often", number))
         tails.append(each)
     most = min(_SWEPT, max(64, _ENTRIES // n))
     words = words_at_random(sanitizer, most, derive_key(key, "words"))
@@ -177,18 +179,19 @@ def stated_losses(
     certificate: Certificate | None,
     allowed: Callable[[int, int], float],
 ) -> Check:
-    """Whether the probabilities that draws are compared with keep to the certificate.
+    """Check that the probabilities which draws are compared with have the certified loss.
 
     Args:
         stated: the mechanism's sampler.
-        rows: inputs.
+        rows: row number of each input.
         public: row numbers that the certificate leaves out as first inputs.
-        certificate: of the mechanism, if it has one.
-        allowed: positions of two inputs -> the loss that the guarantee permits, where it has none.
+        certificate: certificate of the mechanism, if it has one.
+        allowed: maps positions of two inputs to the loss that the guarantee permits, for mechanisms
+            without a certificate.
     """
     chosen = np.unique(rows, return_index=True)[1][: 2 * _DEEP]
-    law = distributions(stated, rows[chosen])
-    losses = pairwise_losses(law)
+    pmf = distributions(stated, rows[chosen])
+    losses = pairwise_losses(pmf)
     if certificate is not None:
         most = np.full(losses.shape, certificate.epsilon_ldp)
     else:
@@ -209,41 +212,41 @@ def stated_losses(
 
 
 def _telling(rows: Ids, n: int, public: Sequence[int]) -> Ids:
-    """Places of the inputs that are drawn often: words, ⊥ and a public word."""
+    """Return the positions of the inputs that are drawn often: words, ⊥ and a public word."""
     some = np.flatnonzero(rows < n)[:_DEEP]
     unknown = np.flatnonzero(rows == n)[:1]
     free = np.flatnonzero(np.isin(rows, public))[:1]
     return np.unique(np.concatenate([some, unknown, free]))
 
 
-def _tail(law: Floats, came: Ids) -> float:
-    """Bound on ln P(outputs that are so unlike their distribution)."""
-    if (came < 0).any() or (law[came] <= 0).any():
-        return -math.inf  # an output that cannot come
-    order = np.argsort(-law, kind="stable")
+def _tail(pmf: Floats, sampled: Ids) -> float:
+    """Return a bound on ln P(outputs that deviate so much from their distribution)."""
+    if (sampled < 0).any() or (pmf[sampled] <= 0).any():
+        return -math.inf  # an impossible output
+    order = np.argsort(-pmf, kind="stable")
     # The likeliest outputs have a cell each, all others share cells of about equal probability.
-    single = min(_CELLS // 2, int((law[order] * len(came) >= 5).sum()), len(law) - 1)
-    rest = np.cumsum(law[order[single:]])
-    cell = np.empty(len(law), dtype=np.int64)
+    single = min(_CELLS // 2, int((pmf[order] * len(sampled) >= 5).sum()), len(pmf) - 1)
+    rest = np.cumsum(pmf[order[single:]])
+    cell = np.empty(len(pmf), dtype=np.int64)
     cell[order[:single]] = np.arange(single)
     group = np.minimum(rest / max(rest[-1], 1e-300) * (_CELLS - single), _CELLS - single - 1)
     cell[order[single:]] = single + group.astype(np.int64)
-    p = np.bincount(cell, weights=law, minlength=_CELLS)
-    counts = np.bincount(cell[came], minlength=_CELLS)
+    p = np.bincount(cell, weights=pmf, minlength=_CELLS)
+    counts = np.bincount(cell[sampled], minlength=_CELLS)
     return float(log_tail_of_cells(counts[None], p[None] / p.sum())[0])
 
 
 class _Swept(NamedTuple):
-    """What many words gave that were drawn a few times."""
+    """Results of many words that were drawn a few times."""
 
     words: Floats
-    """Bounds on ln P of each word's outputs."""
+    """Bounds on ln P of the outputs of each word."""
     together: Floats
-    """Of what all of them gave."""
+    """Bounds on ln P of the outputs of all words together."""
     surprise: Floats
-    """Nats of each word, before they are a bound."""
+    """Deviation of each word in nats, before it is a bound."""
     gains: Floats
-    """Of each word's best bet on the probabilities, and ``signs`` its direction."""
+    """Gain of each word at its best tilt; ``signs`` are the signs of the tilts."""
     signs: Ids
 
 
@@ -253,11 +256,12 @@ def _sweep(
     swept: Ids,
     few: int,
     key: bytes,
-    bets: EProcess,
+    everything: EProcess,
 ) -> _Swept:
-    """Draw each word a few times, and bet on all of them.
+    """Draw each word a few times, and add the draws to the e-process.
 
-    The four cells of a word: itself; the eight likeliest others; two halves of the rest.
+    The four cells of a word are the word itself, the eight likeliest other outputs, and two halves
+    of the rest.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
     counts, p = np.zeros((len(swept), 4), dtype=np.int64), np.zeros((len(swept), 4))
@@ -267,22 +271,24 @@ def _sweep(
     block = max(1, min(_BATCH // few, _ENTRIES // 16 // n))
     for at in range(0, len(swept), block):
         ids = swept[at : at + block]
-        law = distributions(stated, ids)
+        pmf = distributions(stated, ids)
         texts = [keys[w] for w in ids.tolist() for _ in range(few)]
-        came = drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(len(ids), few)
-        expected += law.sum(axis=0)
-        outputs += np.bincount(came[came >= 0], minlength=n)
-        bad = ((came < 0) | (np.take_along_axis(law, np.maximum(came, 0), 1) <= 0)).any(axis=1)
+        sampled = drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(len(ids), few)
+        expected += pmf.sum(axis=0)
+        outputs += np.bincount(sampled[sampled >= 0], minlength=n)
+        bad = ((sampled < 0) | (np.take_along_axis(pmf, np.maximum(sampled, 0), 1) <= 0)).any(
+            axis=1
+        )
         impossible[at : at + len(ids)] = bad
         good = np.flatnonzero(~bad)
-        gains[at + good], signs[at + good] = bets.add(law[good], ids[good], came[good])
-        for row, (word, own) in enumerate(zip(ids.tolist(), law, strict=True)):
+        gains[at + good], signs[at + good] = everything.add(pmf[good], ids[good], sampled[good])
+        for row, (word, own) in enumerate(zip(ids.tolist(), pmf, strict=True)):
             cell = 2 + (np.cumsum(own) > own.sum() / 2)
             top = min(9, n)
             cell[np.argpartition(-own, top - 1)[:top]] = 1
             cell[word] = 0
             p[at + row] = np.bincount(cell, weights=own, minlength=4)
-            counts[at + row] = np.bincount(cell[came[row]], minlength=4)
+            counts[at + row] = np.bincount(cell[sampled[row]], minlength=4)
     p /= p.sum(axis=1, keepdims=True)
     words = log_tail_of_cells(counts, p)
     words[impossible] = -np.inf
@@ -296,20 +302,20 @@ def _sweep(
 
 
 def _unlikely(sanitizer: Sanitizer, stated: Sampler, words: Ids, key: bytes) -> list[int]:
-    """The words whose outputs repeat what is least likely to be repeated."""
+    """Return the words whose outputs repeat what is least likely to be repeated."""
     found = far_repeats(sanitizer, words, _SCREENED, key)
     log_p = np.empty(len(found.words))
     for at in range(0, len(log_p), 64):
         here = slice(at, at + 64)
-        law, outputs = distributions(stated, found.words[here]), found.outputs[here]
-        p = np.where(outputs < 0, 0.0, law[np.arange(len(law)), np.maximum(outputs, 0)])
+        pmf, outputs = distributions(stated, found.words[here]), found.outputs[here]
+        p = np.where(outputs < 0, 0.0, pmf[np.arange(len(pmf)), np.maximum(outputs, 0)])
         log_p[here] = np.log(np.maximum(p, 1e-300))
     chosen = np.argsort(found.again * log_p, kind="stable")[:_SUSPECTS]
     return [int(word) for word in found.words[chosen]]
 
 
 class Repeats(NamedTuple):
-    """Words, the output that came to each more than once, and how often it came again."""
+    """Words, their repeated output, and the number of repetitions."""
 
     words: Ids
     outputs: Ids
@@ -319,15 +325,15 @@ class Repeats(NamedTuple):
 def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repeats:
     """Return words whose outputs look fixed: a screen that proves nothing.
 
-    Each word is drawn a few times.  An output that repeats is near the word, or comes to many
-    words, if all is as it should be.  Chosen are words whose repeated output is farthest away, or
-    comes to the fewest other words.  No distribution is computed: for each word of a large
-    vocabulary that takes longer than to draw from it.
+    Each word is drawn a few times.  In a sound program an output that repeats is near the word, or
+    frequent as the output of many words.  Chosen are words whose repeated output is farthest away,
+    or is the output of the fewest other words.  No distribution is computed, since for each word of
+    a large vocabulary that takes longer than draws.
 
     Args:
         sanitizer: the program under test; each text is a unit of its own.
-        words: rows of those that are drawn.
-        most: how many are wanted.
+        words: rows of the words that are drawn.
+        most: number of words to return, at most.
         key: fresh.
     """
     keys, space = sanitizer.embeddings.index_to_key, sanitizer.space
@@ -335,16 +341,16 @@ def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repe
     for at in range(0, len(words), _BATCH):
         texts = [keys[w] for w in words[at : at + _BATCH].tolist() for _ in range(_SCREEN_DRAWS)]
         parts.append(drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(-1, _SCREEN_DRAWS))
-    came = np.concatenate(parts) if parts else np.empty((0, _SCREEN_DRAWS), dtype=np.int64)
-    first, second, third = came.T
+    sampled = np.concatenate(parts) if parts else np.empty((0, _SCREEN_DRAWS), dtype=np.int64)
+    first, second, third = sampled.T
     again = (first == second).astype(np.int64) + (first == third)
     late = (again == 0) & (second == third)
     output, again = np.where(late, second, first), again + late
-    # What is no word of the vocabulary is as far away as anything can be.
+    # An output outside the vocabulary counts as infinitely far away.
     away = np.linalg.norm(space.points(words) - space.points(np.maximum(output, 0)), axis=1)
     away[output < 0] = np.inf
-    own = (came == output[:, None]).sum(axis=1)
-    others = np.bincount(came.ravel() + 1, minlength=space.n + 1)[output + 1] - own
+    own = (sampled == output[:, None]).sum(axis=1)
+    others = np.bincount(sampled.ravel() + 1, minlength=space.n + 1)[output + 1] - own
     repeated = np.flatnonzero((again > 0) & (away > 0))
     far = repeated[np.argsort(-(again * away)[repeated], kind="stable")]
     alone = repeated[np.lexsort((-away[repeated], others[repeated]))]

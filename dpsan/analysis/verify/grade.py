@@ -1,4 +1,4 @@
-"""In which numbers a kept guarantee holds, and the smallest delta at other epsilons."""
+"""Arithmetic for which a kept guarantee is proved, and the smallest delta at other epsilons."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from dpsan.space.metric_space import MetricSpace
 
 @dataclass(frozen=True)
 class Grade:
-    """In which numbers a guarantee is kept."""
+    """Arithmetic for which a guarantee is kept."""
 
     name: str
     gap: float | None
-    """Bound on the total variation distance between what is drawn and what the proof is about."""
+    """Bound on the total variation distance between the drawn distribution and the proved one."""
     delta: float | None = None
-    """The delta of the claimed LDP epsilon with that gap; None where there is no gap or claim."""
+    """Delta of the claimed LDP epsilon with that gap; None without a gap or a claim."""
 
 
 def grade(
@@ -37,14 +37,14 @@ def grade(
     certificate: Certificate | None,
     claim: Claim,
 ) -> Grade:
-    """The grade of a guarantee that is kept.
+    """Return the grade of a guarantee that is kept.
 
     Args:
-        mechanism: what is verified.
-        sampler: what draws for it.
+        mechanism: the mechanism under test.
+        sampler: its sampler.
         space: its vocabulary.
-        certificate: of its integers, or of anything else.
-        claim: what is kept.
+        certificate: certificate of its integers, or of anything else.
+        claim: the claim that is kept.
     """
     gap = mechanism.float64_gap(space)
     whole = sampler.integer_weights() is not None  # else the certificate is of probabilities
@@ -60,23 +60,23 @@ def grade(
 
 
 _SHARES: Final = (0.25, 0.5, 0.75, 1.0)
-"""Of the LDP epsilon."""
+"""Shares of the LDP epsilon at which delta is printed."""
 _ROUNDING: Final = 1e-12
-"""What sums of float64 probabilities leave of a delta of 0."""
+"""Largest delta that rounding of float64 sums may leave where the true delta is 0."""
 _CELLS: Final = 4e6
-"""Probabilities that are compared; fewer inputs where the vocabulary is larger."""
+"""Most probabilities that are compared: fewer inputs where the vocabulary is larger."""
 
 
 def delta_curve(
     sampler: Sampler, guarantee: Guarantee, rows: NDArray[np.int64], epsilon: float | None
 ) -> tuple[tuple[float, float], ...]:
-    """Pairs (epsilon, smallest delta): of the worst pair of inputs, or of those that are given.
+    """Return pairs (epsilon, smallest delta) of the worst-case pair, or of the given inputs.
 
     Args:
-        sampler: its exact distribution, where it has one.
-        guarantee: of its mechanism.
-        rows: inputs, most telling first; public words are left out by the caller.
-        epsilon: the LDP epsilon; at shares of it.
+        sampler: sampler, with its exact distribution where it has one.
+        guarantee: guarantee of its mechanism.
+        rows: inputs without public words, those of the largest losses first.
+        epsilon: the LDP epsilon; delta is computed at shares of it.
 
     Returns:
         Nothing where neither the distribution nor the noise gives a delta.
@@ -90,7 +90,7 @@ def delta_curve(
     if one is None:
         return ()
     distinct = np.array(list(dict.fromkeys(rows.tolist())), dtype=np.int64)
-    law = sampler.probabilities(distinct[: max(2, int(_CELLS / one.shape[1]))])
-    assert law is not None  # noqa: S101 - one row was given
-    found = ((each, hockey_stick(law, each)[0]) for each in points)
+    pmf = sampler.probabilities(distinct[: max(2, int(_CELLS / one.shape[1]))])
+    assert pmf is not None  # noqa: S101 - one row was given
+    found = ((each, hockey_stick(pmf, each)[0]) for each in points)
     return tuple((each, delta if delta > _ROUNDING else 0.0) for each, delta in found)

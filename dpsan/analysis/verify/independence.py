@@ -295,7 +295,7 @@ class _Comparison:
         if self.workers is not None:
             self._add_workers(rows, written * copied, len(line), derive_key(key, "workers"))
         if not same:
-            raise _RefutedError("equal words of a unit have not the same draw")
+            raise _RefutedError("equal words of a unit have different draws")
         return rows
 
     def _add_workers(self, rows: Rows, document: bytes, words: int, key: bytes) -> None:

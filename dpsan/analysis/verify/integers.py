@@ -1,20 +1,20 @@
-"""Check what a sampler makes of every integer, where a draw is one integer below a total.
+"""Check the outputs of chosen integers, where a draw is one integer below a total.
 
 Draws cannot show that an output of probability 1e-6 never comes.  The integers can: the program is
 given chosen integers in place of random ones, and its outputs are counted.
 
 1. All integers of an input are tried where they are few, as those of ⊥ mostly are.
 2. Else the total must be the certified one, and evenly spaced integers are tried.  The integers of
-   an output are at most two intervals (its share of the base, and of the near set), so the count of
-   an output is within 4 of the expected one.
+   an output form at most two intervals, its share of the base and that of the near set.  So the
+   count of an output is within 4 of the expected one.
 3. At both ends the integers are tried more densely than the smallest weight, and no output may hold
    more consecutive integers than its weight.
-4. A few integers are tried of every word of the vocabulary: the words that give the fewest
-   different outputs are compared as above.  One word of all may copy itself.
-5. Integers below that total are drawn: those that come from one more 64-bit number than the others
+4. A few integers are tried of every word of the vocabulary, since one word of all may copy itself.
+   The words with the fewest different outputs are compared as above.
+5. Integers below that total are drawn.  Those that come from one more 64-bit number than the others
    must not be more likely.
 
-Of these only the last one is random: it refutes a sound program with probability at most ERROR.
+Only the last test is random: it refutes a sound program with probability at most ERROR.
 """
 
 from __future__ import annotations
@@ -39,36 +39,37 @@ from dpsan.space.arrays import Floats, Ids
 ERROR: Final = 1e-10
 _DRAWS: Final = 1 << 16
 _ALL: Final = 1 << 21
-"""Most integers of one input that are all tried."""
+"""Most integers of one input, if all are tried."""
 _LEAST: Final = 1 << 16
-"""Evenly spaced integers of one input: at least, where rare outputs need too many, at most."""
+"""Evenly spaced integers of one input: least number, usual number where rare outputs need too
+many, and largest number."""
 _USUAL: Final = 1 << 17
 _MOST: Final = 1 << 20
 _TRIED: Final = 1 << 21
-"""Those of all inputs together."""
+"""Integers of all inputs together."""
 _WORDS: Final = 4
 _ENOUGH: Final = 8
-"""How often an output should come, so that one that never comes is seen."""
+"""Expected count of an output, so that its absence is seen."""
 _SLACK: Final = 4
-"""Two intervals, and two ends of each."""
+"""Largest deviation of a count: two intervals with two ends each."""
 _DENSE: Final = 4
 """Integers tried for each unit of the smallest weight, at both ends."""
 _SCREENED: Final = 50_000
-"""Words of which a few integers are tried."""
+"""Number of words of which a few integers are tried."""
 _SUSPECTS: Final = 4
 _EVENLY: Final = 8
 _ENDS: Final = (6, 8, 10, 12, 16, 20, 32, 64)
-"""Of those few integers: how many are evenly spaced, and powers of 1/2 at which others end."""
+"""Number of evenly spaced integers, and powers of 1/2 at which the others end."""
 _BATCH: Final = 1 << 14
 
 
 @dataclass(frozen=True)
 class _Chosen(Streams):
-    """Streams that give chosen integers, and remember for which totals."""
+    """Streams that return chosen integers and record the totals."""
 
     numbers: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, dtype=np.uint64))
     totals: list[int | None] = field(default_factory=list)
-    """The total of each call; None where something else than one integer was drawn."""
+    """Total of each call; None where something else than one integer was drawn."""
 
     def bits(self, label: str, width: int = 1) -> NDArray[np.uint64]:
         self.totals.append(None)
@@ -81,7 +82,7 @@ class _Chosen(Streams):
 
 
 class _WrongError(Exception):
-    """An input has other integers than the certified ones; its text ends the sentence."""
+    """An input has other integers than the certified ones; the text ends the sentence."""
 
 
 def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: bytes) -> Check | None:
@@ -90,7 +91,7 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     Args:
         sanitizer: the program under test.
         stated: the mechanism's sampler, of which only weights and probabilities are used.
-        rows: inputs.
+        rows: row numbers of the inputs.
         key: fresh.
 
     Returns:
@@ -104,7 +105,7 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
         return None
     most = 0 if stated.makes_rows else _SCREENED
     order = in_random_order(n, derive_key(key, "screened"))[:most]
-    screened = order[~np.isin(order, sanitizer.public)]  # public words mostly stay
+    screened = order[~np.isin(order, sanitizer.public)]  # public words are mostly unchanged
     suspects = _suspects(sanitizer.sampler, screened)
     words = np.concatenate([suspects, np.unique(rows[rows < n])[:_WORDS]])
     totals = dict(_totals(weights, words))
@@ -113,11 +114,11 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
         total = _total(sanitizer.sampler, row)
         if total is None:
             return None
-        law = distributions(stated, np.array([row]))[0]
+        pmf = distributions(stated, np.array([row]))[0]
         try:
             if total not in uniform:
                 _check_uniform(total, derive_key(key, row))
-            tried += _compare(sanitizer.sampler, row, law, total, totals.get(row, total))
+            tried += _compare(sanitizer.sampler, row, pmf, total, totals.get(row, total))
         except _WrongError as error:
             sentence = f"the integers that {name_of(sanitizer, row)} is drawn from {error}"
             return Check("integers", False, sentence, {"integers": tried})
@@ -134,7 +135,7 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
 
 
 def _totals(weights: CommonWeights | RankWeights, words: Ids) -> Iterator[tuple[int, int]]:
-    """Words and the certified sums of their weights."""
+    """Yield words and the certified sums of their weights."""
     if isinstance(weights, RankWeights):
         total = int(weights.weights.astype(object).sum())
         yield from ((word, total) for word in words.tolist())
@@ -146,7 +147,7 @@ def _totals(weights: CommonWeights | RankWeights, words: Ids) -> Iterator[tuple[
 
 
 def _total(sampler: Sampler, row: int) -> int | None:
-    """The number of integers that an input is drawn from; None if it is not drawn from one."""
+    """Return the number of integers of an input; None if it is not drawn from one integer."""
     try:
         return _outputs(sampler, np.array([row]), np.zeros(1, dtype=np.uint64))[1]
     except _WrongError:
@@ -154,22 +155,22 @@ def _total(sampler: Sampler, row: int) -> int | None:
 
 
 def _outputs(sampler: Sampler, rows: Ids, numbers: NDArray[np.uint64]) -> tuple[Ids, int]:
-    """What the program makes of an integer of each input, and the total that it asks for."""
-    out, asked = np.empty(len(numbers), dtype=np.int64), list[int | None]()
+    """Return the output of an integer of each input, and the total that the program uses."""
+    out, totals = np.empty(len(numbers), dtype=np.int64), list[int | None]()
     for at in range(0, len(numbers), _BATCH):
         part = numbers[at : at + _BATCH]
-        places = streams_for(bytes(KEY_BYTES), [0], [len(part)])
-        chosen = _Chosen(places.key, places.blocks, 0, part)
+        streams = streams_for(bytes(KEY_BYTES), [0], [len(part)])
+        chosen = _Chosen(streams.key, streams.blocks, 0, part)
         out[at : at + _BATCH] = sampler.sample(rows[at : at + _BATCH], chosen)
-        asked += chosen.totals or [None]
-    first = asked[0]
-    if first is None or asked != [first] * -(-len(numbers) // _BATCH):
+        totals += chosen.totals or [None]
+    first = totals[0]
+    if first is None or totals != [first] * -(-len(numbers) // _BATCH):
         raise _WrongError("are drawn in another way each time")
     return out, first
 
 
 def _suspects(sampler: Sampler, words: Ids) -> Ids:
-    """The words that give the fewest different outputs."""
+    """Return the words with the fewest different outputs."""
     total = _total(sampler, int(words[0])) if len(words) else None
     if total is None:
         return words[:0]
@@ -180,8 +181,8 @@ def _suspects(sampler: Sampler, words: Ids) -> Ids:
         outputs = _outputs(sampler, np.repeat(words, len(few)), numbers)[0]
     except _WrongError:  # totals differ: they are compared with the certified ones
         return words[:0]
-    came = np.sort(outputs.reshape(len(words), len(few)), axis=1)
-    different = (np.diff(came, axis=1) > 0).sum(axis=1)
+    ordered = np.sort(outputs.reshape(len(words), len(few)), axis=1)
+    different = (np.diff(ordered, axis=1) > 0).sum(axis=1)
     return words[np.argsort(different, kind="stable")[:_SUSPECTS]]
 
 
@@ -196,11 +197,11 @@ def _check_uniform(total: int, key: bytes) -> None:
             raise _WrongError("are not equally likely")
 
 
-def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int) -> int:
-    """How many integers were tried.  Raises _WrongError."""
+def _compare(sampler: Sampler, row: int, pmf: Floats, total: int, certified: int) -> int:
+    """Return the number of integers that were tried.  Raises _WrongError."""
     if total != certified:
         raise _WrongError(f"are {total:,}, where {certified:,} are certified")
-    smallest = float(law[law > 0].min())
+    smallest = float(pmf[pmf > 0].min())
     if total <= _ALL:
         count, slack = total, 0.01
     else:
@@ -209,13 +210,13 @@ def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int
         slack = float(_SLACK)
     parts = np.arange(count, dtype=object)
     numbers = ((2 * parts + 1) * total // (2 * count)).astype(np.uint64)
-    came = np.bincount(_outputs(sampler, np.full(count, row), numbers)[0], minlength=len(law))
-    away = np.abs(came - count * law)
-    if (away > slack).any() or (came[law <= 0] > 0).any():
-        worst = int(np.argmax(away / np.sqrt(count * law + 1)))
-        expected = f"{count * law[worst]:,.1f}"
+    counts = np.bincount(_outputs(sampler, np.full(count, row), numbers)[0], minlength=len(pmf))
+    away = np.abs(counts - count * pmf)
+    if (away > slack).any() or (counts[pmf <= 0] > 0).any():
+        worst = int(np.argmax(away / np.sqrt(count * pmf + 1)))
+        expected = f"{count * pmf[worst]:,.1f}"
         raise _WrongError(
-            f"give one output for {came[worst]:,} of {count:,} that were tried, where it is "
+            f"give one output for {counts[worst]:,} of {count:,} that were tried, where it is "
             f"certified for {expected}"
         )
     if total <= _ALL:
@@ -228,7 +229,7 @@ def _compare(sampler: Sampler, row: int, law: Floats, total: int, certified: int
         # A run that is cut off by the edge of the window is too short, never too long.
         starts, ends = np.append(0, edges), np.append(edges, len(outputs))
         # One shorter interval of another output may be hidden inside.
-        longer = (ends - starts - 2) * float(step) > law[outputs[starts]] * total * (1 + 1e-9)
+        longer = (ends - starts - 2) * float(step) > pmf[outputs[starts]] * total * (1 + 1e-9)
         if longer.any():
             raise _WrongError("give an output at one end more often than is certified")
         count += len(outputs)

@@ -1,14 +1,14 @@
-"""Whether what is drawn for a word depends on any other word: exactly, through the whole program.
+"""Test whether the draw of a word depends on any other word, through the whole program.
 
-Documents of public words are rewritten as text, CSV and JSON Lines.  Then one token of every
-second record is replaced by another one, and they are rewritten under the same key.  What was
-written must be the same but for the output of the replaced token: every other word, every gap,
-every other record, byte by byte.  Nor may quotes and escapes tell how the old text was written:
-each record must be what its new text is written as.  Post-processing reads outputs, so one thing
-besides may change with that output: *a* or *an* before it.  A string of several tokens is several
-words: where it takes the place of one, the words behind it in its record are drawn anew, and all
-other records stay as they were.  All of it is exact: a program that
-keeps words apart is never refuted.
+Documents of public words are rewritten as text, CSV and JSON Lines.  Then one token of every second
+record is replaced by another one, and they are rewritten under the same key.  The outputs must be
+equal, byte by byte, but for the output of the replaced token.  Quotes and escapes may not depend
+on the old text either: each record must equal the encoding of its new text.
+
+Post-processing reads outputs, so *a* or *an* before the replaced token may change too.  A string of
+several tokens is several words: if it replaces one token, the later words of its record are drawn
+anew, and all other records must not change.  The test is exact: it never refutes a program that
+keeps words apart.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RECORDS: Final = 32
 _WORDS: Final = 12
 """Words of a record."""
 _PLAIN_GAPS: Final = (" | ", " / ", " = ")
-"""Where outputs could hold the others."""
+"""Gaps where outputs could contain the others."""
 _ARTICLES: Final = frozenset({"a", "an"})
 
 Lines = list[list[str]]
@@ -46,14 +46,14 @@ Lines = list[list[str]]
 
 
 _SAME: Final = -1
-"""Nothing was replaced in the record."""
+"""No token of the record was replaced."""
 _SEVERAL: Final = -2
-"""A string of several tokens was put there: the words behind it are drawn anew."""
+"""A string of several tokens replaced one: the later words of the record are drawn anew."""
 
 
 @dataclass
 class _Tally:
-    """What was compared, and what differed, by the names of the figures."""
+    """Numbers of comparisons and differences, by the names of the figures."""
 
     replaced: int = 0
     words: int = 0
@@ -78,7 +78,7 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
     plain = whole or any(may_hold(sanitizer, gap) for gap in usual)
     pool = _pool(sanitizer, derive_key(key, "pool"))
     if len(pool) < 3 or (plain and any(may_hold(sanitizer, gap) for gap in _PLAIN_GAPS)):
-        return Check(name, None, "no text is known whose words could be told apart when written")
+        return Check(name, None, "no text is known whose output can be split into words")
     width = min(_WORDS, len(pool) - 1)
     tally, single = _Tally(), sanitizer.by_text()
     articles = sanitizer.spec.case == LetterCase.NATURAL
@@ -89,9 +89,9 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
         if single.sanitize(texts, run).drawn != [width] * len(texts):
             return Check(name, None, "no text is known whose tokens are those that it is made of")
         first = _rewritten(sanitizer, kind, texts, run)
-        for changed, places in changes:
+        for changed, positions in changes:
             second = _rewritten(sanitizer, kind, _texts(changed, between), run)
-            _compare(tally, kind.text, first, second, places, between, articles=articles)
+            _compare(tally, kind.text, first, second, positions, between, articles=articles)
             for done in (first, second):
                 again = starmap(kind.again, enumerate(map(kind.text, done)))
                 tally.records_written_otherwise += sum(map(ne, done, again))
@@ -106,11 +106,11 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
     if tally.records_written_otherwise:
         sentence = (
             f"{tally.records_written_otherwise:,} records are not written as their new text would "
-            "be: quotes or escapes may tell of the old one"
+            "be: quotes or escapes depend on the old one"
         )
         return Check(name, False, sentence, figures)
     if unread or not tally.words:
-        return Check(name, None, "the texts that were written could not be read", figures)
+        return Check(name, None, "the outputs could not be read", figures)
     sentence = (
         f"{tally.replaced:,} tokens replaced in text, CSV and JSON Lines left {tally.words:,} "
         f"other words and {tally.records:,} other records as they were"
@@ -119,7 +119,7 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
 
 
 def _pool(sanitizer: Sanitizer, key: bytes) -> list[str]:
-    """Different strings that are one drawn token each: words at random, unknown ones, a public."""
+    """Return different strings of one drawn token each: random words, OOV and public words."""
     keys = sanitizer.embeddings.index_to_key
     words = [keys[row] for row in words_at_random(sanitizer, 4 * _WORDS, key).tolist()]
     public = [keys[row] for row in sanitizer.public[:2]]
@@ -132,9 +132,9 @@ def _pool(sanitizer: Sanitizer, key: bytes) -> list[str]:
 def _documents(
     pool: list[str], width: int, key: bytes
 ) -> tuple[Lines, list[tuple[Lines, list[int]]]]:
-    """Records of different words, and the same with one token of every second one replaced.
+    """Return records of different words, and versions with one token of every second one replaced.
 
-    Each changed document comes with the places that were replaced.
+    Each version comes with the position that was replaced in each record.
     """
     chance = streams_for(key, range(_RECORDS), [1] * _RECORDS)
     order = np.argsort(chance.bits("records", len(pool)), axis=1, kind="stable")
@@ -148,11 +148,11 @@ def _documents(
             for at, line in enumerate(lines)
         ]
 
-    def places(parity: int, mark: Callable[[int], int]) -> list[int]:
+    def positions(parity: int, mark: Callable[[int], int]) -> list[int]:
         return [mark(at) if at % 2 == parity else _SAME for at in range(_RECORDS)]
 
-    one = [(change(each, spare.__getitem__), places(each, where.__getitem__)) for each in (0, 1)]
-    several = change(0, lambda at: f"{spare[at]} {spare[at]}"), places(0, lambda at: _SEVERAL)
+    one = [(change(each, spare.__getitem__), positions(each, where.__getitem__)) for each in (0, 1)]
+    several = change(0, lambda at: f"{spare[at]} {spare[at]}"), positions(0, lambda at: _SEVERAL)
     return lines, [*one, several]
 
 
@@ -171,30 +171,30 @@ def _compare(
     text: Callable[[str], str],
     first: list[str],
     second: list[str],
-    places: list[int],
+    positions: list[int],
     between: list[str],
     *,
     articles: bool,
 ) -> None:
-    if not len(first) == len(second) == len(places):
-        tally.records_changed += 1  # a record is gone, or one more is there
+    if not len(first) == len(second) == len(positions):
+        tally.records_changed += 1  # a record is missing, or there is one more
         return
-    for old, new, place in zip(first, second, places, strict=True):
-        if place == _SAME:
+    for old, new, position in zip(first, second, positions, strict=True):
+        if position == _SAME:
             tally.records += 1
             tally.records_changed += old != new
-        if place < 0:
+        if position < 0:
             continue
         was, became = words_of(text(old), between), words_of(text(new), between)
         if was is None or became is None:
             tally.unread += 1
             continue
         tally.replaced += 1
-        follows = place  # an article agrees with what follows it, which may be another article
+        follows = position  # an article agrees with what follows, which may be another article
         while articles and follows and _both_articles(was[follows - 1], became[follows - 1]):
             follows -= 1
         for at, (one, other) in enumerate(zip(was, became, strict=True)):
-            if not follows <= at <= place:
+            if not follows <= at <= position:
                 tally.words += 1
                 tally.words_changed += one != other
 

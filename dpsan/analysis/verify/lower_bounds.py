@@ -1,6 +1,6 @@
-"""Refuting a claim: lower bounds of the privacy loss from draws.
+"""Lower bounds of the privacy loss from draws, which can refute a claim.
 
-Phase 1 draws from many inputs and chooses pairs and events that look worst; phase 2 draws afresh
+Phase 1 draws from many inputs and chooses pairs and events that look worst.  Phase 2 draws afresh
 from those and bounds the loss from below:
 
     epsilon_lower = ln((p_low - delta) / q_high),
@@ -9,7 +9,7 @@ with one-sided Clopper-Pearson bounds p_low and q_high for the probability of th
 two inputs.  All of phase 2 together errs with probability at most 1 - confidence (Bonferroni over
 pairs and both bounds).  Sampling can disprove a guarantee, never prove it.
 
-A bound sees what an attacker sees: outputs, through the same code as ``rewrite``.
+A bound sees what an attacker sees: outputs, by the code of ``rewrite``.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ from numpy.typing import NDArray
 from dpsan.outcomes.intervals import clopper_pearson
 
 Draw = Callable[[str, int, int], Sequence[str]]
-"""(input string, how many, phase) -> outputs, independent and fresh in every call."""
+"""(input string, number of draws, phase) -> outputs, independent and fresh in every call."""
 
 _TELLING: Final = 8
-"""Inputs that are looked at more closely."""
+"""Number of inputs that are drawn again in phase 1."""
 _FINALISTS: Final = 3
 """Pairs and events that go from phase 1 to phase 2."""
 _FEWEST: Final = 50
-"""Draws of an input, whatever the budget."""
+"""Least number of draws of an input."""
 _CAUTION: Final = 2.5
-"""Standard errors taken off what phase 1 sees."""
+"""Standard errors that are subtracted from the estimates of phase 1."""
 
 
 def epsilon_lower(p: tuple[int, int], q: tuple[int, int], delta: float, alpha: float) -> float:
-    """Lower bound of the loss from (hits, draws) under two inputs; wrong with probability alpha.
+    """Return a lower bound of the loss from (hits, draws) under two inputs.
 
     Args:
-        delta: of the claim; the bound is -inf where the event is no more likely than that.
+        delta: delta of the claim.  The bound is -inf where the event is no more likely than delta.
+        alpha: error probability of the bound.
     """
     low = clopper_pearson(*p, alpha / 2)[0]
     high = clopper_pearson(*q, alpha / 2)[1]
@@ -52,39 +53,39 @@ def epsilon_lower(p: tuple[int, int], q: tuple[int, int], delta: float, alpha: f
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be refuted.
+    """Inputs and the claim that may be refuted.
 
     Args:
         inputs: strings whose outputs are compared in pairs.
         allowed: (x, x') positions -> the largest loss that the claim permits.
-        delta: of the claim.
+        delta: delta of the claim.
     """
 
     inputs: Sequence[str]
     allowed: Callable[[int, int], float]
     delta: float = 0.0
     positions: Callable[[Sequence[str]], NDArray[np.float64]] | None = None
-    """k outputs -> how far each lies in the direction of each input, (k, inputs), for mechanisms
-    that add noise to points: few draws say little about single outputs of a large vocabulary, the
-    half space between two inputs does."""
+    """Maps k outputs to components in the direction of each input, (k, inputs), for mechanisms that
+    add noise to points.  Few draws show little about single outputs of a large vocabulary; the half
+    space between two inputs shows more."""
     same: Callable[[int, int], bool] = lambda x, y: False
-    """Whether two positions stand for one input, as a word and itself with a capital do.  One such
-    pair is tried; it is never called the tightest, because nothing is all that it could show."""
+    """True if two positions stand for one input, as a word and its capitalized form do.  One such
+    pair is tried.  It is never called the tightest, since its true loss is zero."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The pair and event of phase 2 that show most."""
+    """Pair and event of phase 2 with the largest share of the allowed loss."""
 
     epsilon_lower: float
     allowed: float
     confidence: float
     draws: int
-    """Of both phases together."""
+    """Number of draws in both phases."""
     pair: tuple[str, str]
     event: tuple[str, ...] = field(repr=False)
     ceiling: float = math.inf
-    """The largest ``epsilon_lower`` that so many draws can show, of whatever mechanism."""
+    """Largest ``epsilon_lower`` that so many draws can show of any mechanism."""
     seconds: float = 0.0
 
     @property
@@ -95,7 +96,7 @@ class Finding:
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is refuted."""
+        """True if the claim is refuted."""
         return self.epsilon_lower > self.allowed
 
 
@@ -113,8 +114,8 @@ def search(
         draw: the program under test.
         question: inputs and claim.
         draws: budget of both phases together.
-        confidence: that no claim which holds is called violated.
-        progress: called with the number of draws made since the last call.
+        confidence: probability that no valid claim is called violated.
+        progress: called with the number of draws since the last call.
     """
     started = time.perf_counter()
     spent = 0
@@ -160,11 +161,11 @@ def search(
 
 Samples = dict[int, list[str]]
 Candidate = tuple[float, int, int, Callable[[], frozenset[str]]]
-"""Score, x, x', event: of thousands of candidates those of a few are asked for."""
+"""Score, x, x' and event.  The event is a function: only finalists need theirs."""
 
 
 def _tightest(findings: Sequence[tuple[bool, Finding]]) -> Finding:
-    """A violation if there is one, else the pair that shows most of what it may lose."""
+    """Return a violation, or the pair with the largest share of its allowed loss."""
     violated = [found for _, found in findings if found.violated]
     if violated:
         return max(violated, key=lambda found: found.epsilon_lower - found.allowed)
@@ -173,7 +174,7 @@ def _tightest(findings: Sequence[tuple[bool, Finding]]) -> Finding:
 
 
 def _finalists(ranked: list[Candidate], question: Question) -> list[Candidate]:
-    """The first few, at most one of which is a pair of equal inputs."""
+    """Return the first few, at most one of which is a pair of equal inputs."""
     same = [each for each in ranked if question.same(each[1], each[2])][:1]
     apart = [each for each in ranked if not question.same(each[1], each[2])]
     most = _FINALISTS - len(same)
@@ -181,7 +182,7 @@ def _finalists(ranked: list[Candidate], question: Question) -> list[Candidate]:
 
 
 def _halves(samples: Samples) -> tuple[Samples, Samples]:
-    """Each sample in two."""
+    """Split each sample in two."""
     return (
         {at: each[: len(each) // 2] for at, each in samples.items()},
         {at: each[len(each) // 2 :] for at, each in samples.items()},
@@ -189,7 +190,7 @@ def _halves(samples: Samples) -> tuple[Samples, Samples]:
 
 
 def _inputs_of(candidates: list[Candidate]) -> list[int]:
-    """The inputs of the best candidates, not many of them."""
+    """Return the inputs of the best candidates, at most ``_TELLING``."""
     out: dict[int, None] = {}
     for _, x, y, _ in candidates:
         if len(out | {x: None, y: None}) > _TELLING:
@@ -199,10 +200,10 @@ def _inputs_of(candidates: list[Candidate]) -> list[int]:
 
 
 def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candidate]:
-    """The worst-looking event of every pair of inputs, by what phase 2 could show of it.
+    """Rank the worst-looking events of all pairs of inputs by what phase 2 could show of them.
 
-    One sample puts the outputs in order, another judges the events: an event that was chosen by
-    the draws that judge it would look worse than it is.
+    One sample orders the outputs, another judges the events.  An event chosen by the draws that
+    judge it would look worse than it is.
     """
     inputs = list(ordering)
     drawn = [*ordering.values(), *judging.values()]
@@ -216,15 +217,15 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
         }
 
     first, second = count(ordering), count(judging)
-    places = None if question.positions is None else question.positions(outputs)
+    components = None if question.positions is None else question.positions(outputs)
 
     def worst(x: int, y: int) -> tuple[float, NDArray[np.int64]]:
         seen = np.flatnonzero(first[x])
         scale = len(ordering[x]) / len(ordering[y])
         ratio = (first[x][seen] + 0.25) / (scale * first[y][seen] + 0.5)
         orders = [seen[np.argsort(-ratio, kind="stable")]]
-        if places is not None:
-            orders.append(np.argsort(places[:, y] - places[:, x], kind="stable"))
+        if components is not None:
+            orders.append(np.argsort(components[:, y] - components[:, x], kind="stable"))
         draws = len(judging[x]), len(judging[y])
         found = [
             _worst_prefix(second[x][order], second[y][order], draws, question.delta)
@@ -249,17 +250,17 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
 def _worst_prefix(
     p: NDArray[np.float64], q: NDArray[np.float64], draws: tuple[int, int], delta: float
 ) -> tuple[float, int]:
-    """The prefix of ordered outputs whose loss is largest at a cautious guess.
+    """Return the prefix of ordered outputs with the largest cautious estimate of the loss.
 
     Every event that a likelihood-ratio test would use is a prefix in the order of that ratio
-    (Neyman-Pearson); some standard errors and counts are taken off, so that noise is not taken for
-    loss.
+    (Neyman-Pearson).  Some standard errors and counts are subtracted, so that noise is not taken
+    for loss.
 
     Args:
         p: counts of the first input, in order.
         q: counts of the second.
-        draws: of each input.
-        delta: of the claim.
+        draws: number of draws of each input.
+        delta: delta of the claim.
     """
     hits_p, hits_q = np.cumsum(p), np.cumsum(q)
     # The spread of a count is that of a binomial: none left where nearly all draws are hits.

@@ -1,10 +1,10 @@
-"""Whether the noise has its stated distribution, and the output is a function of the noisy point.
+"""Test the noise, and that the output is a function of the noisy point.
 
-Three things make such a mechanism: its noise, tested here against the distribution functions of the
-proof; the sum of point and noise; and a projection that sees nothing else.  For the last two every
-output is computed a second time from point, noise and projection, and must be the same; and the
-projection is given the same noisy points with other inputs.  These are exact; noise that has its
-distribution is refuted with probability at most ERROR in a run.
+Such a mechanism consists of its noise, the sum of point and noise, and a projection that sees
+nothing else.  The noise is tested against the distribution functions of the proof.  For the sum and
+the projection every output is computed a second time from point, noise and projection, and must be
+equal.  The projection also gets the same noisy points from other inputs.  These tests are exact.
+Noise with the stated distribution is refuted with probability at most ERROR in a run.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
 
 _VALUES: Final = 1 << 19
-"""Coordinates of noise that are tested, at most."""
+"""Most coordinates of noise that are tested."""
 _VECTORS: Final = (256, 1 << 15)
-"""Vectors of noise: at least, at most."""
+"""Least and largest number of noise vectors."""
 _CELLS: Final = 16
 _WORDS: Final = 2048
-"""Words at random, or all, that are drawn besides the inputs that are given."""
+"""Number of random words, or all, that are drawn besides the given inputs."""
 _POINTS: Final = 1024
-"""Outputs that are computed a second time, at least."""
+"""Least number of outputs that are computed a second time."""
 
 
 def _part(sanitizer: Sanitizer, stated: PointSampler, name: str) -> object:
-    """The noise or the projection that runs; the stated one where the sampler shows none."""
+    """Return the noise or projection of the program; the stated one if the sampler has none."""
     return getattr(sanitizer.sampler, name, getattr(stated, name))
 
 
@@ -54,17 +54,17 @@ def noise_fit(
     draws: int,
     key: bytes,
 ) -> Check:
-    """Test noise vectors of the sampler that runs.
+    """Test noise vectors of the program.
 
-    Radius, direction or coordinates by equal cells of their distribution functions; the signs of
-    neighbouring coordinates, and of the same coordinate of two words, agree half of the time.
+    Radius, direction or coordinates are counted in equal cells of their distribution functions.
+    The signs of adjacent coordinates, and of one coordinate of two words, agree half of the time.
     """
     d = stated.space.d
     m = int(np.clip(min(draws // 4, _VALUES // d), *_VECTORS)) // 2 * 2
     made = _part(sanitizer, stated, "noise")(streams_for(key, range(m), [1] * m), d)  # type: ignore[operator]
     figures: dict[str, float] = {"vectors": m, "dimensions": d}
     if made.shape != (m, d) or not np.isfinite(made).all():
-        return Check("noise", False, "the noise has not the shape of the points", figures)
+        return Check("noise", False, "the shape of the noise is not that of the points", figures)
     noise = distribution.whitened(made)
     families: dict[str, Floats] = {}
     for name, values in distribution.uniforms(noise).items():
@@ -88,7 +88,7 @@ def noise_fit(
     if log > math.log(ERROR):
         sentence = f"{m:,} vectors of {d} dimensions have the distribution of the proof"
         return Check("noise", True, sentence, figures)
-    sentence = f"{m:,} vectors have not the {worst} of the proof: {probability(log)} by chance"
+    sentence = f"{m:,} vectors do not have the {worst} of the proof: {probability(log)} by chance"
     return Check("noise", False, sentence, figures)
 
 
@@ -104,24 +104,25 @@ def projection_check(
     """Compute outputs again from point, noise and projection, and with other inputs.
 
     Args:
-        inputs: strings that are drawn, and ``rows`` the inputs that they stand for.
-        draws: how many, about.
+        inputs: strings that are drawn.
+        rows: row number of each input.
+        draws: approximate number of draws.
         key: fresh.
     """
     name, keys = "projection", sanitizer.embeddings.index_to_key
     words = words_at_random(sanitizer, _WORDS, derive_key(key, "words"))
     inputs, rows = [*inputs, *(keys[w] for w in words.tolist())], np.concatenate([rows, words])
     m = max(len(rows), min(_POINTS, draws // 32))
-    place = np.arange(m) % len(rows)
-    texts, ids = [inputs[at] for at in place.tolist()], rows[place]
+    chosen = np.arange(m) % len(rows)
+    texts, ids = [inputs[at] for at in chosen.tolist()], rows[chosen]
     streams = streams_for(derive_key(key, "same"), range(m), [1] * m)
-    came = drawn_rows(sanitizer, texts, derive_key(key, "same"))
+    outputs = drawn_rows(sanitizer, texts, derive_key(key, "same"))
     noise = _part(sanitizer, stated, "noise")
     project = _part(sanitizer, stated, "project")
     points = stated.space.points(ids)
     z = noise(streams, stated.space.d)  # type: ignore[operator]
     again = project(stated.space, points + z, streams)  # type: ignore[operator]
-    figures: dict[str, float] = {"outputs": m, "other": int((came != again).sum())}
+    figures: dict[str, float] = {"outputs": m, "other": int((outputs != again).sum())}
     if figures["other"]:
         sentence = (
             f"{figures['other']:.0f} of {m:,} outputs are not the projection of the word's point "
@@ -131,32 +132,32 @@ def projection_check(
     # Noisy points on a grid, so that point + (noisy point - point) is exact for another point too.
     grid = 2.0 ** np.floor(np.log2(max(float(np.abs(points + z).max()), 1e-300)) - 24)
     target = np.rint((points + z) / grid) * grid
-    other = rows[(place + 1 + np.arange(m) // len(rows)) % len(rows)]
+    other = rows[(chosen + 1 + np.arange(m) // len(rows)) % len(rows)]
     there = stated.space.points(other)
-    chosen, moved = target - points, target - there
-    exact = ((points + chosen == target) & (there + moved == target)).all(axis=1) & (other != ids)
+    noised, moved = target - points, target - there
+    exact = ((points + noised == target) & (there + moved == target)).all(axis=1) & (other != ids)
     sampler = sanitizer.sampler
     if not isinstance(sampler, PointSampler):
         return Check(name, None, "the sampler takes no noise that could be chosen", figures)
-    first = _with_noise(sampler, ids, chosen, streams)
+    first = _with_noise(sampler, ids, noised, streams)
     second = _with_noise(sampler, other, moved, streams)
     differ = (first != second) & exact
     figures |= {"points": int(exact.sum()), "differ": int(differ.sum())}
     if figures["differ"]:
         sentence = (
-            f"{figures['differ']:.0f} of {figures['points']:.0f} noisy points became another word "
-            "when they came from another input"
+            f"{figures['differ']:.0f} of {figures['points']:.0f} noisy points gave another word "
+            "for another input"
         )
         return Check(name, False, sentence, figures)
     sentence = (
-        f"{m:,} outputs come of the noisy point alone, {figures['points']:,.0f} of them whatever "
-        "the input"
+        f"{m:,} outputs depend on the noisy point alone; {figures['points']:,.0f} of them were "
+        "repeated with another input"
     )
     return Check(name, True, sentence, figures)
 
 
 def _with_noise(sampler: PointSampler, ids: Ids, chosen: Floats, streams: Streams) -> Ids:
-    """What comes out with chosen noise, of the sampler itself: a copy could know less."""
+    """Draw with chosen noise, by the sampler itself: a copy could know less."""
     kept = sampler.noise
     sampler.noise = lambda some, d: chosen[some.records]  # a record each, drawn in parts
     try:

@@ -1,15 +1,16 @@
-"""Whether numbers that are drawn by value keep their form and have the distribution of the proof.
+"""Test whether numbers by value keep their form and have the distribution of the proof.
 
-The guarantee is for two numbers of one form, and the form is a function of the shape of a token: of
-how many digits and letters stand where, and of all other characters (docs/proofs.md, 4.4).  So:
+The guarantee is for two numbers of one form.  The form is a function of the shape of a token: the
+positions of digits and letters, and all other characters (docs/proofs.md, 4.4).  There are three
+tests:
 
-1. other digits and letters in the same places have the same form, and each output has it too
-   (exact);
-2. on each grid no output is more than e^epsilon times as likely for one value as for another, and
-   the first and the last integer of an output give that output (exact: all outputs of small grids,
-   of others those at the ends);
-3. numbers of each form are drawn, and their outputs counted in cells: by how far away they are, and
-   by their last digit (errors at most ERROR in a run).
+1. Other digits and letters in the same positions have the same form, and so has each output
+   (exact).
+2. On each grid no output is more than e^epsilon times as likely for one value as for another, and
+   the first and the last integer of an output give that output.  The test is exact: for all outputs
+   of small grids, and for those at the ends of others.
+3. Numbers of each form are drawn, and their outputs counted in cells by distance and by last digit
+   (errors at most ERROR in a run).
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ _SHAPES: Final = (
     *("2023-03-05T10:30", "2023-03-05T10:30:00Z", "2023-03-05T10:30:00+01:00"),
     *("192.168.1.1", "1/2", "555-0199", "(408) 555-0123", "+1 408 555 0123"),
 )
-"""A number of each shape that is checked, where the tokenizer takes it for one token."""
+"""Numbers of the tested shapes, where the tokenizer takes them for one token."""
 _OTHERS: Final = 40
-"""Numbers of each shape whose forms are compared."""
+"""Number of numbers of each shape whose forms are compared."""
 _DRAWN: Final = 3
-"""Of these, how many are drawn often."""
+"""Number of these that are drawn often."""
 _SMALL: Final = 20_000
-"""Places of a grid that are gone through one by one."""
+"""Size of the largest grid of which all positions are tested."""
 _ENDS: Final = 12
-"""Places at each end of the near ones that are gone through on larger grids."""
+"""Positions that are tested at each end of the near interval of larger grids."""
 _LETTERS: Final = "apmbnkuscztxqw"
 _CHANGEABLE: Final = regex.compile(r"[0-9]|\p{L}")
 _CELLS: Final = 18
-"""The four quarters of the near places, those before and after them; then by last digit: ten of
-near places, and the others; and the number itself is apart from its quarter."""
+"""Cells by distance: four quarters of the near positions, those before, those after, and the number
+itself.  Cells by last digit: ten for near positions, and one for the others."""
 
 
 def number_strings(sanitizer: Sanitizer, many: int) -> list[str]:
@@ -73,7 +74,7 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
 
     Args:
         sanitizer: the program under test; each text is a unit of its own.
-        draws: how many, about.
+        draws: approximate number of draws.
         key: fresh.
     """
     name, n = "numbers by value", sanitizer.space.n
@@ -83,17 +84,17 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
     epsilon, tails, loss = sanitizer.guarantee.epsilon_ldp, [], 0.0
     for shape, words in zip(shapes, every, strict=True):
         if any(sanitizer.input_of(word) != n + 1 or not _alike(shape, word) for word in words):
-            return Check(name, False, "which digits a number has decides what form it has")
-        for place, word in enumerate(words[:_DRAWN]):
+            return Check(name, False, "the form of a number depends on its digits")
+        for at, word in enumerate(words[:_DRAWN]):
             grid, number = _grid(sanitizer, word)
             loss = max(loss, float(math.log(Fraction(grid.inside, grid.outside))))
             if not _maps(grid, number.value):
-                sentence = "some outputs of a number have not the probability of the proof"
+                sentence = "some outputs of a number do not have the probability of the proof"
                 return Check(name, False, sentence, {"loss": loss})
-            texts, drawn = [word] * few, derive_key(key, "drawn", shape, place)
+            texts, drawn = [word] * few, derive_key(key, "drawn", shape, at)
             outputs = sanitizer.sanitize(texts, drawn).lines
             if not all(_alike(word, output) for output in set(outputs)):
-                return Check(name, False, "an output has not the form of its number")
+                return Check(name, False, "an output does not have the form of its number")
             tails.append(_tail(grid, number, outputs))
     log = min(tails) + math.log(len(tails)) if tails else 0.0
     figures = {
@@ -125,9 +126,9 @@ def _grid(sanitizer: Sanitizer, word: str) -> tuple[GridResponse, FormedNumber]:
 
 
 def _same_shape(sanitizer: Sanitizer, shape: str, key: bytes) -> list[str]:
-    """Return the number itself and others with other digits and letters in the same places.
+    """Return the number itself and others with other digits and letters in the same positions.
 
-    Without those that the tokenizer cuts or the keep-list has: they are no input.
+    Numbers that the tokenizer cuts or the keep list contains are left out: they are no input.
     """
     bits = streams_for(key, range(_OTHERS), [1] * _OTHERS).bits("characters", len(shape)).tolist()
 
@@ -146,7 +147,7 @@ def _same_shape(sanitizer: Sanitizer, shape: str, key: bytes) -> list[str]:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two numbers have the same form."""
+    """Return whether two numbers have the same form."""
     first, second = formed_number(one), formed_number(other)
     if first is None or second is None:
         return False
@@ -162,7 +163,7 @@ def _plain(word: str) -> str:
 
 
 def _maps(grid: GridResponse, value: int) -> bool:
-    """Whether the first and the last integer of an output give it, of all outputs or some."""
+    """Return whether the first and the last integer of outputs give them."""
     first, after = grid.first(value), grid.first(value) + grid.near
     if not 0 <= first <= value < after <= grid.size or grid.outside < 1:
         return False
@@ -192,8 +193,8 @@ def _around(begin: int, end: int) -> Sequence[int]:
 
 
 @lru_cache(maxsize=64)
-def _places(number: FormedNumber) -> Ids:
-    """Return for each place of a small grid the place of the number that is written there."""
+def _positions(number: FormedNumber) -> Ids:
+    """Return, for each position of a small grid, the position of the number that is written."""
     written = map(number.written, range(number.size))
     known: dict[str, int] = {}
     return np.array([known.setdefault(each, _value(each)) for each in written])
@@ -206,7 +207,7 @@ def _value(word: str) -> int:
 
 
 def _tail(grid: GridResponse, number: FormedNumber, outputs: Sequence[str]) -> float:
-    """Return a bound on ln P(outputs that are so unlike their distribution)."""
+    """Return a bound on ln P(outputs that deviate so much from their distribution)."""
     counts = np.zeros((2, _CELLS), dtype=np.int64)
     for output in outputs:
         for row, cell in enumerate(_cells(grid, number.value, _value(output))):
@@ -215,12 +216,12 @@ def _tail(grid: GridResponse, number: FormedNumber, outputs: Sequence[str]) -> f
     return float(log_tail_of_cells(counts, p).min()) + math.log(2)
 
 
-def _cells(grid: GridResponse, value: int, place: int) -> tuple[int, int]:
+def _cells(grid: GridResponse, value: int, output: int) -> tuple[int, int]:
     """Return the cell of an output by its distance, and that by its last digit."""
-    rank = place - grid.first(value)
+    rank = output - grid.first(value)
     if not 0 <= rank < grid.near:
         return 4 + (rank > 0), 10
-    return (6 if place == value else 4 * rank // grid.near), rank % 10
+    return (6 if output == value else 4 * rank // grid.near), rank % 10
 
 
 def _probabilities(grid: GridResponse, number: FormedNumber) -> Iterator[Floats]:
@@ -230,9 +231,9 @@ def _probabilities(grid: GridResponse, number: FormedNumber) -> Iterator[Floats]
     if grid.size <= _SMALL:
         ranks = np.arange(grid.size) - first
         weights = np.where((ranks >= 0) & (ranks < grid.near), grid.inside, grid.outside)
-        written = _places(FormedNumber(number.size, 0, number.pieces, number.fields)).tolist()
-        for place, weight in zip(written, weights.tolist(), strict=True):
-            for row, cell in enumerate(_cells(grid, value, place)):
+        written = _positions(FormedNumber(number.size, 0, number.pieces, number.fields)).tolist()
+        for output, weight in zip(written, weights.tolist(), strict=True):
+            for row, cell in enumerate(_cells(grid, value, output)):
                 mass[row, cell] += weight
     else:
         edges = [-(-quarter * grid.near // 4) for quarter in range(5)]

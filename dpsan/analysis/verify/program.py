@@ -1,4 +1,4 @@
-"""The checks of the program that runs, one after the other: what certificates take for granted."""
+"""Tests of the program, which certificates take to be correct."""
 
 from __future__ import annotations
 
@@ -50,17 +50,18 @@ def check_program(
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Check, ...]:
-    """Every check that applies.
+    """Run every test that applies.
 
     Args:
         sanitizer: the program under test.
-        certificate: of its mechanism, if it has one.
-        inputs: strings that may be drawn, and ``rows`` the inputs that they stand for.
-        allowed: positions of two inputs -> the loss that the guarantee permits.
-        draws: budget, about.
-        spans: whether only words in spans are drawn.
-        workers: processes that are checked too.
-        progress: called with steps made since the last call.
+        certificate: certificate of its mechanism, if it has one.
+        inputs: strings that may be drawn.
+        rows: row number of each input.
+        allowed: maps positions of two inputs to the loss that the guarantee permits.
+        draws: approximate budget.
+        spans: True if only words in spans are drawn.
+        workers: processes that are tested too.
+        progress: called with the number of steps since the last call.
     """
     key = randomness.new_key()
     single = sanitizer.by_text()

@@ -1,9 +1,9 @@
-"""Strings of one shape: the same number of draws, and the same passed characters.
+"""Test whether strings of one shape have equally many draws and the same unchanged characters.
 
-The rules of docs/strings.md cut a string by its shape, whatever the vocabulary holds.  If the
-vocabulary, or which letters stand there, decided where a word ends, a hyphen in the output would
-name the word with certainty, at any epsilon.  Strings of the vocabulary and of every kind are
-sanitized beside others that have other letters and digits in the same places.
+The rules of docs/strings.md cut a string by its shape alone.  If the vocabulary, or certain
+letters, decided where a word ends, a hyphen in the output would name the word with certainty, at
+any epsilon.  Strings of the vocabulary and of every kind are sanitized together with strings that
+have other letters and digits in the same positions.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ KINDS: Final = (
     *("$0,000.00", "AA$00", "00€", "$0.0A", "00:00AA", "0000-00-00", "0000-00-00A00:00:00+00:00"),
     *("0000 0000 0000 0000", "000 0000 0000", "(000) 000-0000", "+00 00 0000 0000", "0.00.0.00"),
 )
-"""Strings of every kind: A stands for a letter and 0 for a digit."""
+"""Patterns of all kinds: A stands for a letter and 0 for a digit."""
 _LETTERS: Final = "fhjpqxyzFHJPQXYZéñßłйжλשק名か\ufffd"
-"""Of several scripts; of ASCII only letters that are in no literal of docs/strings.md."""
+"""Letters of several scripts; of ASCII only letters that are in no literal of docs/strings.md."""
 _DIGITS: Final = "0123456789٣४"
 _BETWEEN: Final = (" ", ", ", "-", "/", ". ", " '", "' ")
 _AT_ONCE: Final = 2000
 _NUMBERS: Final = 200
-"""Random numbers for a pair: two strings of two parts take at most 150."""
+"""Random numbers of a pair; two strings of two parts take at most 150."""
 _LITERALS: Final = ("www", "cannot", "gimme", "lemme", "gonna", "wanna", "gotta")
 
 
 class _Text(NamedTuple):
     text: str
     span: tuple[int, int]
-    """What is drawn of it where only spans are."""
+    """Span that is drawn, where only spans are."""
 
 
 def shapes(
@@ -50,14 +50,14 @@ def shapes(
     kinds: Sequence[str] = KINDS,
     spans: bool = False,
 ) -> Check:
-    """Compare what is drawn and what passes of strings of one shape.
+    """Compare the draws and the unchanged characters of strings of one shape.
 
     Args:
         sanitizer: the program under test.
         key: fresh.
-        pairs: of strings, about.
+        pairs: approximate number of pairs.
         kinds: patterns as in :data:`KINDS`.
-        spans: whether only words in spans are drawn.
+        spans: True if only words in spans are drawn.
     """
     name, single = "shape", sanitizer.by_text()
     words = sanitizer.embeddings.index_to_key
@@ -79,15 +79,15 @@ def shapes(
     figures = {"pairs": compared, "other draws": draws, "other characters": characters}
     if draws or characters:
         sentence = (
-            f"of {compared:,} pairs of strings of one shape {draws:,} have another number of "
-            f"draws and {characters:,} pass other characters: what passes tells the word"
+            f"of {compared:,} pairs of strings of one shape {draws:,} differ in the number of "
+            f"draws and {characters:,} in the unchanged characters, which reveal the word"
         )
         return Check(name, False, sentence, figures)
     if not compared:
         return Check(name, None, "every string that was tried is on the keep list", figures)
     sentence = (
         f"{compared:,} pairs of strings of one shape, in and out of the vocabulary, have the same "
-        "number of draws and pass the same characters"
+        "number of draws and the same unchanged characters"
     )
     return Check(name, True, sentence, figures)
 
@@ -98,23 +98,23 @@ def _passed(
     """Yield the gaps that are written between the words of each text, and the words' actions."""
     done = sanitizer.sanitize(texts, key, audit=True, spans=spans)
     table = done.records
-    assert table is not None  # noqa: S101 - the audit was asked for
+    assert table is not None  # noqa: S101 - audit=True
     at = 0
     for line, size in zip(done.lines, table.sizes.tolist(), strict=True):
-        gaps, place = [], 0
+        gaps, offset = [], 0
         for word in range(at, at + size):
             gap = int(table.gaps[word])
-            gaps.append(line[place : place + gap])
-            place += gap + len(table.outputs[word])
-        yield [*gaps, line[place:]], table.actions[at : at + size].tolist()
+            gaps.append(line[offset : offset + gap])
+            offset += gap + len(table.outputs[word])
+        yield [*gaps, line[offset:]], table.actions[at : at + size].tolist()
         at += size
 
 
 def _drawn(sanitizer: Sanitizer, actions: Sequence[int]) -> list[int]:
-    """Return what the number of draws may depend on: the place and kind of each draw.
+    """Return the actions that the number of draws may depend on.
 
-    Out-of-vocabulary words are draws like others; where they are masked or kept, the configuration
-    is refuted for that, and here only their number counts.
+    OOV words are draws like others.  Where they are masked or kept, the configuration is refuted
+    for that, and here only their number counts.
     """
     if sanitizer.spec.unknown is not UnknownPolicy.SAMPLE:
         return [len(actions)]
@@ -150,7 +150,7 @@ def _filled(kind: str, numbers: Iterator[int]) -> str:
 
 
 def _alike(word: str, numbers: Iterator[int]) -> str:
-    """Return a string of the shape of a word; what may be a literal stays."""
+    """Return a string of the shape of a word; possible literals are unchanged."""
     if word.lower().startswith(_LITERALS):
         return word
     changing = max(0, word.find("'") - 1) if "'" in word else len(word)

@@ -1,8 +1,8 @@
-"""Whether the statement of a run names the losses that are certified, and counts every draw.
+"""Test whether the statement of a run names the certified losses and counts every draw.
 
 Two small files of public strings are rewritten in two copies, and the statement is read as a user
-reads it.  No figure in it may be below what the certificate (without one: the guarantee) and the
-number of drawn tokens give.  All of it is exact, but for the digits that a statement rounds off.
+reads it.  No figure in it may be below the value of the certificate (without one: of the guarantee)
+and of the number of drawn tokens.  The test is exact, but for the digits that a statement rounds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COPIES: Final = 2
 _FILES: Final = 2
 _LINES: Final = 6
 _ROUNDED: Final = 0.006
-"""Share of a figure that is rounded off at most: three digits are printed from a million on."""
+"""Largest share of a figure that rounding removes: three digits are printed from a million on."""
 _UNITS: Final = {"million": 1e6, "billion": 1e9, "trillion": 1e12}
 _FIGURE: Final = r"(?:-?[\d,.]+(?:e[+-]?\d+)?(?: (?:million|billion|trillion))?)"
 _LOSS: Final = rf"(?:(?P<epsilon>{_FIGURE})(?: with delta (?P<delta>{_FIGURE}))?|without bound)"
@@ -36,7 +36,7 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
 
     Args:
         sanitizer: the program under test.
-        certificate: of its mechanism, if it has one.
+        certificate: certificate of its mechanism, if it has one.
         key: fresh.
     """
     name, guarantee = "statement", sanitizer.guarantee
@@ -53,7 +53,7 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         case_input=sanitizer.spec.case == "input",
         consistent=sanitizer.spec.consistent,
     )
-    told = statement.lines(verbose=True)
+    stated = statement.lines(verbose=True)
     draws, largest = _drawn(sanitizer, lines)
     charges = sum(map(bool, largest)) if guarantee.per_line else draws
     epsilon, delta = guarantee.epsilon_ldp, guarantee.delta
@@ -65,9 +65,9 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
     run = 1 if sanitizer.spec.consistent is Unit.RUN else _FILES
     record = 1 if guarantee.per_line else max(largest)
     found = {
-        "draws": (_read(rf"({_FIGURE}) (?:word|draw)s?\b", told), run * _COPIES * draws),
+        "draws": (_read(rf"({_FIGURE}) (?:word|draw)s?\b", stated), run * _COPIES * draws),
         "sum of epsilon": (
-            _read(rf"sum of epsilon over all draws: ({_FIGURE})", told),
+            _read(rf"sum of epsilon over all draws: ({_FIGURE})", stated),
             run * _COPIES * charges * sanitizer.mechanism.epsilon,
         ),
     }
@@ -78,30 +78,38 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         ("the largest file", r"largest file \([\d,]+ \w+\):.*?", _COPIES * charges),
     ):
         most = times * epsilon if math.isfinite(epsilon) else math.inf
-        found[f"epsilon of {what}"] = _read(rf"^{pattern}LDP epsilon {_LOSS}", told), most
+        found[f"epsilon of {what}"] = _read(rf"^{pattern}LDP epsilon {_LOSS}", stated), most
         share = min(1.0, times * delta)
-        found[f"delta of {what}"] = _read(rf"^{pattern}LDP epsilon {_LOSS}", told, "delta"), share
+        found[f"delta of {what}"] = (
+            _read(rf"^{pattern}LDP epsilon {_LOSS}", stated, "delta"),
+            share,
+        )
     if math.isfinite(guarantee.epsilon_ldp):
         short, file = rf"^.*LDP epsilon {_LOSS} per ", rf", (?:at most )?{_LOSS} for the largest"
-        found["epsilon of all copies, in short"] = _read(short, told[:1]), _COPIES * epsilon
+        found["epsilon of all copies, in short"] = _read(short, stated[:1]), _COPIES * epsilon
         found["epsilon of the largest file, in short"] = (
-            _read(file, told[:1]),
+            _read(file, stated[:1]),
             _COPIES * charges * epsilon,
         )
-    elif "no finite" not in told[0]:
+    elif "no finite" not in stated[0]:
         found["epsilon in short"] = None, math.inf
     if guarantee.metric is not None and certificate is not None and certificate.epsilon_metric:
         pattern = rf"epsilon ({_FIGURE}) per unit of {regex.escape(guarantee.metric)} distance"
-        found["epsilon per unit"] = _read(pattern, told), certificate.epsilon_metric
+        found["epsilon per unit"] = _read(pattern, stated), certificate.epsilon_metric
     if guarantee.public_words:
-        found["public words"] = _read(rf"({_FIGURE}) public words?", told), len(sanitizer.public)
+        found["public words"] = (
+            _read(rf"({_FIGURE}) public words?", stated),
+            len(sanitizer.public),
+        )
     figures = {"draws": float(run * _COPIES * draws), "epsilon": epsilon}
     for what, (printed, true) in found.items():
         if printed is None or printed < true * (1 - _ROUNDED):
             shown = "nothing" if printed is None else f"{printed:g}"
             sentence = f"{what}: a run prints {shown}, where {true:g} is certified and counted"
             return Check(name, False, sentence, figures)
-    if guarantee.status is not Status.PROVED and not any("NOT GUARANTEED" in line for line in told):
+    if guarantee.status is not Status.PROVED and not any(
+        "NOT GUARANTEED" in line for line in stated
+    ):
         return Check(name, False, "a run does not say that the guarantee is not proved", figures)
     sentence = (
         f"a run of {_FILES} files in {_COPIES} copies prints {len(found)} figures, none of them "
@@ -111,7 +119,7 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
 
 
 def _lines(sanitizer: Sanitizer, key: bytes) -> list[str]:
-    """Return lines of different lengths: known, public and unknown words, compounds, numbers."""
+    """Return lines of different lengths: vocabulary, public and OOV words, compounds, numbers."""
     keys = sanitizer.embeddings.index_to_key
     unknown = unknown_strings(sanitizer, 4) or ["qzx"]
     words = [keys[row] for row in words_at_random(sanitizer, 8, key).tolist()]

@@ -1,11 +1,12 @@
-"""Check that nothing but the input of a string decides its output, through the whole program.
+"""Test that the input of a string alone decides its output, through the whole program.
 
 Strings of many kinds are rewritten: e-mail addresses, long strings, capitals, other scripts.  Then
-every word of them is replaced by another string of the same input (a plain unknown string for an
-unknown one, the vocabulary's spelling for a known one), and all is rewritten under the same key.
-What is written must be the same, byte by byte, and every word must be counted.  The same words are
-also rewritten with so much white space between them that the line is above 1 MiB.  All of it is
-exact: a program that draws every string by its input is never refuted.
+every word is replaced by another string of the same input: an OOV string by a plain one, a
+vocabulary word by the spelling of the vocabulary.  All is rewritten under the same key.  The output
+must be equal, byte by byte, and every word must be counted.
+
+The same words are also rewritten with so much white space between them that the line is above
+1 MiB.  The tests are exact: they never refute a program that draws every string by its input.
 """
 
 from __future__ import annotations
@@ -47,36 +48,36 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 _KNOWN: Final = 8
-"""Words of the vocabulary that are written in capitals."""
+"""Number of vocabulary words that are written in capitals."""
 _PLAIN: Final = 6
-"""Unknown strings that take the places of others."""
+"""Number of plain OOV strings that replace others."""
 _LINE: Final = 2000
-"""Words of the long line."""
+"""Number of words of the long line."""
 _CHARACTERS: Final = 5 << 18
-"""Of the long line: above 1 MiB."""
+"""Number of characters of the long line: above 1 MiB."""
 
 
 class _Text(NamedTuple):
     kind: str
     line: str
     same: str
-    """With other strings of the same inputs."""
+    """The line with other strings of the same inputs."""
     drawn: int
-    """Words that are drawn."""
+    """Number of drawn words."""
     public: int
     copied: str
-    """What the output must not hold, if anything."""
+    """String that the output must not contain, if any."""
 
 
 def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
-    """Compare what is written for strings of the same inputs.
+    """Compare the outputs of strings of the same inputs.
 
     Args:
         sanitizer: the program under test.
         key: fresh.
 
     Returns:
-        None where no word is known that could stand beside them.
+        None where no word is known for the rest of the line.
     """
     name, run = "strings", derive_key(key, "run")
     words = _words(sanitizer, derive_key(key, "words"))
@@ -90,7 +91,7 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
     totals = sanitizer.accountant(whole_run=True)
     found = _written(sanitizer, [text.line for text in texts], run, totals=totals)
     same = _written(sanitizer, [text.same for text in texts], run)
-    if sanitizer.spec.case == LetterCase.INPUT:  # then capitals pass, as the configuration says
+    if sanitizer.spec.case == LetterCase.INPUT:  # then capitals are written unchanged
         found, same = ([line.casefold() for line in lines] for lines in (found, same))
     for text, line, other in zip(texts, found, same, strict=True):
         if line != other or (text.copied and text.copied in line):
@@ -121,7 +122,7 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
 
 
 def _words(sanitizer: Sanitizer, key: bytes) -> list[str]:
-    """Some words of the vocabulary, of letters alone, and a public one."""
+    """Return some words of the vocabulary, of letters alone, and a public word."""
     keys = sanitizer.embeddings.index_to_key
     rows = [*sanitizer.public[:1], *words_at_random(sanitizer, 10 * _KNOWN, key).tolist()]
     words = dict.fromkeys(keys[row] for row in rows)
@@ -131,7 +132,7 @@ def _words(sanitizer: Sanitizer, key: bytes) -> list[str]:
 
 
 def _texts(sanitizer: Sanitizer, words: list[str]) -> Iterator[_Text]:
-    """Lines with the strings, between words of the vocabulary."""
+    """Yield lines with the strings between words of the vocabulary."""
     known = {each for word in words for each in (word.capitalize(), word.upper())} - {*words}
     kinds = {**_KINDS, "word in capitals": tuple(sorted(known))}
     plain = unknown_strings(sanitizer, _PLAIN)
@@ -144,7 +145,7 @@ def _texts(sanitizer: Sanitizer, words: list[str]) -> Iterator[_Text]:
 
 
 def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text | None:
-    """A line, and the same with other strings; None where none are known."""
+    """Return a line, and its version with other strings; None where none are known."""
     n, keys, spec = sanitizer.space.n, sanitizer.embeddings.index_to_key, sanitizer.spec
     inputs = sanitizer.inputs_of(line)
     codes = [code for _, code in inputs]
@@ -176,7 +177,7 @@ def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text
 
 
 def _may_pass(sanitizer: Sanitizer, word: str) -> bool:
-    """Whether a word may be written as it is, or masked, by the options of the run."""
+    """Return whether the options allow a word to be kept or masked."""
     spec = sanitizer.spec
     kept = {key for each in spec.keep for key in lookup_keys(each)}
     return spec.unknown != UnknownPolicy.SAMPLE or not kept.isdisjoint(lookup_keys(word))
@@ -193,7 +194,7 @@ def _written(
 def _long_line(
     sanitizer: Sanitizer, words: list[str], key: bytes, figures: dict[str, float]
 ) -> bool:
-    """Whether a line has the same words with and without much white space."""
+    """Return whether a line has the same outputs with and without much white space."""
     gap = between(sanitizer)
     if gap is None:
         return True

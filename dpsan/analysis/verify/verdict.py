@@ -1,9 +1,9 @@
-"""Whether a mechanism keeps its guarantee on this vocabulary.
+"""Verify whether a configuration keeps its guarantee on a vocabulary.
 
-A certificate or a proof shows that a guarantee is kept.  Sampling, through the same code as
-``rewrite``, can disprove it and never prove it.  Both are about words that are drawn; the verdict
-is about the whole configuration, so settings with infinite loss decide first.  Where some words are
-public, all of it is about the other words, as first inputs.
+A certificate or a proof shows that a guarantee is kept.  Sampling, by the code of ``rewrite``, can
+disprove it and never prove it.  Both are about drawn words.  The verdict is about the whole
+configuration, so settings with infinite loss decide first.  Public words are left out as first
+inputs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dpsan.space.metric_space import MetricSpace
 _TOLERANCE: Final = 1e-9
 """Nats by which a float64 certificate may exceed a claim that it equals."""
 _SURVEYED: Final = 20_000
-"""Words among which the extreme ones are looked for."""
+"""Number of words that are searched for extreme ones."""
 
 
 class Verdict(StrEnum):
@@ -47,9 +47,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Verification:
-    """What was claimed, certified and seen.
+    """Claim, certificate and empirical finding.
 
-    Claim and certificates are about words that are drawn; ``exposures`` are what the settings add.
+    Claim and certificates are about drawn words; ``exposures`` are about the settings.
     """
 
     verdict: Verdict
@@ -65,26 +65,26 @@ class Verification:
     """Smallest delta with which the claimed epsilon holds."""
     empirical: Finding
     event: tuple[str, ...]
-    """Outputs of the empirical event that are words of the vocabulary."""
+    """Outputs of the empirical event that are in the vocabulary."""
     other: int
-    """How many outputs of that event are none: an unknown word or a capital left as it was."""
+    """Number of outputs of that event that are not: OOV words or capitals left unchanged."""
     exposures: tuple[Exposure, ...]
     """Settings with infinite loss."""
     public_words: int
-    """Words that the verdict leaves out."""
+    """Number of public words, which the verdict leaves out."""
     seconds: float
     checks: tuple[Check, ...] = ()
-    """Of the program that runs: distributions, independence, non-interference."""
+    """Tests of the program, such as distributions, independence and non-interference."""
     grade: Grade | None = None
-    """In which numbers the guarantee is kept; None where it is not."""
+    """Arithmetic for which the guarantee is kept; None where it is not."""
     tightest: tuple[str, str] | None = None
-    """The two inputs with the largest certified loss, ⊥ for an unknown string."""
+    """Worst-case pair of the certificate, with ⊥ for OOV words."""
     curve: tuple[tuple[float, float], ...] = ()
-    """Pairs (epsilon, smallest delta) of the inputs compared."""
+    """Pairs (epsilon, smallest delta) of the compared inputs."""
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
-    """What is put to the test: the guarantee dpsan vouches for, else the published claim."""
+    """Return the claim under test: the guarantee that dpsan vouches for, else the published one."""
     if guarantee.status is Status.PROVED or guarantee.claimed is None:
         if guarantee.metric == "euclidean" and guarantee.epsilon_metric is not None:
             return Claim(guarantee.epsilon_metric, guarantee.delta, guarantee.metric)
@@ -93,12 +93,12 @@ def claim_of(guarantee: Guarantee) -> Claim:
 
 
 def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
-    """Row numbers where violations hide, most telling first, without repetition.
+    """Return row numbers where violations hide, most telling first, without repetition.
 
     Nearest pairs, farthest pairs, isolated words, hubs, frequent words.
 
     Args:
-        words: how many at most.
+        words: number of rows, at most.
     """
     n = min(space.n, _SURVEYED)
     ids = np.arange(n)
@@ -109,7 +109,7 @@ def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
     hubs = np.argsort(-np.bincount(found[:, 1:].ravel(), minlength=space.n), kind="stable")
     far = []
     here = int(by_gap[-1])
-    for _ in range(4):  # a walk to ever farther words ends at the diameter, or near it
+    for _ in range(4):  # each step goes to the farthest word: the diameter, or nearly
         there = int(np.argmax(space.distances(np.array([here]))[0]))
         far += [here, there]
         here = there
@@ -131,7 +131,7 @@ def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
 def _inputs(
     sanitizer: Sanitizer, words: int, certificate: Certificate | None
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Strings to put in, and the input of the mechanism that each stands for."""
+    """Return input strings, and the row number of each."""
     space = sanitizer.space
     worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
     ids = list(dict.fromkeys([*worst, *probe_words(space, words).tolist()]))
@@ -154,7 +154,7 @@ def _inputs(
 
 
 def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Callable[..., float]:
-    """The loss that the claim permits between two inputs, by their positions."""
+    """Return the loss that the claim permits between two inputs, by their positions."""
     space, guarantee = sanitizer.space, sanitizer.guarantee
     points = space.points(rows)
     unknown = rows == space.n
@@ -189,7 +189,7 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
 def _positions(
     sanitizer: Sanitizer, rows: NDArray[np.int64]
 ) -> Callable[[Sequence[str]], NDArray[np.float64]]:
-    """How far each output lies in the direction of each input."""
+    """Return the function that projects outputs on the direction of each input."""
     space = sanitizer.space
     towards = space.points(rows).T
 
@@ -215,17 +215,17 @@ def verify(
     """Verify the guarantee of a sanitizer's mechanism on its vocabulary.
 
     Args:
-        sanitizer: with unknown words, letter case and keep-list as they would be used.
-        words: vocabulary words whose outputs are compared.
+        sanitizer: with OOV words, letter case and keep list as in the planned run.
+        words: number of vocabulary words whose outputs are compared.
         draws: budget of the empirical bound.
-        confidence: of the empirical bound.
-        spans: whether only words in spans would be drawn.
+        confidence: confidence of the empirical bound.
+        spans: True if only words in spans would be drawn.
         workers: processes whose draws are compared with those of this one.
-        progress: called with the number of draws, or steps of the checks, since the last call: in
-            all ``draws`` and :func:`dpsan.analysis.verify.program.steps`.
+        progress: called with the number of draws, or steps of the tests, since the last call; in
+            all ``draws`` plus :func:`dpsan.analysis.verify.program.steps`.
 
     Raises:
-        UsageError: a sanitizer with a seed, whose draws are public.
+        UsageError: the sanitizer has a seed, so its draws are public.
     """
     if sanitizer.seeded:
         raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
@@ -290,7 +290,7 @@ def verify(
 
 
 def _tightest(sanitizer: Sanitizer, certificate: Certificate | None) -> tuple[str, str] | None:
-    """The two inputs of the largest certified loss; None where all pairs have the same."""
+    """Return the worst-case pair of the certificate; None where all pairs have the same loss."""
     if certificate is None or certificate.pair[0] == certificate.pair[1]:
         return None
     keys = [*sanitizer.embeddings.index_to_key, "⊥"]
@@ -300,7 +300,7 @@ def _tightest(sanitizer: Sanitizer, certificate: Certificate | None) -> tuple[st
 def _upper(
     claim: Claim, certificate: Certificate | None, guarantee: Guarantee
 ) -> tuple[str, float | None, float | None, float, float | None]:
-    """Method, LDP epsilon, metric epsilon and slack, delta at the claimed epsilon, if known."""
+    """Return method, LDP epsilon, metric epsilon, its slack, and delta at the claimed epsilon."""
     found: Certificate | Guarantee = certificate or guarantee
     if certificate is not None:
         method = certificate.method
@@ -319,7 +319,7 @@ def _upper(
 def _whole(
     verdict: Verdict, claim: Claim, exposed: Sequence[Exposure], checks: Sequence[Check]
 ) -> Verdict:
-    """The verdict on configuration and program, from that on the words as they should be drawn."""
+    """Return the verdict on configuration and program, given that on drawn words."""
     counted = [each for each in exposed if not each.stated]
     exceeded = any(each.probability > claim.delta for each in counted)
     if exceeded or any(each.held is False for each in checks):
