@@ -106,6 +106,7 @@ def test_sound_mechanisms_are_kept(name, epsilon):
     assert not found.empirical.violated
     assert found.verdict is Verdict.KEPT
     assert found.certified is not None
+    assert (found.tightest is None) == (name == "laplace")  # no certificate
 
 
 def test_a_thousand_sound_runs_without_a_false_alarm(capsys):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted import make, many_words, response
+from planted import many_words, response
 from support import make_embeddings
 
 from dpsan import Sanitizer
@@ -40,20 +40,12 @@ def optimal(**more):
     return Sanitizer(epsilon=8, embeddings=many_words(), **more)
 
 
-# --- many files, copies and blocks ------------------------------------------------------------
-
-
 def test_the_check_names_what_it_compared():
     found = shared(response(8.0, many_words()))
     assert found.held
-    for what in (
-        "64 blocks of a line",
-        "64 lines of a file",
-        "64 copies of a line",
-        "10 files of up to 10,000",
-        "2 runs",
-    ):
+    for what in ("64 blocks of a line", "64 lines of a file", "64 copies of a line"):
         assert what in found.sentence, found.sentence
+    assert "10 files of up to 10,000 and 2 runs" in found.sentence
 
 
 @pytest.mark.parametrize(("part", "told"), [("file", "two files"), ("copy", "two copies")])
@@ -63,14 +55,8 @@ def test_files_or_copies_that_share_late_are_violated(monkeypatch, part, told, f
     own = randomness.derive_key
 
     def derived(key, *path):
-        names = (None, *path)
-        return own(
-            key,
-            *(
-                min(each, first) if before == part else each
-                for before, each in zip(names, path, strict=False)
-            ),
-        )
+        parts = zip((None, *path), path, strict=False)
+        return own(key, *(min(each, first) if name == part else each for name, each in parts))
 
     monkeypatch.setattr(stream.randomness, "derive_key", derived)
     found = shared(response(8.0, many_words()))
@@ -90,9 +76,6 @@ def test_blocks_that_share_late_are_violated(monkeypatch, first):
     found = shared(response(8.0, many_words()))
     assert found.held is False
     assert "two blocks of a line" in found.sentence, found.sentence
-
-
-# --- integers ---------------------------------------------------------------------------------
 
 
 class Changed(Sampler):
@@ -227,8 +210,6 @@ def test_a_slightly_larger_epsilon_is_violated():
     assert "certified" in found.sentence
 
 
-# --- strings ----------------------------------------------------------------------------------
-
 OPTIONS = {
     "nothing": {},
     "public": {"public": ["word1", "word5"]},
@@ -251,10 +232,6 @@ def test_sound_strings_are_never_refuted(options):
     assert found.held, found.sentence
     assert found.figures["strings"] > 40
     assert found.figures["characters"] > 1 << 20
-
-
-def test_noise_is_checked_too():
-    assert strings(make("laplace", 0.8), key=KEY).held
 
 
 COPIED = {

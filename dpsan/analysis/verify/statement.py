@@ -64,13 +64,15 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         delta = 0.0  # a run prints "without bound"
     run = 1 if sanitizer.spec.consistent is Unit.RUN else _FILES
     record = 1 if guarantee.per_line else max(largest)
-    found = {
-        "draws": (_read(rf"({_FIGURE}) (?:word|draw)s?\b", stated), run * _COPIES * draws),
-        "sum of epsilon": (
-            _read(rf"sum of epsilon over all draws: ({_FIGURE})", stated),
+    loss, made = rf"LDP epsilon {_LOSS}", run * _COPIES * draws
+    found: list[tuple[str, str, float]] = [
+        ("draws", rf"({_FIGURE}) (?:word|draw)s?\b", made),
+        (
+            "sum of epsilon",
+            rf"sum of epsilon over all draws: ({_FIGURE})",
             run * _COPIES * charges * sanitizer.mechanism.epsilon,
         ),
-    }
+    ]
     for what, pattern, times in (
         ("one", r"per (?:distinct |protected )*(?:word|line):.*?", 1),
         ("all copies", rf"{_COPIES} copies of every .*?", _COPIES),
@@ -78,42 +80,34 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         ("the largest file", r"largest file \([\d,]+ \w+\):.*?", _COPIES * charges),
     ):
         most = times * epsilon if math.isfinite(epsilon) else math.inf
-        found[f"epsilon of {what}"] = _read(rf"^{pattern}LDP epsilon {_LOSS}", stated), most
-        share = min(1.0, times * delta)
-        found[f"delta of {what}"] = (
-            _read(rf"^{pattern}LDP epsilon {_LOSS}", stated, "delta"),
-            share,
-        )
+        found.append((f"epsilon of {what}", f"^{pattern}{loss}", most))
+        found.append((f"delta of {what}", f"^{pattern}{loss}", min(1.0, times * delta)))
     if math.isfinite(guarantee.epsilon_ldp):
-        short, file = rf"^.*LDP epsilon {_LOSS} per ", rf", (?:at most )?{_LOSS} for the largest"
-        found["epsilon of all copies, in short"] = _read(short, stated[:1]), _COPIES * epsilon
-        found["epsilon of the largest file, in short"] = (
-            _read(file, stated[:1]),
-            _COPIES * charges * epsilon,
-        )
+        largest_file = rf", (?:at most )?{_LOSS} for the largest"
+        found.append(("epsilon of all copies, in short", f"^.*{loss} per ", _COPIES * epsilon))
+        most = _COPIES * charges * epsilon
+        found.append(("epsilon of the largest file, in short", largest_file, most))
     elif "no finite" not in stated[0]:
-        found["epsilon in short"] = None, math.inf
+        return Check(name, False, "epsilon in short: a run does not say that none is finite")
     if guarantee.metric is not None and certificate is not None and certificate.epsilon_metric:
         pattern = rf"epsilon ({_FIGURE}) per unit of {regex.escape(guarantee.metric)} distance"
-        found["epsilon per unit"] = _read(pattern, stated), certificate.epsilon_metric
+        found.append(("epsilon per unit", pattern, certificate.epsilon_metric))
     if guarantee.public_words:
-        found["public words"] = (
-            _read(rf"({_FIGURE}) public words?", stated),
-            len(sanitizer.public),
-        )
-    figures = {"draws": float(run * _COPIES * draws), "epsilon": epsilon}
-    for what, (printed, true) in found.items():
+        many = len(sanitizer.public)
+        found.append(("public words", rf"({_FIGURE}) public words?", many))
+    figures = {"draws": float(made), "epsilon": epsilon}
+    for what, pattern, true in found:
+        group = "delta" if what.startswith("delta") else 1
+        printed = _read(pattern, stated[:1] if what.endswith("in short") else stated, group)
         if printed is None or printed < true * (1 - _ROUNDED):
             shown = "nothing" if printed is None else f"{printed:g}"
             sentence = f"{what}: a run prints {shown}, where {true:g} is certified and counted"
             return Check(name, False, sentence, figures)
-    if guarantee.status is not Status.PROVED and not any(
-        "NOT GUARANTEED" in line for line in stated
-    ):
+    if guarantee.status is not Status.PROVED and "NOT GUARANTEED" not in "".join(stated):
         return Check(name, False, "a run does not say that the guarantee is not proved", figures)
     sentence = (
         f"a run of {_FILES} files in {_COPIES} copies prints {len(found)} figures, none of them "
-        f"below what is certified and the {run * _COPIES * draws:,} draws that were counted"
+        f"below what is certified and the {made:,} draws that were counted"
     )
     return Check(name, True, sentence, figures)
 
