@@ -98,6 +98,7 @@ class Verify(JsonAndFile, Sanitizing):
 
 def _print(found: Verification, name: str, reviewed: bool) -> None:
     from dpsan.privacy.guarantee import UNREVIEWED
+    from dpsan.text.numerals import counted
 
     def show(value: float | None) -> str:
         return "none" if value is None else f"{value:.6f}"
@@ -120,14 +121,14 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     loss = "high-low LDP epsilon" if public else "LDP epsilon"
     typer.echo(f"  certified  {loss} {show(found.certified)} ({found.method})")
     if not all(each.stated for each in found.exposures):
-        typer.echo("             of the words that are drawn")
+        typer.echo("             for drawn words only")
     if found.certified_metric is not None:
         slack = found.certified_slack
         rounding = f" (+ {1.05 * slack:.2g} nats of rounding)" if slack else ""
         per = f"per unit of distance{rounding}"
         typer.echo(f"             epsilon {show(found.certified_metric)} {per}")
     if found.tightest is not None:
-        typer.echo(f"             largest loss: {' / '.join(map(printable, found.tightest))}")
+        typer.echo(f"             worst-case pair: {' / '.join(map(printable, found.tightest))}")
     if found.certified_delta:
         typer.echo(f"             delta {found.certified_delta:.6g} at the claimed epsilon")
     if found.grade and found.grade.delta is not None:
@@ -153,13 +154,13 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         f"  empirical  epsilon >= {empirical.epsilon_lower:.4f} at confidence "
         f"{empirical.confidence:g}, where {empirical.allowed:.4f} is allowed"
     )
-    typer.echo(f"             {empirical.ceiling:.4f} is the most that so many draws can show")
-    seen = f": {100 * empirical.seen:.0f} % of its loss seen" if empirical.allowed else ""
+    typer.echo(f"             so many draws can show at most {empirical.ceiling:.4f}")
+    seen = f": {100 * empirical.seen:.0f} % of the allowed loss" if empirical.allowed else ""
     typer.echo(f"             tightest pair {first} / {second}{seen}")
     shown = [printable(word) for word in found.event[:5]] + ["..."] * (len(found.event) > 5)
     if found.other:
-        shown.append(f"{found.other} that no word of the vocabulary gives")
-    typer.echo(f"             event: {len(empirical.event)} outputs: {', '.join(shown)}")
+        shown.append(f"{found.other} outside the vocabulary")
+    typer.echo(f"             event: {counted(len(empirical.event), 'output')}: {', '.join(shown)}")
     typer.echo(f"  {empirical.draws} draws, {found.seconds:.1f} seconds")
 
 

@@ -118,7 +118,7 @@ def test_the_command_says_so(dpsan, tmp_path):
     arguments = ("verify", "-e", "2", "-m", "krr", "-E", "v.txt", "--draws", "10000")
     told = dpsan(*arguments, cwd=tmp_path).stdout.decode()
     assert told.startswith("krr: KEPT (certified on the sampled integers)\n")
-    assert "largest loss: w" in told
+    assert "worst-case pair: w" in told
     assert "tightest pair " in told  # which one, and in which case, is drawn
     assert " at epsilon 0.5, " in told
     found = json.loads(dpsan(*arguments, "--json", cwd=tmp_path).stdout)

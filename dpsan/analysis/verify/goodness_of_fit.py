@@ -156,7 +156,7 @@ def goodness_of_fit(
         "log10_probability": log10(log),
     }
     if log > math.log(ERROR):
-        sentence = f"{made:,} draws of {compared:,} inputs have the distribution that is certified"
+        sentence = f"{made:,} draws of {compared:,} inputs have the certified distribution"
         sentence += f"; {screened:,} of {n:,} words were screened" if screened else ""
         return Check(name, True, sentence, figures)
     if worst in ("often", "few", "again"):
@@ -203,10 +203,10 @@ def stated_losses(
     at = np.unravel_index(int(np.argmax(over)), over.shape)
     figures = {"loss": float(losses[at]), "allowed": float(most[at])}
     held = not worst > 1e-6
-    relation = "at most" if held else "more than"
+    relation = "within" if held else "more than"
     sentence = (
-        f"largest loss of {len(chosen)} inputs {losses[at]:.6f}, {relation} the {most[at]:.6f} of "
-        f"the {'certificate' if certificate else 'guarantee'}"
+        f"the largest loss among {len(chosen)} inputs is {losses[at]:.6f}, {relation} the "
+        f"{most[at]:.6f} of the {'certificate' if certificate else 'guarantee'}"
     )
     return Check("stated distribution", held, sentence, figures)
 

@@ -127,8 +127,8 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
         if tried > _TRIED + _ALL:
             break
     sentence = (
-        f"{tried:,} of the integers that {inputs} inputs are drawn from, the first and the last "
-        "ones among them, give the outputs that are certified"
+        f"{tried:,} integers of {inputs} inputs, the first and the last ones among them, give the "
+        "certified outputs"
         + (f"; {len(screened):,} of {n:,} words were screened" if len(screened) else "")
     )
     return Check("integers", True, sentence, {"integers": tried, "inputs": inputs})

@@ -112,8 +112,8 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
     if unread or not tally.words:
         return Check(name, None, "the outputs could not be read", figures)
     sentence = (
-        f"{tally.replaced:,} tokens replaced in text, CSV and JSON Lines left {tally.words:,} "
-        f"other words and {tally.records:,} other records as they were"
+        f"{tally.words:,} other words and {tally.records:,} other records did not change when "
+        f"{tally.replaced:,} tokens of text, CSV and JSON Lines were replaced"
     )
     return Check(name, True, sentence, figures)
 

@@ -105,7 +105,7 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
         "log10_probability": log10(log),
     }
     if loss > epsilon * (1 + 1e-12):
-        sentence = f"largest loss of two numbers {loss:.6f}, more than the {epsilon:.6f} of a word"
+        sentence = f"two numbers have a loss of {loss:.6f}, above the {epsilon:.6f} of a word"
         return Check(name, False, sentence, figures)
     if log <= math.log(ERROR):
         sentence = "draws of a number do not have the distribution of the proof"
@@ -114,7 +114,8 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
         return Check(name, None, "no number is known that is one token", figures)
     sentence = (
         f"{figures['numbers']:,} numbers of {len(shapes)} shapes have the form of their shape; "
-        f"{figures['draws']:,} draws have the distribution of the proof, largest loss {loss:.6f}"
+        f"{figures['draws']:,} draws have the distribution of the proof; "
+        f"the largest loss is {loss:.6f}"
     )
     return Check(name, True, sentence, figures)
 

@@ -106,8 +106,8 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
     if guarantee.status is not Status.PROVED and "NOT GUARANTEED" not in "".join(stated):
         return Check(name, False, "a run does not say that the guarantee is not proved", figures)
     sentence = (
-        f"a run of {_FILES} files in {_COPIES} copies prints {len(found)} figures, none of them "
-        f"below what is certified and the {made:,} draws that were counted"
+        f"a run of {_FILES} files in {_COPIES} copies prints {len(found)} figures, none below the "
+        f"certified losses and the {made:,} counted draws"
     )
     return Check(name, True, sentence, figures)
 

@@ -114,10 +114,10 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
         return Check(name, False, "a line above 1 MiB has other draws than a short one", figures)
     sentence = (
         f"{len(texts)} strings of {figures['kinds']:.0f} kinds (e-mail addresses, 3,000 letters, "
-        "capitals ...) are drawn and counted as plain strings of the same inputs are"
+        "capitals ...) are drawn and counted like plain strings of the same inputs"
     )
     if "characters" in figures:
-        sentence += f", and a line of {figures['characters']:,.0f} characters as a short one is"
+        sentence += f", and a line of {figures['characters']:,.0f} characters like a short one"
     return Check(name, True, sentence, figures)
 
 
