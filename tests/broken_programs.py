@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from unittest import mock
@@ -244,6 +245,7 @@ def ranks(s: Sanitizer) -> None:
     s._rewriter.sampler = Late(own, backdoor)
 
 
+@lru_cache
 def of_half_the_noise(epsilon: float, size: int, widest: int = 1) -> GridResponse:
     """The grid of twice the epsilon."""
     return grid_response.__wrapped__(2 * epsilon, size, widest)

@@ -9,8 +9,8 @@ from power import run
 from support import make_embeddings
 
 from dpsan.analysis.verify.numbers import numbers_by_value
+from dpsan.analysis.verify.printed_losses import statement_check
 from dpsan.analysis.verify.shapes import shapes
-from dpsan.analysis.verify.statement import statement_check
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError

@@ -15,8 +15,8 @@ from dpsan.analysis.verify.integers import integer_draws
 from dpsan.analysis.verify.interference import interference
 from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
 from dpsan.analysis.verify.numbers import numbers_by_value
+from dpsan.analysis.verify.printed_losses import statement_check
 from dpsan.analysis.verify.shapes import shapes
-from dpsan.analysis.verify.statement import statement_check
 from dpsan.analysis.verify.strings import strings
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
