@@ -100,7 +100,7 @@ def test_solve_never_defined():
 
 @pytest.mark.parametrize("name", ["exponential", "krr", "knn-response", "zipf-response", "tem"])
 @pytest.mark.parametrize("wanted", [0.02, 0.3, 0.9])
-def test_unchanged_from_laws(name, wanted):
+def test_unchanged_from_distributions(name, wanted):
     values = {"k": 1, "outputs": "all"} if name == "knn-response" else {}
     answer = found(name, "unchanged", wanted, **values)
     assert answer.exact

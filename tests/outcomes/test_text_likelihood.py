@@ -37,41 +37,40 @@ CANDIDATES = texts([1, 2, 3], [3, 2, 1], [5, N], [7, 7, 7], [], [2, 1, 3, 9])
 NOISINGS = (texts([1, 2, 8], [4, -1], [9, 9, 9]), texts([3, 2, 1], [5, 6], [-2, 0, 30]))
 
 
-@pytest.mark.parametrize("block", [1, 256])
-def test_in_order_it_is_the_product_over_words(emissions, monkeypatch, block):
-    monkeypatch.setattr(text_likelihood, "_BLOCK", block)
-    scores = ordered(emissions, CANDIDATES, NOISINGS)
-    known = law(emissions)
+def check(scores, expected):
+    """Compare scores with ln P(versions of a text|words of a candidate), -inf where it is None."""
     for c in range(len(CANDIDATES)):
         words = CANDIDATES.of(np.array([c])).ids
         for r in range(3):
-            versions = [each.of(np.array([r])).ids for each in NOISINGS]
-            if len(words) != len(versions[0]) or not len(words):
-                assert scores[c, r] == -math.inf
-                continue
-            expected = sum(
-                math.log(known[w, u])
-                for each in versions
-                for w, u in zip(words, each, strict=True)
-                if u >= 0
-            )
-            assert scores[c, r] == pytest.approx(expected, rel=1e-12)
+            one = expected(words, [each.of(np.array([r])).ids for each in NOISINGS])
+            assert scores[c, r] == (-math.inf if one is None else pytest.approx(one, rel=1e-12))
+
+
+@pytest.mark.parametrize("block", [1, 256])
+def test_in_order_it_is_the_product_over_words(emissions, monkeypatch, block):
+    monkeypatch.setattr(text_likelihood, "_BLOCK", block)
+    known = law(emissions)
+
+    def expected(words, versions):
+        if len(words) != len(versions[0]) or not len(words):
+            return None
+        pairs = [pair for each in versions for pair in zip(words, each, strict=True)]
+        return sum(math.log(known[w, u]) for w, u in pairs if u >= 0)
+
+    check(ordered(emissions, CANDIDATES, NOISINGS), expected)
 
 
 @pytest.mark.parametrize("cells", [1, 1 << 22])
 def test_in_any_order_each_output_is_of_a_random_word(emissions, monkeypatch, cells):
     monkeypatch.setattr(text_likelihood, "_CELLS", cells)
-    scores = bag(emissions, CANDIDATES, NOISINGS)
     known = law(emissions)
-    for c in range(len(CANDIDATES)):
-        words = CANDIDATES.of(np.array([c])).ids
-        for r in range(3):
-            outputs = np.concatenate([each.of(np.array([r])).ids for each in NOISINGS])
-            if not len(words):
-                assert scores[c, r] == -math.inf
-                continue
-            expected = np.log(known[words].mean(axis=0)[outputs[outputs >= 0]]).sum()
-            assert scores[c, r] == pytest.approx(expected, rel=1e-12)
+
+    def expected(words, versions):
+        outputs = np.concatenate(versions)
+        mean = known[words].mean(axis=0) if len(words) else None
+        return None if mean is None else np.log(mean[outputs[outputs >= 0]]).sum()
+
+    check(bag(emissions, CANDIDATES, NOISINGS), expected)
 
 
 def test_beginnings_leave_out_shorter_texts():
