@@ -113,6 +113,12 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     grade = f" ({found.grade.name})" if found.grade else ""
     title = f"{name}: {str(found.verdict).upper()}{whom}{grade}"
     typer.echo("\n".join(wrap(title, 80, subsequent_indent="  ", break_on_hyphens=False)))
+    if found.verdict == "violated":
+        typer.echo(
+            "\n".join(
+                wrap(f"  refuted by {', '.join(_reasons(found))}", 80, subsequent_indent="    ")
+            )
+        )
     if not reviewed:
         typer.echo(f"  {UNREVIEWED}: certificates are of the distribution that its file states")
     if public:
@@ -162,6 +168,15 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         shown.append(f"{found.other} outside the vocabulary")
     typer.echo(f"             event: {counted(len(empirical.event), 'output')}: {', '.join(shown)}")
     typer.echo(f"  {empirical.draws} draws, {found.seconds:.1f} seconds")
+
+
+def _reasons(found: Verification) -> list[str]:
+    """Return what refutes a guarantee: settings, tests, draws, or else the exact loss."""
+    settings = [each for each in found.exposures if not each.stated]
+    out = [_option(each) for each in settings if each.probability > found.claimed.delta]
+    out += [each.name for each in found.checks if each.held is False]
+    out += ["the draws"] * found.empirical.violated
+    return out or ["the exact loss"]
 
 
 def _option(exposure: Exposure) -> str:

@@ -305,6 +305,7 @@ def test_issue_13_the_command_names_settings_and_events(dpsan, tmp_path, setting
     done = dpsan(*arguments, cwd=tmp_path)
     assert done.returncode == (0 if stated else 1)  # numbers of one form are kept, and it is said
     told = done.stdout.decode()
+    assert ("\n  refuted by --keep FILE" in told) is not stated
     assert f"{setting[0]} {setting[1].replace('list', 'FILE')}: no epsilon holds" in told
     assert max(map(len, told.splitlines())) <= 80
     # An output that no vocabulary word gives is described, not listed among the words.
