@@ -57,7 +57,10 @@ class Sampler(ABC):
         """Import what the first draw needs."""
 
     def probabilities(self, ids: Ids) -> Floats | None:
-        """The exact distribution of each input as a matrix (m, n), or None where none is known."""
+        """The exact distribution of each input as a matrix (m, n), or None where none is known.
+
+        Several threads may call this at a time, with different inputs.
+        """
         return None
 
     @property
