@@ -123,14 +123,14 @@ class Wrapped(Sampler):
 
 
 class Backdoor(Wrapped):
-    """One word of all comes out as it is."""
+    """Copy one word of all."""
 
     def sample(self, ids, streams):
         return np.where(ids == 1234, ids, self.inner.sample(ids, streams))
 
 
 class Placed(Wrapped):
-    """Draws with the streams of other places."""
+    """Draw with the streams of other positions."""
 
     def __init__(self, inner, place):
         super().__init__(inner)
@@ -147,7 +147,7 @@ class Placed(Wrapped):
 
 
 class LooksBack(Wrapped):
-    """Behind a word of odd number a word is drawn anew."""
+    """Draw a word anew after a word of odd number."""
 
     def sample(self, ids, streams):
         other = replace(streams, key=randomness.derive_key(streams.key, "odd"))

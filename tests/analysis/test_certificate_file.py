@@ -209,7 +209,7 @@ def test_public_words_are_left_out_as_first_inputs(tmp_path, rejected):
     ],
 )
 def test_a_name_prints_no_line_of_its_own(field, name, files, rejected):
-    """Names were printed as they stood in the file: below PROVED came whatever they said."""
+    """Names were once printed unchecked, so that a name could add lines below PROVED."""
     lines = lines_of(files / "krr")
     lines[0][field] = name
     reason = rejected(lines)

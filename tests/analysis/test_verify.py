@@ -222,7 +222,7 @@ def test_a_word_kept_in_another_spelling_is_exposed(listed):
 
 
 def test_a_kept_ending_is_exposed():
-    """With the tokenizer ptb 's is a word, but only behind another one."""
+    """With the tokenizer ptb 's is a word, but only after another word."""
     sanitizer = make("krr", 1.0, keep=["'s"], tokenizer="ptb")
     assert sanitizer.rewrite("word1's").endswith("'s")
     (only,) = exposures(sanitizer, 0.99)
@@ -303,7 +303,7 @@ def test_issue_13_the_command_names_settings_and_events(dpsan, tmp_path, setting
     (tmp_path / "list").write_text("Maria\n")
     arguments = ("verify", "-e", "20", "-m", "krr", "-E", "v.txt", "--draws", "10000", *setting)
     done = dpsan(*arguments, cwd=tmp_path)
-    assert done.returncode == (0 if stated else 1)  # numbers of one form are kept, and it is said
+    assert done.returncode == (0 if stated else 1)  # the guarantee is for numbers of one form
     told = done.stdout.decode()
     assert ("\n  refuted by --keep FILE" in told) is not stated
     assert f"{setting[0]} {setting[1].replace('list', 'FILE')}: no epsilon holds" in told

@@ -93,7 +93,7 @@ class Changed(Sampler):
 )
 @pytest.mark.parametrize("epsilon", [0.05, 8.0])
 def test_sound_integers_are_never_refuted(name, epsilon):
-    """Nor is anything said of a mechanism that is not drawn from one integer."""
+    """A mechanism that is not drawn from one integer is not judged."""
     given = {"delta": 1e-6} if "delta" in MECHANISMS[name].parameters() else {}
     epsilon = min(epsilon, 0.9) if given else epsilon
     one = Sanitizer(name, epsilon=epsilon, embeddings=make_embeddings(n=300, d=4), parameters=given)
@@ -104,7 +104,7 @@ def test_sound_integers_are_never_refuted(name, epsilon):
 
 
 def test_outputs_that_never_come_are_violated(monkeypatch):
-    """Of each word three outputs never come: infinite loss, and 1 draw in 3,000."""
+    """Three outputs of each word never come: infinite loss, and 1 draw in 3,000."""
 
     def outside(self, ids, rank):
         members = np.sort(self.sets(ids), axis=1).astype(np.int64)

@@ -91,7 +91,7 @@ def test_one_broken_word_of_many_is_found_by_the_screen(monkeypatch, broken):
 
 @pytest.mark.parametrize("makes_rows", [True, False])
 def test_the_screen_says_what_share_it_saw(monkeypatch, makes_rows):
-    """Where a row is computed for every word, some words are screened; else all of them."""
+    """Screen some words if every word needs a row of the distribution, else all words."""
     monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
     monkeypatch.setattr(goodness_of_fit, "_CELLS_SCREENED", 500 * 2000)
     given = {"embeddings": many_words(), "epsilon": 8.0}
@@ -206,7 +206,7 @@ ONE_STREAM = {
     "blocks of a line": lambda record, block, at: (record, min(block, 1) << 32 | at),
     "positions of a line": lambda record, block, at: (record, block << 32 | (3 if at == 7 else at)),
 }
-"""What shares random numbers, two of each kind and no more."""
+"""Pairs that share random numbers, one pair of each kind."""
 
 
 @pytest.mark.parametrize("shared", ONE_STREAM)

@@ -1,4 +1,4 @@
-"""What a verification says: the grade, the tightest pair, delta at several epsilons."""
+"""Results of a verification: grade, tightest pair, delta at several epsilons."""
 
 import json
 import math
@@ -61,7 +61,7 @@ def test_what_is_not_kept_has_no_grade():
 
 
 def test_equal_inputs_are_never_the_tightest_pair():
-    """Of a word and itself with a capital nothing can be seen: it said that pair was the worst."""
+    """A word and its capitalized form have no loss: that pair was called the worst."""
     generator = np.random.default_rng(4)
 
     def draw(text, count, phase):

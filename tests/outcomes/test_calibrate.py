@@ -1,4 +1,4 @@
-"""Calibration: on the private side, near what is wanted, and told plainly where it cannot be."""
+"""Calibration: near the target on the private side, or an error that says why not."""
 
 import math
 import pickle

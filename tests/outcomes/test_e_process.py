@@ -67,7 +67,7 @@ def test_weak_signs_of_one_kind_add_up_and_the_right_distribution_has_none():
 
 
 def test_signs_join_what_deviates_in_two_directions():
-    """Half of the inputs have p^1.2, half p^.8: only bets that know which add up."""
+    """Half of the inputs have p^1.2, half p^.8: only products with the right signs grow."""
     scores = np.random.default_rng(4).uniform(0, 1.5, (40, 30))
     law = np.exp(-scores) / np.exp(-scores).sum(axis=1, keepdims=True)
     sign = np.where(np.arange(40) % 2 == 0, 1, -1)

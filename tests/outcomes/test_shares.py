@@ -1,4 +1,4 @@
-"""Figures of many words: the same as from whole law matrices; intervals that hold."""
+"""Figures of many words against those of whole matrices of distributions."""
 
 import numpy as np
 import pytest

@@ -135,6 +135,6 @@ def test_the_interval_of_a_median_covers_it():
         below, above = int(found.low), m - 1 - int(found.high)
         assert below == above
         outside = 2 * sum(math.comb(m, i) for i in range(below + 1)) / 2**m
-        # One place further in it would be wrong too often; six values are needed for any limit.
+        # One rank further in it would be wrong too often; six values are needed for any limit.
         assert outside <= 0.05 or below == 0
         assert outside + 2 * math.comb(m, below + 1) / 2**m > 0.05
