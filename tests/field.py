@@ -85,9 +85,9 @@ def claim_row(name: str, space: Any) -> tuple[str, ...]:
     """One mechanism: claim, truth, what comes out."""
     import numpy as np
     from common.draws import Draws, from_draws
+    from common.outcomes import from_pmfs
 
     from dpsan.outcomes.distributions import has_distribution
-    from dpsan.outcomes.shares import from_pmfs
     from dpsan.privacy.certificate import certify
     from dpsan.privacy.randomness import seeded_key
 

@@ -20,6 +20,7 @@ from common.laplace_laws import (
     moments_and_tails,
     noisy_tail,
 )
+from common.outcomes import Outcomes, from_pmfs
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, repeated, sweeps
 from common.values import at_least, dimensions, whole
@@ -34,7 +35,7 @@ from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Outcomes, from_pmfs, in_steps, part_of
+from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

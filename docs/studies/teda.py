@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from common.command import main
 from common.equal_losses import at_equal_losses
+from common.outcomes import from_pmfs
 from common.study import Asked, Result, Studies
 from common.sweeps import label, parameters, repeated
 from common.values import at_least, positive
@@ -25,7 +26,7 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import Draft, per_nat
 from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.outcomes.shares import from_pmfs, in_steps, part_of
+from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import certify
 from dpsan.space.arrays import Floats, Ids

@@ -296,6 +296,10 @@ def test_similarity_is_no_worse_than_the_default(epsilon):
     assert f"k={best.chosen['k']} outputs={best.chosen['outputs']}" in told
     auto = kind.build(epsilon, {})
     assert best.exact
+    units = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
+    law = best.mechanism.prepare(space).probabilities(np.arange(space.n))
+    cosines = (law * (units @ units.T)).sum(axis=1)
+    assert best.achieved == pytest.approx(cosines @ space.frequencies, abs=1e-6)
     assert best.achieved >= Outputs(space, auto).confirm_similarity(auto)[0] - 0.01
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from common import sweeps, words
 from common.draws import Draws, from_draws
+from common.outcomes import from_pmfs
 from support import make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.shares import from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -133,8 +133,8 @@ class Late:
     def words(self, _):
         return None
 
-    def shares(self, _targets, mechanism, _ids):
-        return [float(np.interp(math.log10(mechanism.epsilon), [4, 6], [0.26, 0.97]))]
+    def share(self, _target, mechanism, _ids):
+        return float(np.interp(math.log10(mechanism.epsilon), [4, 6], [0.26, 0.97]))
 
 
 def test_a_grid_leaves_the_flat_part(monkeypatch):

@@ -15,6 +15,7 @@ import numpy as np
 
 from common.draws import Draws, from_draws
 from common.equal_losses import Equal
+from common.outcomes import Outcomes, from_pmfs
 from common.sweeps import label
 from common.words import mean_of_words, spread
 from dpsan.errors import UsageError
@@ -25,7 +26,7 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import Progress, draw
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import Outcomes, from_pmfs, in_steps, part_of
+from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.outcomes.word_statistics import cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status

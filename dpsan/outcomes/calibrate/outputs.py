@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
 from dpsan.outcomes.distributions import draw, has_distribution
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.outcomes.shares import from_pmfs
+from dpsan.outcomes.shares import for_each_word
 from dpsan.outcomes.word_statistics import close_words, cosines, unit_vectors, words_at
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
@@ -66,9 +67,11 @@ class Outputs:
         """
         if not self.known:
             return float(self._hits(target, ids, self.draw(mechanism, ids, "search")).mean())
-        near = target is Target.CLOSE
-        (found,) = from_pmfs(self.space, ids, [mechanism.prepare(self.space)], near=near)
-        return float((found.close if near else found.unchanged).mean())
+        figure = partial(_unchanged, ids)
+        if target is Target.CLOSE:
+            figure = partial(_close, close_words(self.space, ids))
+        sampler = mechanism.prepare(self.space)
+        return float(for_each_word(sampler, self.space.n, ids, figure).mean())
 
     def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
         if target is Target.UNCHANGED:
@@ -115,6 +118,18 @@ class Outputs:
         if not known:
             return cosines(unit_vectors(self.space), ids, self.draw(mechanism, ids, name))
         distinct, inverse = np.unique(ids, return_inverse=True)
-        sampler = mechanism.prepare(self.space)
-        (found,) = from_pmfs(self.space, distinct, [sampler], near=False, similar=True)
-        return np.asarray(found.cosine[inverse])
+        sampler, units = mechanism.prepare(self.space), unit_vectors(self.space)
+
+        def mean_cosine(pmf: Floats, part: slice) -> Floats:
+            return np.asarray(np.einsum("mn,mn->m", pmf, units[distinct[part]] @ units.T))
+
+        found = for_each_word(sampler, self.space.n, distinct, mean_cosine)
+        return np.asarray(found[inverse])
+
+
+def _unchanged(ids: Ids, pmf: Floats, part: slice) -> Floats:
+    return np.asarray(pmf[np.arange(len(pmf)), ids[part]])
+
+
+def _close(near: NDArray[np.int32], pmf: Floats, part: slice) -> Floats:
+    return np.asarray(np.take_along_axis(pmf, near[part], axis=1).sum(axis=1))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from common import outcomes
+from common.outcomes import from_pmfs
 from support import make_embeddings
 
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes import shares
-from dpsan.outcomes.shares import from_pmfs
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -22,8 +22,8 @@ def at(name, epsilon=3.0, space=SPACE, **values):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_all_figures_from_whole_matrices(monkeypatch, threads):
     """Blocks of 32 words and 1 or 3 threads against one matrix, ranks by a sort of distances."""
-    monkeypatch.setattr(shares, "_CELLS", 32 * SPACE.n)
-    monkeypatch.setattr(shares, "THREADS", threads)
+    monkeypatch.setattr(outcomes, "_CELLS", 32 * SPACE.n)
+    monkeypatch.setattr(outcomes, "THREADS", threads)
     samplers = [at(name, 2.0 + i) for i, name in enumerate([*TABLES, "zipf-response"])]
     progress = []
     every = np.arange(SPACE.n)
