@@ -109,8 +109,8 @@ class MalformedError(Exception):
         super().__init__()
         self.at, self.what, self.hint = at, what, hint
 
-    def told(self, path: Path | str, data: bytes, first_line: int = 1) -> InputError:
-        """The error of a file that holds ``data``, with line and byte."""
+    def in_file(self, path: Path | str, data: bytes, first_line: int = 1) -> InputError:
+        """Return the error of a file that holds ``data``, with line and byte."""
         column = self.at - data.rfind(b"\n", 0, self.at)
         line = first_line + data.count(b"\n", 0, self.at)
         return InputError(path, f"{self.what} at byte {column}", self.hint, line=line)
@@ -133,15 +133,15 @@ class UnexpectedError(DpsanError):
 
     def __init__(self, error: BaseException) -> None:
         if isinstance(error, MemoryError):
-            told = "out of memory"
+            text = "out of memory"
         elif isinstance(error, OSError):
-            told = reason(error)
+            text = reason(error)
         else:
             frames: list[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
             last = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-            told = f"internal error: {type(error).__name__}{last}"
-        hint = "please report this line" if told.startswith("internal") else ""
-        super().__init__(told, hint)
+            text = f"internal error: {type(error).__name__}{last}"
+        hint = "please report this line" if text.startswith("internal") else ""
+        super().__init__(text, hint)
 
 
 def failure(path: Path | str, error: Exception) -> str:

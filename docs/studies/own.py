@@ -65,7 +65,7 @@ _CEILING: Final = (
     "(e^epsilon + (n-1) delta)/(e^epsilon + n - 1)"
 )
 _LIMIT: Final = "bound of every LDP mechanism"
-_BOUNDS, _SEARCH, _LAWS = 0.2, 0.5, 0.85
+_BOUNDS, _SEARCH, _MECHANISM_TABLES = 0.2, 0.5, 0.85
 """Shares of the work after the bounds, after finding epsilons, and after the distributions."""
 
 
@@ -92,10 +92,10 @@ def frontier(space: MetricSpace, asked: Asked) -> Result:
     samplers = {at: each.mechanism.prepare(space) for at, (_, each) in enumerate(equals)}
     known = {at: each for at, each in samplers.items() if has_distribution(each)}
     others = {at: each for at, each in samplers.items() if at not in known}
-    progress = part_of(asked.progress, _SEARCH, _LAWS)
+    progress = part_of(asked.progress, _SEARCH, _MECHANISM_TABLES)
     figures = by_laws(space, ids, known, ceilings, key, progress)
     if others:
-        progress = part_of(asked.progress, _LAWS, 1.0)
+        progress = part_of(asked.progress, _MECHANISM_TABLES, 1.0)
         figures |= by_draws(space, others, ceilings, count, key, progress)
     rows = []
     for at, (draft, equal) in enumerate(equals):

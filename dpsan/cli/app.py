@@ -128,8 +128,8 @@ def run() -> int:
         result = app(standalone_mode=False, prog_name="dpsan")
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
-        told = _plain(getattr(error, "format_message", lambda: "bad usage")())
-        say(told if "Did you mean" in told else told + _hint(error))
+        text = _plain(getattr(error, "format_message", lambda: "bad usage")())
+        say(text if "Did you mean" in text else text + _hint(error))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:
         return 130

@@ -127,9 +127,9 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
 
 def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
     """The words with their places; messages name the place and not the word."""
-    for place, word in enumerate(words, start=1):
+    for position, word in enumerate(words, start=1):
         if word != "-":
-            yield f"word {place}", word
+            yield f"word {position}", word
             continue
         if sys.stdin.isatty() and not quiet:
             say("reading words from the terminal, one a line (Ctrl-D ends)")

@@ -33,8 +33,8 @@ def show(explanations: Sequence[Sequence[Explanation]]) -> None:
     """Print the explanations of the same words by each mechanism."""
     width = max(shutil.get_terminal_size((80, 24)).columns, _NARROWEST)
     encoding = sys.stdout.encoding or "utf-8"
-    for place, each in enumerate(zip(*explanations, strict=True)):
-        for line in ([""] if place else []) + list(_word(each, width, not place)):
+    for position, each in enumerate(zip(*explanations, strict=True)):
+        for line in ([""] if position else []) + list(_word(each, width, not position)):
             # A terminal that cannot show a character gets its number.
             typer.echo(line.rstrip().encode(encoding, "backslashreplace").decode(encoding))
 
@@ -75,8 +75,8 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     delta = f", delta {number(each.guarantee.delta)}" if each.guarantee.delta else ""
     epsilon = f"epsilon {number(mechanism.epsilon)} {mechanism.unit_label()}"
     if each.guarantee.public_words:
-        told = f"{epsilon}; high-low LDP {ldp} for protected words"
-        yield from _wrap(told, width, "")
+        text = f"{epsilon}; high-low LDP {ldp} for protected words"
+        yield from _wrap(text, width, "")
         if each.public:
             yield from _wrap("PUBLIC: this word is not protected", width, "")
     else:

@@ -146,7 +146,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     complain=(lambda _: None) if request.quiet else say,
                 )
                 stack.callback(_tell_bad, stack.enter_context(bad), request)
-                options = replace(run.plan.options, aside=bad)
+                options = replace(run.plan.options, reject=bad)
                 run.plan = replace(run.plan, options=options)
             if request.memo or request.ledger:
                 run.history = _history(request, run, stack)
@@ -215,7 +215,7 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
         memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
     if request.ledger:
         ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
-    return History(memo, ledger, run.plan.options.aside)
+    return History(memo, ledger, run.plan.options.reject)
 
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:

@@ -53,7 +53,7 @@ class Files(RewriteOptions):
         """The directories that are searched for inputs."""
         return [path for path in self.files or [] if path.is_dir()] if self.recursive else []
 
-    def check_places(self) -> None:
+    def check_outputs(self) -> None:
         """Refuse combinations that make no sense, before anything is read or written.
 
         Raises:

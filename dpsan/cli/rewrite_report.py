@@ -74,8 +74,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     if inputs > 1:
         _table(result)
     whole = request.spans is None  # else what passes tells which text it is
-    asked = request.verbose and result.totals.draws and whole
-    half = sanitizer.half_linked if asked else None
+    wanted = request.verbose and result.totals.draws and whole
+    half = sanitizer.half_linked if wanted else None
     statement = Statement(
         result.totals,
         sanitizer.mechanism.name,

@@ -53,7 +53,7 @@ class Request(Files):
         from dpsan.files.same_files import Use
 
         uses = self.uses()
-        self.check_places()
+        self.check_outputs()
         uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
         uses.add(Use.READ, "--spans", self.spans)
         self._check_fields()

@@ -43,34 +43,34 @@ def directory() -> Path:
         EmbeddingError: neither has one.
     """
     package = Path(__file__).resolve().parent.parent
-    for place in (package / "_vocab" / "en", package.parent / "vocab" / "en"):
-        if (place / "manifest.json").is_file():
-            return place
+    for folder in (package / "_vocab" / "en", package.parent / "vocab" / "en"):
+        if (folder / "manifest.json").is_file():
+            return folder
     raise EmbeddingError(_SOURCE, "the default vocabulary is missing", _GIVE)
 
 
-def bundled_digest(*, vocab_size: int | None = None, place: Path | None = None) -> str:
+def bundled_digest(*, vocab_size: int | None = None, folder: Path | None = None) -> str:
     """SHA-256 (hex) of the manifest's hashes and ``vocab_size``.
 
     Raises:
         EmbeddingError: the manifest is missing or damaged.
     """
-    hashes = _manifest(place or directory())["sha256"]
+    hashes = _manifest(folder or directory())["sha256"]
     names = ("words.tsv", "vectors.npy", _CLASSES)
     return digest_of([hashes[name] for name in names if name in hashes], vocab_size)
 
 
-def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) -> Embeddings:
+def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -> Embeddings:
     """Load the default vocabulary, vectors (n, d) widened to float32, with counts.
 
     Raises:
         EmbeddingError: a file is missing or differs from the manifest.
     """
-    place = place or directory()
-    manifest = _manifest(place)
-    halves = _vectors(_checked(place, manifest, "vectors.npy"))
-    words, counts, spellings = _words(_checked(place, manifest, "words.tsv"))
-    classes = _classes(place, manifest, words)
+    folder = folder or directory()
+    manifest = _manifest(folder)
+    halves = _vectors(_checked(folder, manifest, "vectors.npy"))
+    words, counts, spellings = _words(_checked(folder, manifest, "words.tsv"))
+    classes = _classes(folder, manifest, words)
     n, d = manifest["words"], manifest["dimensions"]
     if halves.shape != (n, d) or len(words) != n or halves.dtype != np.dtype("<f2"):
         raise _damaged("manifest.json")
@@ -81,7 +81,7 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
         index_to_key=words[:vocab_size],
         vectors=vectors,
         source=_SOURCE,
-        digest=bundled_digest(vocab_size=vocab_size, place=place),
+        digest=bundled_digest(vocab_size=vocab_size, folder=folder),
         counts=counts[:vocab_size],
         spellings=spellings[:vocab_size],
         english=True,
@@ -89,18 +89,18 @@ def load_bundled(*, vocab_size: int | None = None, place: Path | None = None) ->
     )
 
 
-def bundled_table(name: str, *, place: Path | None = None) -> dict[str, NDArray[Any]] | None:
+def bundled_table(name: str, *, folder: Path | None = None) -> dict[str, NDArray[Any]] | None:
     """A derived table that comes with the whole default vocabulary; None if this one does not.
 
     Raises:
         EmbeddingError: the table is missing or differs from the manifest.
     """
-    place = place or directory()
-    manifest, file = _manifest(place), f"tables/{name}.npz"
+    folder = folder or directory()
+    manifest, file = _manifest(folder), f"tables/{name}.npz"
     if file not in manifest["sha256"]:
         return None
     try:
-        with np.load(io.BytesIO(_checked(place, manifest, file)), allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(_checked(folder, manifest, file)), allow_pickle=False) as arrays:
             return {each: arrays[each] for each in arrays.files}
     except (OSError, ValueError, zipfile.BadZipFile):
         raise _damaged(file) from None
@@ -110,9 +110,9 @@ def _damaged(name: str) -> EmbeddingError:
     return EmbeddingError(_SOURCE, f"{name} is damaged", "reinstall dpsan")
 
 
-def _manifest(place: Path) -> dict[str, Any]:
+def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((place / "manifest.json").read_bytes())
+        manifest = json.loads((folder / "manifest.json").read_bytes())
         valid = manifest["format"] == 1 and all(
             isinstance(manifest["sha256"][name], str) for name in ("words.tsv", "vectors.npy")
         )
@@ -125,9 +125,9 @@ def _manifest(place: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def _checked(place: Path, manifest: dict[str, Any], name: str) -> bytes:
+def _checked(folder: Path, manifest: dict[str, Any], name: str) -> bytes:
     try:
-        data = (place / name).read_bytes()
+        data = (folder / name).read_bytes()
     except OSError:
         raise _damaged(name) from None
     if hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
@@ -143,12 +143,12 @@ def _vectors(data: bytes) -> NDArray[Any]:
         raise _damaged("vectors.npy") from None
 
 
-def _classes(place: Path, manifest: dict[str, Any], words: list[str]) -> Classes | None:
+def _classes(folder: Path, manifest: dict[str, Any], words: list[str]) -> Classes | None:
     if _CLASSES not in manifest["sha256"]:
         return None
     try:
         row_of = {word: row for row, word in enumerate(words)}
-        return read_classes(_checked(place, manifest, _CLASSES), row_of)
+        return read_classes(_checked(folder, manifest, _CLASSES), row_of)
     except ValueError:
         raise _damaged(_CLASSES) from None
 

@@ -29,7 +29,7 @@ _LOADER_FORMAT: Final = 2
 """Part of every digest: raise it when the same file and options would load differently."""
 
 
-class _Told(io.FileIO):
+class _Reported(io.FileIO):
     """A file that tells how far it was read.
 
     Args:
@@ -64,7 +64,7 @@ def open_embeddings(
         raise EmbeddingError(path, file_reason(error).lower()) from None
     except ValueError:  # a NUL in the name
         raise EmbeddingError(repr(str(path)), "no such file") from None
-    file = io.FileIO(handle) if progress is None else _Told(handle, progress)
+    file = io.FileIO(handle) if progress is None else _Reported(handle, progress)
     return io.BufferedReader(file, _BUFFER)
 
 
@@ -129,8 +129,8 @@ def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
         EmbeddingError: a file cannot be read.
     """
     hashes = [file if isinstance(file, str) else _sha256(file) for file in files]
-    told = {"format": _LOADER_FORMAT, "files": hashes, "vocab_size": vocab_size}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    report = {"format": _LOADER_FORMAT, "files": hashes, "vocab_size": vocab_size}
+    return hashlib.sha256(json.dumps(report, sort_keys=True).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

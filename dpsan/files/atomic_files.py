@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.final_name import place, refuse_special, sync_directory
+from dpsan.files.final_name import publish, refuse_special, sync_directory
 from dpsan.files.temporaries import create_locked, sweep, temporary_name
 
 _ACL: Final = "system.posix_acl_access"
@@ -152,7 +152,7 @@ class AtomicFile(Sink):
         """Sync and give the name.  Raises OutputError; then nothing is left behind."""
         self.seal()
         self.sync()
-        self.place()
+        self.publish()
         with self._or_nothing():
             sync_directory(self.target.parent)
 
@@ -191,10 +191,10 @@ class AtomicFile(Sink):
         with self._or_nothing():
             os.fsync(self.descriptor)
 
-    def place(self) -> None:
+    def publish(self) -> None:
         """Give the file its final name.  Raises as :meth:`commit`."""
         with self._or_nothing():
-            place(self._temporary, self.target, force=self._force)
+            publish(self._temporary, self.target, force=self._force)
             descriptor, self.descriptor = self.descriptor, -1
             os.close(descriptor)
             self._forget()

@@ -52,7 +52,7 @@ def refuse_special(target: Path) -> None:
         raise OutputError(f"{target}: not a regular file", "it is never replaced; name another")
 
 
-def place(temporary: Path, target: Path, *, force: bool) -> None:
+def publish(temporary: Path, target: Path, *, force: bool) -> None:
     """Give a file its final name.
 
     Args:

@@ -39,7 +39,7 @@ class Original:
             if os.path.lexists(backup) and not force:
                 raise OutputError(f"{backup}: exists", "--force replaces it")
 
-    def replace(self, place: Callable[[], None]) -> None:
+    def replace(self, publish: Callable[[], None]) -> None:
         """Make the backup, then place the output.
 
         Raises:
@@ -51,7 +51,7 @@ class Original:
         try:
             if self._backup is not None:
                 self._back_up(self._backup)
-            place()
+            publish()
         except BaseException:
             self._remove_backup()
             raise

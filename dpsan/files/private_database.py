@@ -142,7 +142,7 @@ class PrivateDatabase(ABC):
                     connection.execute("PRAGMA journal_mode=OFF")
                     self._create(connection)
                 new.sync()
-                new.place()
+                new.publish()
             finally:
                 new.discard()
         except OutputError:
@@ -211,8 +211,8 @@ class PrivateDatabase(ABC):
     def _put(self, table: str, *values: Value) -> None:
         """Write a row and, last, its tag.  Raises OutputError."""
         row = *values, _tag(self._key, values)
-        places = ", ".join("?" * len(row))
-        self._ask(f"INSERT OR REPLACE INTO {table} VALUES ({places})", row)  # noqa: S608 - our own
+        positions = ", ".join("?" * len(row))
+        self._ask(f"INSERT OR REPLACE INTO {table} VALUES ({positions})", row)  # noqa: S608 - our own
 
     def _intact(self, row: tuple[Any, ...]) -> bool:
         """Return whether a row is as it was written."""

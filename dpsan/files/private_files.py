@@ -150,7 +150,7 @@ def write_hashed(path: Path, *parts: bytes | NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def move_into_place(temporary: Path, target: Path) -> None:
+def publish(temporary: Path, target: Path) -> None:
     """Rename a finished directory; whatever has the name already is removed.
 
     Raises:

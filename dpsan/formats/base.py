@@ -50,7 +50,7 @@ class ReadOptions:
     (one of them is among the files)."""
     delimiter: str = ""
     """Delimiter of CSV, one ASCII character; default: the format's own."""
-    aside: Callable[[bytes, InputError], None] | None = None
+    reject: Callable[[bytes, InputError], None] | None = None
     """Takes bad records of JSONL, CSV and TSV, which end the input otherwise."""
     first_line: int = 1
     """Line of its file at which an HTML page begins: above 1 for a part of a mail."""

@@ -79,9 +79,9 @@ class CsvFormat(Format):
             try:
                 record = table.record(row)
             except InputError as problem:
-                if options.aside is None:
+                if options.reject is None:
                     raise
-                options.aside(delimiter.join(row.cells) + (row.ending or b"\n"), problem)
+                options.reject(delimiter.join(row.cells) + (row.ending or b"\n"), problem)
                 continue
             yield record
 
@@ -141,8 +141,8 @@ class _Table:
                 raise InputError(source.name, f"no column '{field}'", hint)
         # Columns chosen by number: the first row may be data where nobody looked.
         labels = named(names) if by_name else [str(at + 1) for at in range(self._width)]
-        asked = options.fields if by_name else ()
-        self._fields = Fields("column", asked=asked, left_out=options.drop_other)
+        requested = options.fields if by_name else ()
+        self._fields = Fields("column", requested=requested, left_out=options.drop_other)
         for at, label in enumerate(labels):
             (self._fields.chosen if at in chosen else self._fields.others)[label] = None
         self.columns = sorted(chosen)

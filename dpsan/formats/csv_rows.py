@@ -60,9 +60,9 @@ class Rows:
             try:
                 row = self._line(line, raw, ending)
             except InputError as problem:
-                if self._options.aside is None or within or line == 1:
+                if self._options.reject is None or within or line == 1:
                     raise
-                self._options.aside(raw + (ending or b"\n"), problem)
+                self._options.reject(raw + (ending or b"\n"), problem)
                 self._open, row = [], None
             del item, raw  # a long line is not kept here while it is rewritten
             if row is not None:

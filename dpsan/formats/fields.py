@@ -97,17 +97,17 @@ def near_path(steps: Collection[str | None], records: Iterable[bytes]) -> str:
 
     for raw in islice((each for each in records if len(each) < _LARGEST), _RECORDS):
         try:
-            places: list[object] = [orjson.loads(raw)]
+            indices: list[object] = [orjson.loads(raw)]
         except orjson.JSONDecodeError:
             continue
         for step in steps:
             if step is None:
-                lists = [each for each in places if isinstance(each, list)]
-                places = [item for each in lists for item in each] if lists else places
+                lists = [each for each in indices if isinstance(each, list)]
+                indices = [item for each in lists for item in each] if lists else indices
                 continue
-            found = [each for each in places if isinstance(each, dict)]
-            places = [each[step] for each in found if step in each]
-            if not places:
+            found = [each for each in indices if isinstance(each, dict)]
+            indices = [each[step] for each in found if step in each]
+            if not indices:
                 if hint := did_you_mean(step, dict.fromkeys(key for each in found for key in each)):
                     return hint
                 break

@@ -18,7 +18,7 @@ from dpsan.formats.json_records import JsonReader, Taken
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
     Scan,
-    behind_space,
+    after_space,
     following,
     is_blank,
     opening_of,
@@ -57,24 +57,24 @@ def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterat
             inner = None if inside else opening_of(data, at)
             if inner is not None:  # the items of an array are its records
                 empty = EMPTY_LIST.match(data, inner)
-                behind, inside = empty.end() if empty else inner, not empty
-                yield _frame(line, data[at:behind])
+                after, inside = empty.end() if empty else inner, not empty
+                yield _frame(line, data[at:after])
             else:
                 end = Scan(data, None, at=at).end
-                place, behind = reader.places.top, end
+                position, after = reader.positions.top, end
                 if inside:
-                    behind, closing = following(data, end)
+                    after, closing = following(data, end)
                     inside = not closing
-                    if place.node and place.node.items:
-                        place = reader.places.item(place)
-                first = line + data.count(b"\n", at, behind_space(data, at))
-                raw, ending = data[at:end], data[end:behind]
-                yield reader.record(first, raw, ending, place)
-            line += data.count(b"\n", at, behind)
-            at = behind
+                    if position.node and position.node.items:
+                        position = reader.positions.item(position)
+                first = line + data.count(b"\n", at, after_space(data, at))
+                raw, ending = data[at:end], data[end:after]
+                yield reader.record(first, raw, ending, position)
+            line += data.count(b"\n", at, after)
+            at = after
     except MalformedError as error:
-        wrong = MalformedError(behind_space(data, error.at), "invalid JSON")
-        raise wrong.told(source.name, data) from None
+        wrong = MalformedError(after_space(data, error.at), "invalid JSON")
+        raise wrong.in_file(source.name, data) from None
     yield _frame(line, data[at:])
 
 

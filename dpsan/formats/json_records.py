@@ -10,7 +10,7 @@ record without the field passes unchanged and is counted; any other value, on th
 is an error.  A name that no record has is most often misspelt, and everything would pass unchanged:
 records are held back until every field has been seen, :data:`_HELD` at most, and without it the
 input fails with nothing written.  ``--field 'NAME?'`` lifts that.  The paths of all other values
-are named (:class:`~dpsan.formats.json_places.Places`).
+are named (:class:`~dpsan.formats.json_positions.Places`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
 from dpsan.formats.fields import near_path, parse_field
-from dpsan.formats.json_places import Node, Place, Places, parsed
+from dpsan.formats.json_positions import Node, Position, Positions, parsed
 from dpsan.formats.json_scan import KindError, Scan, is_blank, pruned, written
 from dpsan.formats.lines import decode, text_encoding
 from dpsan.formats.passing import Fields, shown_names
@@ -67,15 +67,17 @@ class JsonReader:
             for step in each.steps:
                 node = node.child(step)
             node.field = number
-        asked = tuple(each.name for each in self._fields)
-        self.places = Places(root, Fields("field", asked=asked, left_out=options.drop_other))
+        requested = tuple(each.name for each in self._fields)
+        self.positions = Positions(
+            root, Fields("field", requested=requested, left_out=options.drop_other)
+        )
 
     def record(
         self,
         line: int,
         raw: bytes,
         ending: bytes,
-        place: Place,
+        position: Position,
         *,
         owes: bytes = b"",
         hint: str = "",
@@ -90,16 +92,16 @@ class JsonReader:
             MalformedError: they are no JSON.
             InputError: a chosen field holds something else than text.
         """
-        source, options, places = self._source, self._options, self.places
+        source, options, positions = self._source, self._options, self.positions
         if options.invalid == "error":
             decode(source, line, raw, options)
         try:
-            scan = Scan(raw, place, places)
+            scan = Scan(raw, position, positions)
             if not is_blank(raw, scan.end):
                 raise MalformedError(scan.end)
             if options.drop_other:
-                raw = pruned(raw, place.node) + raw[scan.end :]
-                scan = Scan(raw, place, places)
+                raw = pruned(raw, position.node) + raw[scan.end :]
+                scan = Scan(raw, position, positions)
         except KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
@@ -112,7 +114,7 @@ class JsonReader:
             texts.append(parsed(text))
             invalid += bad
         for number in scan.seen:
-            places.fields.chosen[places.fields.asked[number]] = None
+            positions.fields.chosen[positions.fields.requested[number]] = None
         render = _Render(raw, ending, scan.spans, texts)
         bare = not scan.seen
         record = Record(line, texts, render, invalid, owes=owes, size=len(raw), bare=bare)
@@ -120,7 +122,7 @@ class JsonReader:
 
     def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
         """Yield the records, once every field has been seen.  Raises InputError: one never is."""
-        yield Record(1, [], Unchanged(b""), part="frame", fields=[self.places.fields])
+        yield Record(1, [], Unchanged(b""), part="frame", fields=[self.positions.fields])
         unseen = {number for number, each in enumerate(self._fields) if not each.optional}
         held: list[Record] = []
         size = line = 0
@@ -154,7 +156,7 @@ class JsonReader:
         raw = (each.render.raw for each in held if isinstance(each.render, (Unchanged, _Render)))
         hint = near_path(self._fields[unseen[0]].steps, raw)
         if not hint:
-            fields, hint = self.places.fields, "add ? to the name if it may be absent"
+            fields, hint = self.positions.fields, "add ? to the name if it may be absent"
             if fields.chosen:
                 hint = f"fields: {shown_names(fields.chosen | fields.others)}; {hint}"
         what = f"no record up to line {line} has the field {names}"

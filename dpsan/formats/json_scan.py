@@ -10,7 +10,7 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Final
 
 from dpsan.errors import MalformedError
-from dpsan.formats.json_places import Node, Place, Places, parsed
+from dpsan.formats.json_positions import Node, Position, Positions, parsed
 from dpsan.text.patterns import compiled
 
 # Possessive quantifiers: linear time on any bytes.
@@ -62,8 +62,8 @@ class Scan:
     """The chosen strings of a value, and its end.
 
     Args:
-        place: where the value is in its record, and what is chosen there; None: nothing.
-        places: takes note of what passes; None: nobody does.
+        position: where the value is in its record, and what is chosen there; None: nothing.
+        positions: takes note of what passes; None: nobody does.
         at: where it begins, or white space before it.
 
     Raises:
@@ -71,39 +71,39 @@ class Scan:
         KindError: a chosen field holds something else than text.
     """
 
-    __slots__ = ("end", "places", "raw", "seen", "spans")
+    __slots__ = ("end", "positions", "raw", "seen", "spans")
 
     def __init__(
-        self, raw: bytes, place: Place | None, places: Places | None = None, at: int = 0
+        self, raw: bytes, position: Position | None, positions: Positions | None = None, at: int = 0
     ) -> None:
-        self.raw, self.places = raw, places
+        self.raw, self.positions = raw, positions
         self.spans: list[tuple[int, int]] = []
         self.seen: set[int] = set()
         match = _WHOLE.match(raw, at)
         if match is None:
             raise MalformedError(at)
-        self.end = self._walk(match, place)
+        self.end = self._walk(match, position)
 
-    def _walk(self, match: re.Match[bytes], place: Place | None) -> int:
+    def _walk(self, match: re.Match[bytes], position: Position | None) -> int:
         """Go through the value that a pattern found; return the position after it."""
-        raw, places = self.raw, self.places
-        within: list[tuple[bytes, Place | None]] = []
+        raw, positions = self.raw, self.positions
+        within: list[tuple[bytes, Position | None]] = []
         """The objects and lists that are open, by their brackets, and the place of each."""
         while True:
             at, follows, opening = match.end(), match[3], match[4]
-            node = place.node if place is not None else None
+            node = position.node if position is not None else None
             if opening is None:
                 if node is not None:
                     self._scalar(node, *match.span(2))
-                elif places and place and not place.named and match[2] != b"null":
-                    places.passes(place)
+                elif positions and position and not position.named and match[2] != b"null":
+                    positions.passes(position)
             else:
                 if node is not None and not (node.keys if opening == b"{" else node.items):
                     raise KindError(node.path, opening, node.wanted)
                 if empty := _EMPTY[opening].match(raw, at):
                     at = empty.end()
                 else:
-                    within.append((opening, place))
+                    within.append((opening, position))
                     follows = b","
             while within and follows != b",":
                 if follows is None:
@@ -121,12 +121,12 @@ class Scan:
             found = _PATTERN[opening].match(raw, at)
             if found is None:
                 raise MalformedError(at)
-            match, place = found, None
-            if places and parent is not None:
+            match, position = found, None
+            if positions and parent is not None:
                 if opening == b"[":
-                    place = parent.items or places.item(parent)
+                    position = parent.items or positions.item(parent)
                 else:
-                    place = parent.names.get(found[1]) or places.member(parent, found[1])
+                    position = parent.names.get(found[1]) or positions.member(parent, found[1])
 
     def _scalar(self, node: Node, start: int, end: int) -> None:
         first = self.raw[start : start + 1]
@@ -154,7 +154,7 @@ def _pruned(raw: bytes, node: Node | None, at: int) -> tuple[bytes, int]:
     opening = match[4]
     if opening is None or node is None:
         end = Scan(raw, None, at=at).end
-        return raw[behind_space(raw, at) : end], end
+        return raw[after_space(raw, at) : end], end
     at, out = match.end(), []
     if empty := _EMPTY[opening].match(raw, at):
         return opening + _CLOSING[opening], empty.end()
@@ -182,7 +182,7 @@ def is_blank(raw: bytes, at: int = 0) -> bool:
     return _END.match(raw, at) is not None
 
 
-def behind_space(raw: bytes, at: int) -> int:
+def after_space(raw: bytes, at: int) -> int:
     """Return the position after the white space that begins here."""
     match = _BLANKS.match(raw, at)
     return match.end() if match else at

@@ -67,9 +67,9 @@ def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterat
             continue
         array = line == 1 and raw.lstrip().startswith(b"[")
         hint = "one JSON array? -f json reads it" if array else ""
-        place = reader.places.top
+        position = reader.positions.top
         try:
-            taken = reader.record(line, raw, ending, place, owes=owes, hint=hint)
+            taken = reader.record(line, raw, ending, position, owes=owes, hint=hint)
         except MalformedError as error:
             what = f"invalid JSON at byte {error.at + 1}"
             problem = InputError(source.name, what, hint, line=line)
@@ -79,6 +79,6 @@ def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterat
             yield taken
             del taken  # a long line is not kept while the next one comes
             continue
-        if options.aside is None:
+        if options.reject is None:
             raise problem from None
-        options.aside(raw + (ending or separator), problem)
+        options.reject(raw + (ending or separator), problem)

@@ -136,7 +136,7 @@ class Columns:
     def fields(self, file: Any) -> list[Fields]:
         """Return all columns, down to their leaves, and the entries of key-value metadata."""
         schema, left_out = file.schema_arrow, self._options.drop_other
-        columns = Fields("column", asked=self._options.fields, left_out=left_out)
+        columns = Fields("column", requested=self._options.fields, left_out=left_out)
         for column, steps, path in _leaves_of(schema):
             name = self._chosen.get((column, steps))
             (columns.others if name is None else columns.chosen)[name or path] = None
@@ -327,6 +327,6 @@ def _rebuilt(array: Any, steps: _Steps, texts: Iterator[str]) -> Any:
         offsets = pa.concat_arrays([pa.array([0], offset), ends.cast(offset)])
         return made.from_arrays(offsets, items, type=kind, mask=array.is_null())
     children = array.flatten()
-    place = kind.get_field_index(steps[0])
-    children[place] = _rebuilt(children[place], steps[1:], texts)
+    row_number = kind.get_field_index(steps[0])
+    children[row_number] = _rebuilt(children[row_number], steps[1:], texts)
     return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())

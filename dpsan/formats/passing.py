@@ -34,7 +34,7 @@ class Fields:
     """Fields that are sanitized and occur in the input, in order."""
     others: dict[str, None] = field(default_factory=dict)
     """Fields that are not sanitized, in order."""
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
     """Fields that the user named."""
     left_out: bool = False
     """True if the other fields are left out (``--drop-other``) instead of passing unchanged."""
@@ -43,7 +43,7 @@ class Fields:
         """Add the fields of another input."""
         self.chosen |= other.chosen
         self.others |= other.others
-        self.asked = tuple(dict.fromkeys([*self.asked, *other.asked]))
+        self.requested = tuple(dict.fromkeys([*self.requested, *other.requested]))
 
     @property
     def total(self) -> int:
@@ -66,10 +66,10 @@ class Fields:
 
     def twins(self) -> Iterator[tuple[str, str]]:
         """Yield each other field that differs from a chosen one in letter case, and that one."""
-        asked = {each.casefold(): each for each in self.asked}
+        requested = {each.casefold(): each for each in self.requested}
         for name in self.others:
-            if name.casefold() in asked and name not in self.chosen:
-                yield name, asked[name.casefold()]
+            if name.casefold() in requested and name not in self.chosen:
+                yield name, requested[name.casefold()]
 
 
 @dataclass(slots=True)
@@ -97,9 +97,9 @@ class Passing:
         for each in self.fields.values():
             if each.others:
                 yield each.summary()
-            for name, asked in each.twins():
+            for name, near in each.twins():
                 yield (
-                    f"{each.kind} '{shortened(name)}' differs from --field '{shortened(asked)}' in "
+                    f"{each.kind} '{shortened(name)}' differs from --field '{shortened(near)}' in "
                     f"letter case and is {'left out' if each.left_out else 'not sanitized'}"
                 )
         yield from noted_lines(self.noted)

@@ -49,9 +49,9 @@ class GroupSampler(Sampler):
 
     def __init__(self, space: MetricSpace, epsilon: float, members: NDArray[np.int32]) -> None:
         self.space, self.epsilon, self.members = space, epsilon, members
-        places = np.flatnonzero(members.ravel() >= 0)
+        indices = np.flatnonzero(members.ravel() >= 0)
         self.group = np.empty(space.n, dtype=np.int64)
-        self.group[members.ravel()[places]] = places // members.shape[1]
+        self.group[members.ravel()[indices]] = indices // members.shape[1]
 
     def pmf(self, words: Ids) -> Floats:
         """Probabilities of the members of each word's group, (m, k); 0 where a group is short."""
@@ -75,8 +75,8 @@ class GroupSampler(Sampler):
             cumulative = np.cumsum(self.pmf(ids[rows]), axis=1)
             members = self.members[self.group[ids[rows]]]
             last = (members >= 0).sum(axis=1) - 1
-            place = (cumulative <= drawn[at : at + 1024, None]).sum(axis=1)
-            out[rows] = members[np.arange(len(rows)), np.minimum(place, last)]
+            index = (cumulative <= drawn[at : at + 1024, None]).sum(axis=1)
+            out[rows] = members[np.arange(len(rows)), np.minimum(index, last)]
         return out
 
     def probabilities(self, ids: Ids) -> Floats:

@@ -120,8 +120,8 @@ class DiffractorPaper(Mechanism):
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Count distances in places of the order."""
-        places = self.prepare(space).places[ids]
-        return np.asarray(np.abs(places[:, None] - places), dtype=np.float64)
+        indices = self.prepare(space).indices[ids]
+        return np.asarray(np.abs(indices[:, None] - indices), dtype=np.float64)
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """In closed form: an output that a copied word never gives."""

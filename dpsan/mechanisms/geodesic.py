@@ -54,7 +54,7 @@ _HELD: Final = 1 << 24
 """Largest number of near words held for a whole vocabulary: 5 bytes each."""
 
 
-def neighbor_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
+def neighbour_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
     """The connected graph in sparse rows: ``starts`` (n + 1,), ``ends`` and ``lengths`` (edges,).
 
     Raises:
@@ -129,9 +129,9 @@ def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
     """For pairs (w, u) the rank of u from w, at least 1; shape (e,)."""
     out = np.empty(len(pairs), dtype=np.int64)
     with space.watch("ranking near words") as progress:
-        for words, places, rows in by_word(pairs[:, 0], _BLOCK):
+        for words, positions, rows in by_word(pairs[:, 0], _BLOCK):
             for row, distances in enumerate(space.distances(words)):
-                group = places[rows == row]
+                group = positions[rows == row]
                 reached = distances[pairs[group, 1]]
                 nearer = np.sort(distances[distances < reached.max()])
                 out[group] = np.searchsorted(nearer, reached, side="left")
@@ -228,7 +228,7 @@ class Geodesic(IntegerResponse):
 
     def paths(self, space: MetricSpace) -> PathLengths:
         """Path lengths with this mechanism's scores."""
-        graph = neighbor_graph(space, self.k, self.edges)
+        graph = neighbour_graph(space, self.k, self.edges)
         return PathLengths(graph, float(self.cap or math.inf), 0.5 * self.epsilon)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
@@ -282,13 +282,13 @@ class _Held:
     def __init__(self, paths: PathLengths, reach: float) -> None:
         self.paths = paths
         self.small = reach * paths.n <= _HELD
-        self._asked = 0
+        self._requests = 0
         self._all: NearRows | None = None
 
     def __call__(self, ids: Ids) -> NearRows:
-        self._asked += len(ids)
+        self._requests += len(ids)
         if self._all is None:
-            if not self.small or 2 * self._asked < self.paths.n:
+            if not self.small or 2 * self._requests < self.paths.n:
                 return self.paths.near(ids)
             self._all = self.paths.near(np.arange(self.paths.n))
         starts, words, levels = self._all

@@ -85,13 +85,13 @@ class RanTextSampler(Sampler):
         radii = np.linalg.norm(noise, axis=1)
         drawn = streams.uniform("word")[:, 0]
         known = np.flatnonzero(ids < self.space.n)
-        for words, places, which in by_word(ids[known], _ROWS):
+        for words, indices, which in by_word(ids[known], _ROWS):
             apart = self.space.distances(words)
-            for at in range(0, len(places), _ROWS):
-                rows, some = known[places[at : at + _ROWS]], which[at : at + _ROWS]
+            for at in range(0, len(indices), _ROWS):
+                rows, some = known[indices[at : at + _ROWS]], which[at : at + _ROWS]
                 sums = np.cumsum(self._pmf(apart[some], radii[rows]), axis=1)
-                place = (sums <= drawn[rows, None] * sums[:, -1:]).sum(axis=1)
-                out[rows] = np.minimum(place, self.space.n - 1)
+                index = (sums <= drawn[rows, None] * sums[:, -1:]).sum(axis=1)
+                out[rows] = np.minimum(index, self.space.n - 1)
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:
@@ -99,13 +99,13 @@ class RanTextSampler(Sampler):
         n = self.space.n
         if n > _AUDITED:
             return None
-        distinct, places = np.unique(ids, return_inverse=True)
+        distinct, indices = np.unique(ids, return_inverse=True)
         rows = np.full((len(distinct), n), 1 / n)
         for row in np.flatnonzero(distinct < n).tolist():
             apart = self.space.distances(distinct[row : row + 1])[0]
             radii, shares = self._radii(apart)
             rows[row] = shares @ self._pmf(np.broadcast_to(apart, (len(radii), n)), radii)
-        return rows[places]
+        return rows[indices]
 
     def _radii(self, cuts: Floats) -> tuple[Floats, Floats]:
         """Radii and the shares of R that they stand for; no cut lies between those of one share."""

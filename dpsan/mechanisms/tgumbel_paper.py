@@ -160,11 +160,11 @@ class TruncatedGumbelSampler(Sampler):
         known = np.flatnonzero((ids < n) & (size <= self.few))
         for at in range(0, len(known), 1024):
             rows = known[at : at + 1024]
-            words, places = np.unique(ids[rows], return_inverse=True)
+            words, indices = np.unique(ids[rows], return_inverse=True)
             near = self.space.neighbors(words, self.few)
             apart = self.space.vectors[near] - self.space.points(words)[:, None, :]
             distances = np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
-            near, values = near[places], distances[places] + noise[rows]
+            near, values = near[indices], distances[indices] + noise[rows]
             values[np.arange(self.few) >= size[rows, None]] = np.inf
             out[rows] = near[np.arange(len(rows)), np.argmin(values, axis=1)]
         many = np.flatnonzero((ids < n) & (size > self.few))
@@ -182,14 +182,14 @@ class TruncatedGumbelSampler(Sampler):
         n = self.space.n
         if n > MATRIX_WORDS:
             return None
-        distinct, places = np.unique(ids, return_inverse=True)
+        distinct, indices = np.unique(ids, return_inverse=True)
         rows = np.full((len(distinct), n), 1 / n)
         for row, word in enumerate(distinct.tolist()):
             if word < n:
                 distances = self._distances(word)
                 order = self._order(distances, word)
                 rows[row, order] = self.pmf(distances[order])
-        return rows[places]
+        return rows[indices]
 
     def pmf(self, distances: Floats) -> Floats:
         """P(candidate j) for ascending distances (n,), by Gauss-Legendre quadrature.

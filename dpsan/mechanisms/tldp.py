@@ -280,8 +280,8 @@ class TLDP(Mechanism):
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Root mean square over components and levels, for a tensor of one word."""
         sampler = self.prepare(space)
-        place = np.arange(self.levels)
-        apart = (place[:, None] - place).astype(np.float64) ** 2
+        index = np.arange(self.levels)
+        apart = (index[:, None] - index).astype(np.float64) ** 2
         errors = [
             float((table * apart).sum()) / TOTAL / self.levels * step**2
             for table, step in zip(sampler.tables(1), sampler.lattice.step, strict=True)

@@ -193,10 +193,10 @@ def _exp_losses(
         scores = score(apart)
         gaps = np.abs(totals[ids, None] - totals)
         losses = scores + gaps
-        place = int(np.argmax(losses))
-        if losses.flat[place] > worst:
-            worst = float(losses.flat[place])
-            i, j = at + place // n, place % n
+        index = int(np.argmax(losses))
+        if losses.flat[index] > worst:
+            worst = float(losses.flat[index])
+            i, j = at + index // n, index % n
             pair = (i, j) if totals[i] <= totals[j] else (j, i)
         # What rounding may have made of a gap is slack and no loss per unit: all that it can be
         # next to a word, elsewhere what exceeds the score.

@@ -52,13 +52,13 @@ def _losses(n: int, log_pmf: Callable[[Ids], Floats]) -> Arrays:
     for at in range(0, n + 1, _ROWS):
         ids = np.arange(at, min(at + _ROWS, n + 1))
         rows = log_pmf(ids)
-        for best, who, places in (
+        for best, who, indices in (
             (high, most, rows.argmax(axis=0)),
             (low, least, rows.argmin(axis=0)),
         ):
-            values = rows[places, np.arange(n)]
+            values = rows[indices, np.arange(n)]
             better = values > best if best is high else values < best
-            best[better], who[better] = values[better], ids[places[better]]
+            best[better], who[better] = values[better], ids[indices[better]]
     possible = high > -math.inf
     spread = np.where(possible, high - np.where(possible, low, 0.0), 0.0)
     worst = int(np.argmax(spread))

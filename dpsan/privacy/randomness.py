@@ -86,10 +86,10 @@ class Streams:
         name = label.encode("ascii")
         prefix.update(struct.pack("<QQ", len(name), width) + name)
         parts = []
-        place = struct.Struct("<QQ").pack
+        index = struct.Struct("<QQ").pack
         for record, block, words in self.blocks:
             state = prefix.copy()
-            state.update(place(record, block))
+            state.update(index(record, block))
             parts.append(state.digest(8 * width * words))
         data = np.frombuffer(b"".join(parts), dtype="<u8")
         return data.reshape(-1, width)[self.skip :].astype(np.uint64, copy=False)
@@ -192,7 +192,7 @@ def streams_for(
     return Streams(key, tuple(blocks))
 
 
-def string_places(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]]:
+def string_positions(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]]:
     """A place of a stream for each string: 126 bits of its keyed hash, never that of a row number.
 
     Args:
@@ -209,7 +209,7 @@ def string_places(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]]:
     return out
 
 
-def streams_by_word(key: bytes, rows: Sequence[int], places: Sequence[tuple[int, int]]) -> Streams:
+def streams_by_word(key: bytes, rows: Sequence[int], indices: Sequence[tuple[int, int]]) -> Streams:
     """A stream for each word that depends on the word alone, whatever stands before it.
 
     Args:
@@ -218,4 +218,4 @@ def streams_by_word(key: bytes, rows: Sequence[int], places: Sequence[tuple[int,
         places: of strings that have none, see :func:`string_places`, all different.
     """
     known = [(row, 0, 1) for row in rows]
-    return Streams(key, (*known, *((first, second, 1) for first, second in places)))
+    return Streams(key, (*known, *((first, second, 1) for first, second in indices)))

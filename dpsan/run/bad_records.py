@@ -13,7 +13,7 @@ from typing import Final, Self
 from dpsan.errors import InputError
 from dpsan.files.atomic_files import create_private, write_all
 
-_TOLD: Final = 3
+_SHOWN: Final = 3
 """Problems that are told one by one; the file has the others."""
 
 
@@ -49,5 +49,5 @@ class BadRecords:
         """
         write_all(self._descriptor, raw, self._path)
         self.count += 1
-        if self.count <= _TOLD:
+        if self.count <= _SHOWN:
             self._complain(f"{problem.on_command_line()}: set aside")

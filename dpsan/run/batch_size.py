@@ -36,7 +36,7 @@ def few_searches() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-class Pace:
+class BatchSize:
     """Size of batches whose output somebody waits for.
 
     Args:
@@ -78,7 +78,7 @@ class Pace:
             self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
 
 
-class FilePace(Pace):
+class FileBatchSize(BatchSize):
     """The same where all of the input is there and the output is read when it is complete.
 
     What words of a batch share is computed once, so larger batches are less work in all.
@@ -93,7 +93,7 @@ class FilePace(Pace):
 
 
 def batches(
-    records: Iterator[Record | None], most: int, pace: Pace, *, line_buffered: bool
+    records: Iterator[Record | None], most: int, batch_size: BatchSize, *, line_buffered: bool
 ) -> Iterator[tuple[list[Record], bool]]:
     """Yield records in groups, and whether somebody waits; held records come before an error.
 
@@ -102,18 +102,18 @@ def batches(
         line_buffered: whether somebody waits for each record.
     """
     batch: list[Record] = []
-    size, most = 0, most * pace.records
+    size, most = 0, most * batch_size.records
     try:
         for record in records:
             if record is not None:
                 batch.append(record)
                 size += record.size + sum(map(len, record.texts))
-            full = size >= pace.limit or len(batch) >= most
+            full = size >= batch_size.limit or len(batch) >= most
             urgent = record is None or line_buffered
             if (batch and full) or urgent:
-                pace.start()
+                batch_size.start()
                 yield batch, urgent
-                pace.took(pace.seconds(), size, full=full)
+                batch_size.took(batch_size.seconds(), size, full=full)
                 batch, size = [], 0
     except InputError:
         if batch:

@@ -101,7 +101,7 @@ class Group:
             waiting.pop(0)
             if each.finished is None:
                 continue
-            each.problem = each.problem or _problem(each.finished.place)
+            each.problem = each.problem or _problem(each.finished.publish)
             if each.problem:
                 self._failed(each.file, each.path, each.problem)
             else:
@@ -126,13 +126,13 @@ class Group:
 
 def _sync_all(waiting: list[_Waiting]) -> None:
     """Sync all outputs: what is asked at once, a disk does at once."""
-    asked = [(each, each.finished.sink.sync) for each in waiting if each.finished]
-    if not asked:
+    due = [(each, each.finished.sink.sync) for each in waiting if each.finished]
+    if not due:
         return
-    pool = ThreadPoolExecutor(min(_AT_ONCE, len(asked)))
+    pool = ThreadPoolExecutor(min(_AT_ONCE, len(due)))
     try:
-        problems = pool.map(_problem, [sync for _, sync in asked])
-        for (each, _), problem in zip(asked, problems, strict=True):
+        problems = pool.map(_problem, [sync for _, sync in due])
+        for (each, _), problem in zip(due, problems, strict=True):
             each.problem = problem
     finally:
         pool.shutdown(cancel_futures=True)

@@ -51,7 +51,7 @@ class Pending:
     memo: Memo
     texts: Sequence[str]
     digests: Sequence[bytes]
-    asked: Sequence[int]
+    indices: Sequence[int]
     """Indices of the texts that are being sanitized."""
     future: Future[Sanitized]
 
@@ -157,30 +157,30 @@ class Memo(PrivateDatabase):
         """Submit the texts of a batch that the memo lacks."""
         digests = [self._digest(b"dpsan message", _bytes(text)) for text in batch.texts]
         known = {each for each in set(digests) if self._found(each) is not None}
-        asked = [index for index, digest in enumerate(digests) if digest not in known]
-        texts = [batch.texts[index] for index in asked]
-        numbers = [batch.numbers[index] for index in asked]
+        indices = [index for index, digest in enumerate(digests) if digest not in known]
+        texts = [batch.texts[index] for index in indices]
+        numbers = [batch.numbers[index] for index in indices]
         future = workers.submit(Batch(texts, batch.key, numbers, batch.audit))
-        return Pending(self, batch.texts, digests, asked, future)
+        return Pending(self, batch.texts, digests, indices, future)
 
     def settled(self, pending: Pending) -> Sanitized:
         """Return the outputs of a batch, see :meth:`Pending.result`."""
         done = pending.future.result()
-        drawn = dict(zip(pending.asked, done.drawn, strict=True))
-        lines = dict(zip(pending.asked, done.lines, strict=True))
+        drawn = dict(zip(pending.indices, done.drawn, strict=True))
+        lines = dict(zip(pending.indices, done.lines, strict=True))
         first: dict[bytes, str | None] = {}
         earlier: dict[int, str] = {}
-        for place, digest in enumerate(pending.digests):
+        for position, digest in enumerate(pending.digests):
             if digest not in first:
                 first[digest] = self._found(digest)
-                if first[digest] is None and place not in drawn:
+                if first[digest] is None and position not in drawn:
                     raise self._damage()  # it was there when the batch began
-                if first[digest] is None and drawn[place]:
-                    first[digest] = lines[place]
+                if first[digest] is None and drawn[position]:
+                    first[digest] = lines[position]
                     continue
             if (output := first[digest]) is not None:
-                earlier[place] = output
-        return merged(pending.texts, pending.asked, done, earlier, self._sanitizer.survey)
+                earlier[position] = output
+        return merged(pending.texts, pending.indices, done, earlier, self._sanitizer.survey)
 
     def store(self, pending: Pending, done: Sanitized) -> None:
         """Store the draws of a batch, in the :meth:`turn` in which it was settled.
@@ -188,13 +188,13 @@ class Memo(PrivateDatabase):
         Raises:
             OutputError: it cannot be written.
         """
-        fresh = [place for place, drawn in enumerate(done.drawn) if drawn]
+        fresh = [position for position, drawn in enumerate(done.drawn) if drawn]
         accountant = self._sanitizer.accountant()
-        for place in fresh:
-            cost = accountant.composed(accountant.charges_of(done.drawn[place]))
-            output = _bytes(done.lines[place])
+        for position in fresh:
+            cost = accountant.composed(accountant.charges_of(done.drawn[position]))
+            output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
-            self._put("entries", pending.digests[place], self._settings, output, *loss)
+            self._put("entries", pending.digests[position], self._settings, output, *loss)
         if fresh:
             self._count("entries", len(fresh))
         self._drawn += len(fresh)

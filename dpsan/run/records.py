@@ -24,7 +24,7 @@ class History:
 
     memo: Memo | None = None
     ledger: Ledger | None = None
-    aside: Callable[[bytes, InputError], None] | None = None
+    reject: Callable[[bytes, InputError], None] | None = None
     """Takes records that the ledger refuses; without it they end the input."""
 
     def submit(self, workers: Workers, batch: Batch) -> Answer:
@@ -68,9 +68,9 @@ class History:
             most = number(self.ledger.limit or 0.0)
             what = f"the ledger refuses this record: it would cost more than {most} in all"
             problem = InputError(name, what, "--budget", line=batch[index].line)
-            if self.aside is None:
+            if self.reject is None:
                 return batch[:index], problem
-            self.aside(batch[index].render(list(batch[index].texts)), problem)
+            self.reject(batch[index].render(list(batch[index].texts)), problem)
         kept = [record for index, record in enumerate(batch) if index not in refused]
         return kept, None
 

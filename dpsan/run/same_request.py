@@ -50,8 +50,8 @@ class RequestFile:
     ) -> None:
         self._path, self._epsilon = directory / NAME, epsilon
         key = _key(cache)
-        told = orjson.dumps({name: repr(value) for name, value in sorted(values.items())})
-        self._digest = hmac.new(key, told, hashlib.sha256).hexdigest()
+        payload = orjson.dumps({name: repr(value) for name, value in sorted(values.items())})
+        self._digest = hmac.new(key, payload, hashlib.sha256).hexdigest()
         self._key_id = hashlib.sha256(key).hexdigest()[:16]
 
     def check(self, outputs: Iterable[Path]) -> None:
@@ -132,7 +132,7 @@ def _create(path: Path, data: bytes) -> bool:
         sink.seal()
         sink.sync()
         try:
-            sink.place()
+            sink.publish()
         except OutputError:
             if os.path.lexists(path):  # another process was faster
                 return False

@@ -22,7 +22,7 @@ from dpsan.formats.passing import Fields, Passing
 from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
-from dpsan.run.batch_size import FilePace, Pace, batches, few_searches
+from dpsan.run.batch_size import BatchSize, FileBatchSize, batches, few_searches
 from dpsan.run.workers import Answer, Batch, Inline, Workers
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
@@ -132,15 +132,15 @@ def rewrite_stream(
     workers = work.workers or Inline(sanitizer)
     flow = _Flow(work, source, sink, workers, keys, file, totals)
     if budget and unit is Unit.FILE:
-        budget.paid = Distinct()  # under another key, words are drawn again
+        budget.charged = Distinct()  # under another key, words are drawn again
     with few_searches():
         try:
             # Several processes need many batches, and an audit lists copies batch by batch: its
             # order must not depend on the time taken.
             at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
-            pace = FilePace() if at_rest else Pace(plan.copies == 1)
+            sizes = FileBatchSize() if at_rest else BatchSize(plan.copies == 1)
             for batch, urgent in batches(
-                records, plan.batch, pace, line_buffered=plan.line_buffered
+                records, plan.batch, sizes, line_buffered=plan.line_buffered
             ):
                 if batch:
                     flow.submit(batch)
@@ -219,14 +219,14 @@ class _Flow:
             # What is told of a batch is on the disk before any of it is written.
             with history.turn(answers) if history else nullcontext():
                 results = [answer.result() for answer in answers]
-                paid, ending = self._payable(batch, results)
-                while len(paid) < len(batch):
+                affordable, ending = self._payable(batch, results)
+                while len(affordable) < len(batch):
                     # Of the same texts, the same key and numbers give the same words: no second
                     # draw.  Without some of its records a batch may cost the others more.
-                    batch, answers = paid, self._start(paid, first)
+                    batch, answers = affordable, self._start(affordable, first)
                     results = [answer.result() for answer in answers]
                     if not ending:
-                        paid, ending = self._payable(batch, results)
+                        affordable, ending = self._payable(batch, results)
                 if history:
                     history.commit(batch, answers, results, self.totals)
             sizes = [len(record.texts) for record in batch]
@@ -273,12 +273,12 @@ class _Flow:
             return batch, None
         drawn = budget.unpaid(results[0])  # the words are the same in every copy
         at = 0
-        for place, record in enumerate(batch):
+        for publish, record in enumerate(batch):
             end = at + len(record.texts)
             if not budget.take(len(results) * self.totals.cost(drawn[at:end])):
                 spent = f"{number(budget.spent)} of {number(budget.limit)} spent"
                 what = f"{name}:{record.line}: the budget ends here: {spent}"
-                return batch[:place], BudgetError(what)
+                return batch[:publish], BudgetError(what)
             at = end
         return batch, None
 
@@ -289,9 +289,9 @@ class _Flow:
         begun = sink.begun or bool(self._rendered)
         for record in batch:
             end = at + len(record.texts)
-            told = record.part == "record"
-            for done in results if told else results[:1]:
-                if not told and not self._wanted(record, begun=begun or bool(out)):
+            is_record = record.part == "record"
+            for done in results if is_record else results[:1]:
+                if not is_record and not self._wanted(record, begun=begun or bool(out)):
                     continue
                 piece = record.render(done.lines[at:end])
                 if piece and sink.owed:
@@ -304,7 +304,7 @@ class _Flow:
             at = end
             if record.noted:
                 self._noted.update(record.noted)
-            if told:
+            if is_record:
                 self.totals.records += 1
                 self.totals.invalid += record.invalid
                 self.bare += record.bare
@@ -334,7 +334,7 @@ class Finished:
     outcome: Outcome
     original: Original | None = None
 
-    def place(self) -> None:
+    def publish(self) -> None:
         """Give the output its name.
 
         Raises:
@@ -342,9 +342,9 @@ class Finished:
         """
         try:
             if self.original is None:
-                self.sink.place()
+                self.sink.publish()
             else:
-                self.original.replace(self.sink.place)
+                self.original.replace(self.sink.publish)
         except OSError as error:
             raise OutputError(f"{self.outcome.name}: {os_reason(error)}") from None
         finally:

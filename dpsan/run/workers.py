@@ -241,7 +241,7 @@ def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
         sanitizer.warm_up()
         opened: Sanitizer | DpsanError = sanitizer
     except Exception as error:  # noqa: BLE001, raised in the parent
-        opened = _told(error)
+        opened = _portable(error)
     try:
         while True:
             parent.send(_answer(opened, parent.recv()))
@@ -257,10 +257,10 @@ def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Sanitized | DpsanErr
     try:
         return work.sanitized(opened)
     except Exception as error:  # noqa: BLE001, raised in the parent
-        return _told(error)
+        return _portable(error)
 
 
-def _told(error: Exception) -> DpsanError:
+def _portable(error: Exception) -> DpsanError:
     """Return an error that can be pickled, with the position of an unexpected one."""
     return error if isinstance(error, DpsanError) else UnexpectedError(error)
 

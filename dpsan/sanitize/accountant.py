@@ -18,7 +18,7 @@ class Budget:
 
     limit: float
     spent: float = 0.0
-    paid: Distinct = field(default_factory=Distinct)
+    charged: Distinct = field(default_factory=Distinct)
     """The words that need not be paid again, where equal words of a run have the same draw."""
 
     def take(self, cost: float) -> bool:
@@ -33,8 +33,8 @@ class Budget:
         """The draws of each text that are still to be paid."""
         if done.marks is None:
             return done.drawn
-        places = pairwise(accumulate(done.drawn, initial=0))
-        return [self.paid.add(done.marks[begin:end].tolist()) for begin, end in places]
+        ranges = pairwise(accumulate(done.drawn, initial=0))
+        return [self.charged.add(done.marks[begin:end].tolist()) for begin, end in ranges]
 
 
 @dataclass

@@ -22,7 +22,7 @@ from dpsan.privacy.randomness import (
     derive_key,
     streams_by_word,
     streams_for,
-    string_places,
+    string_positions,
 )
 from dpsan.text.batch import Ids
 from dpsan.text.tokens import folded
@@ -92,10 +92,10 @@ class OneDraw:
         codes, strings = self._numbered(inputs, words)
         begins = np.diff(np.asarray(numbers, dtype=np.int64), prepend=-1) != 0
         records = np.repeat(np.cumsum(begins) - 1, sizes)
-        _, places, which = np.unique(
+        _, indices, which = np.unique(
             records * (self.n + len(strings)) + codes, return_index=True, return_inverse=True
         )
-        new = np.sort(places)
+        new = np.sort(indices)
         if held is not None:
             names = self._names(codes, strings)
             new = np.array([at for at in new.tolist() if names(at) not in held], dtype=np.int64)
@@ -107,11 +107,11 @@ class OneDraw:
             streams = streams_for(key, own, counts, before=len(held or ()))
             outputs[new] = draw(np.minimum(codes[new], self.n), streams)
             if held is not None:
-                old = np.setdiff1d(places, new)
+                old = np.setdiff1d(indices, new)
                 outputs[old] = [held[names(at)] for at in old.tolist()]
-            outputs = outputs[places][which]
+            outputs = outputs[indices][which]
         else:
-            found = string_places(derive_key(key, "strings"), strings)
+            found = string_positions(derive_key(key, "strings"), strings)
             outputs = self._by_word(draw, derive_key(key, "words"), codes, found)
             names_of = np.array([second for _, second in found], dtype=np.uint64)
             marks = codes[new].astype(np.uint64)
@@ -146,7 +146,7 @@ class OneDraw:
 
         return name
 
-    def _by_word(self, draw: Draw, key: bytes, codes: Ids, places: list[tuple[int, int]]) -> Ids:
+    def _by_word(self, draw: Draw, key: bytes, codes: Ids, indices: list[tuple[int, int]]) -> Ids:
         """Outputs of words that have a stream each, (m,)."""
         if key not in self._tables:
             self._tables[key] = np.full(self.n, -1, dtype=np.int32)
@@ -157,8 +157,8 @@ class OneDraw:
         rows = codes[known]
         missing = np.unique(rows[table[rows] < 0])
         drawn = draw(
-            np.append(missing, np.full(len(places), self.n)),
-            streams_by_word(key, missing.tolist(), places),
+            np.append(missing, np.full(len(indices), self.n)),
+            streams_by_word(key, missing.tolist(), indices),
         )
         table[missing] = drawn[: len(missing)]
         outputs = np.empty_like(codes)

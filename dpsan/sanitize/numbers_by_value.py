@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_places
+from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_positions
 from dpsan.sanitize.consistent import Unit
 from dpsan.text.tokens import folded
 
@@ -58,7 +58,7 @@ class Numbers:
     def __init__(self, epsilon: float, unit: Unit | None) -> None:
         self._epsilon, self._unit = epsilon, unit
 
-    def drawn(self, words: Sequence[str], places: Sequence[int], streams: Streams) -> list[str]:
+    def drawn(self, words: Sequence[str], indices: Sequence[int], streams: Streams) -> list[str]:
         """Another number for each, from the streams of a batch.
 
         Args:
@@ -70,7 +70,7 @@ class Numbers:
         from dpsan.text.number_forms import formed_number  # patterns that take time
 
         numbers = [number for word in words if (number := formed_number(word))]
-        every = list(zip(places, numbers, strict=True))
+        every = list(zip(indices, numbers, strict=True))
         grids = {
             at: (grid_response(self._epsilon, number.size, number.widest), number.value)
             for at, number in every
@@ -94,12 +94,12 @@ class Numbers:
             at = np.flatnonzero(units == unit).tolist()
             spellings = list(dict.fromkeys(words[each] for each in at))
             strings = {
-                string: place for place, string in enumerate(dict.fromkeys(map(folded, spellings)))
+                string: index for index, string in enumerate(dict.fromkeys(map(folded, spellings)))
             }
-            streams = streams_by_word(own, [], string_places(own, list(strings)))
+            streams = streams_by_word(own, [], string_positions(own, list(strings)))
             # Spellings of one string have the same form and value, and so the same digits.
-            places = [strings[folded(word)] for word in spellings]
-            written = dict(zip(spellings, self.drawn(spellings, places, streams), strict=True))
+            indices = [strings[folded(word)] for word in spellings]
+            written = dict(zip(spellings, self.drawn(spellings, indices, streams), strict=True))
             for each in at:
                 out[each] = written[words[each]]
         return out

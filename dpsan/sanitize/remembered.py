@@ -36,7 +36,7 @@ class MemoTotals:
 class LedgerTotals:
     """Totals of a ledger, and of one run with it."""
 
-    paid: int
+    charged: int
     """Records that this run paid for."""
     records: int
     """Records that the ledger has."""
@@ -48,7 +48,7 @@ class LedgerTotals:
 
 def merged(
     texts: Sequence[str],
-    asked: Sequence[int],
+    indices: Sequence[int],
     done: Sanitized,
     earlier: Mapping[int, str],
     survey: Callable[[str], Sanitized],
@@ -64,31 +64,31 @@ def merged(
             nowhere, so they count nowhere.
         survey: counts the words of a text without drawing any.
     """
-    fresh = [place not in earlier for place in asked]
+    fresh = [index not in earlier for index in indices]
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
-    for place in asked:
-        if place in earlier:
-            unused = survey(texts[place])
+    for index in indices:
+        if index in earlier:
+            unused = survey(texts[index])
             counts.subtract(unused.counts)
             public -= unused.public
             invisible -= unused.invisible
-    lines = dict(zip(asked, done.lines, strict=True))
-    drawn = dict(zip(compress(asked, fresh), compress(done.drawn, fresh), strict=True))
+    lines = dict(zip(indices, done.lines, strict=True))
+    drawn = dict(zip(compress(indices, fresh), compress(done.drawn, fresh), strict=True))
     remembered = {}
-    for place, output in earlier.items():
-        seen = survey(texts[place])
-        lines[place] = output
+    for index, output in earlier.items():
+        seen = survey(texts[index])
+        lines[index] = output
         now = {each: 0 if each in DRAWN else seen.counts[each] for each in Action}
         now[Action.REMEMBERED] = sum(seen.counts[each] for each in DRAWN)
-        remembered[place] = now
+        remembered[index] = now
         counts.update(now)
         invisible += seen.invisible
     return replace(
         done,
-        lines=[lines[place] for place in range(len(texts))],
-        drawn=[drawn.get(place, 0) for place in range(len(texts))],
+        lines=[lines[index] for index in range(len(texts))],
+        drawn=[drawn.get(index, 0) for index in range(len(texts))],
         counts={action: counts[action] for action in Action},
-        records=None if done.records is None else _spread(done.records, asked, fresh, len(texts)),
+        records=None if done.records is None else _spread(done.records, indices, fresh, len(texts)),
         public=public,
         invisible=invisible,
         remembered=dict(sorted(remembered.items())),
@@ -96,13 +96,13 @@ def merged(
 
 
 def _spread(
-    table: AuditTable, asked: Sequence[int], chosen: Sequence[bool], texts: int
+    table: AuditTable, indices: Sequence[int], chosen: Sequence[bool], texts: int
 ) -> AuditTable:
     """The rows of the chosen texts, in a table for more texts, of which the others have none."""
-    kept, places = np.array(chosen, dtype=np.bool_), np.array(asked, dtype=np.int64)
+    kept, positions = np.array(chosen, dtype=np.bool_), np.array(indices, dtype=np.int64)
     rows = np.repeat(kept, table.sizes)
     sizes = np.zeros(texts, dtype=np.int64)
-    sizes[places] = np.where(kept, table.sizes, 0)
+    sizes[positions] = np.where(kept, table.sizes, 0)
     return AuditTable(
         sizes,
         table.gaps[rows],

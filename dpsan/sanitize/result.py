@@ -104,25 +104,25 @@ class AuditTable(Sequence[AuditRecord]):
         return np.asarray(starts - np.repeat(starts[first] - gaps[first], sizes))
 
     @overload
-    def __getitem__(self, place: int) -> AuditRecord: ...
+    def __getitem__(self, index: int) -> AuditRecord: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[AuditRecord]: ...
+    def __getitem__(self, index: slice) -> list[AuditRecord]: ...
 
-    def __getitem__(self, place: int | slice) -> AuditRecord | list[AuditRecord]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        start, original = int(self.starts[place]), self.originals[place]
-        at = range(len(self))[place]
+    def __getitem__(self, index: int | slice) -> AuditRecord | list[AuditRecord]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        start, original = int(self.starts[index]), self.originals[index]
+        at = range(len(self))[index]
         return AuditRecord(
             record=int(np.searchsorted(np.cumsum(self.sizes), at, side="right")),
             start=start,
             end=start + len(original),
-            action=ACTIONS[self.actions[place]],
+            action=ACTIONS[self.actions[index]],
             original=original,
-            output=self.outputs[place],
-            input_id=int(self.input_ids[place]),
-            output_id=int(self.output_ids[place]),
+            output=self.outputs[index],
+            input_id=int(self.input_ids[index]),
+            output_id=int(self.output_ids[index]),
         )
 
 

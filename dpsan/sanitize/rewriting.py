@@ -20,7 +20,7 @@ from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
-from dpsan.text.tokens import LONG, TOKENIZERS, stretches
+from dpsan.text.tokens import LONG, TOKENIZERS, segments
 
 _ACTIONS: Final = {
     KEPT: Action.KEPT,
@@ -28,7 +28,7 @@ _ACTIONS: Final = {
     PASSED: Action.PASSED,
     OUTSIDE: Action.OUTSIDE,
 }
-_PLACES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
+_INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Places in ACTIONS of what negative codes mean, indexed by the code."""
 _DRAWN, _UNKNOWN, _NUMBER = map(ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER))
 
@@ -150,21 +150,21 @@ class Rewriter:
             shared = Counter(numbers)
             long = [at for at in long if shared[numbers[at]] == 1]
         parts, at = [], 0
-        for place in [*long, len(texts)]:
-            some = [*texts[at:place]]
+        for position in [*long, len(texts)]:
+            some = [*texts[at:position]]
             if spans is None:
                 batch = self.lookup.batch(some)
             else:
-                batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:place])
-            one = self._drawn(batch, key, numbers[at:place])
+                batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
+            one = self._drawn(batch, key, numbers[at:position])
             parts.append(self._written(one, audit=audit))
-            if place < len(texts):
-                whole_text = None if spans is None else spans[place]
-                parts.append(self._in_stretches(texts[place], key, numbers[place], whole_text))
-            at = place + 1
+            if position < len(texts):
+                whole_text = None if spans is None else spans[position]
+                parts.append(self._in_segments(texts[position], key, numbers[position], whole_text))
+            at = position + 1
         return parts[0] if len(parts) == 1 else together(parts)
 
-    def _in_stretches(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
+    def _in_segments(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
         """A long text, as many words at a time as are soon done."""
         out = bytearray()  # a string takes up to four bytes for each of its characters
         done: list[Sanitized] = []
@@ -177,7 +177,7 @@ class Rewriter:
             out.extend(written.lines[0].encode("utf-8", "surrogatepass"))
             done.append(replace(written, lines=[]))
 
-        for pieces in stretches(text, self.lookup.split):
+        for pieces in segments(text, self.lookup.split):
             end = at + sum(map(len, pieces))
             own = None if spans is None else [clipped(spans, at, end)]
             batch = self.lookup.of_split([pieces], own)
@@ -216,11 +216,11 @@ class Rewriter:
         streams = None
         inputs = np.minimum(codes, self._built.space.n)
         if self._one_draw:
-            places = np.flatnonzero(drawing)
+            indices = np.flatnonzero(drawing)
             chosen, new, marks = self._one_draw(
                 self._draw,
                 inputs[drawing],
-                lambda at: [words[place] for place in places[at].tolist()],
+                lambda at: [words[position] for position in indices[at].tolist()],
                 drawn,
                 numbers,
                 key,
@@ -238,14 +238,14 @@ class Rewriter:
             rows[drawing] = chosen
         outputs = self._outputs(words, codes, drawing, chosen)
         if self._numbers and len(at := np.flatnonzero(codes == self._number)):
-            numbered = [words[place] for place in at.tolist()]
+            numbered = [words[position] for position in at.tolist()]
             if streams is None:
                 values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
             else:
                 among = (np.cumsum(drawing) - 1)[at].tolist()
                 values = self._numbers.drawn(numbered, among, streams)
-            for place, number in zip(at.tolist(), values, strict=True):
-                outputs[place] = number
+            for position, number in zip(at.tolist(), values, strict=True):
+                outputs[position] = number
             rows[at] = -1
         return DrawnTexts(
             batch,
@@ -319,7 +319,7 @@ class Rewriter:
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
         parts = []
-        for pieces in stretches(text, self.lookup.split):
+        for pieces in segments(text, self.lookup.split):
             batch = self.lookup.of_split([pieces])
             drawing = batch.codes[batch.codes >= 0]
             public, _ = self._public_of(drawing, None)
@@ -332,7 +332,7 @@ class Rewriter:
         """Return the action on each word, as indices of ACTIONS."""
         n = self._built.space.n
         kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
-        actions: Ids = np.where(codes >= 0, kinds, _PLACES[np.minimum(codes, -1)])
+        actions: Ids = np.where(codes >= 0, kinds, _INDICES[np.minimum(codes, -1)])
         return actions
 
     def _draw(self, ids: Ids, streams: randomness.Streams) -> Ids:

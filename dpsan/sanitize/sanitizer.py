@@ -296,7 +296,7 @@ class Sanitizer:
             kind = type(texts).__name__
             raise TypeError(f"texts must be strings (got a {kind}: choose one of its columns)")
         every = [_checked(text) for text in texts]
-        places = [at for at, text in enumerate(every) if text is not None]
+        indices = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]
         own = None if spans is None else _spans_of(every, list(spans))
         if self.spec.consistent is Unit.RUN:
@@ -307,7 +307,7 @@ class Sanitizer:
             # A public seed: later calls continue the numbering, so that they differ.
             first, self._records = self._records, self._records + len(every)
             key = randomness.derive_key(randomness.seeded_key(self._seed), "file", 0, "copy", 0)
-            numbers = [first + at for at in places]
+            numbers = [first + at for at in indices]
             found = self.sanitize(lines, key, numbers, spans=own).lines
         if len(lines) == len(every):
             return list(found)

@@ -185,13 +185,13 @@ class Statement:
     def _ledger(self, ledger: LedgerTotals, verbose: bool) -> str:
         """Describe the totals of the ledger, over all runs that named it."""
         limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
-        told = f"ledger: {counted(ledger.paid, 'record')} paid for now, "
-        told += f"{counted(ledger.records, 'record')} in all"
+        line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
+        line += f"{counted(ledger.records, 'record')} in all"
         most = [_cost(Composed(*each, "")) for each in ledger.largest[: 5 if verbose else 1]]
         if most:
             name = self.totals.guarantee.loss_name
-            told += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
-        return told
+            line += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
+        return line
 
     def _summary(self, *, short: bool) -> str:
         totals, guarantee = self.totals, self.totals.guarantee
@@ -212,8 +212,8 @@ class Statement:
         exposed = ["these counts", *self._own(), "and what -v lists"]
         words = f"{counted(totals.draws, 'word')} drawn"
         if self.consistent:
-            places = sum(totals.counts[action] for action in DRAWN)
-            words = f"{counted(totals.draws, 'draw')} for {counted(places, 'word')}"
+            indices = sum(totals.counts[action] for action in DRAWN)
+            words = f"{counted(totals.draws, 'draw')} for {counted(indices, 'word')}"
         return (
             f"{words}{self._others()} by {self.mechanism}, "
             f"{guarantee.grade}: {loss}; "
@@ -240,8 +240,8 @@ class Statement:
         if counts[Action.NUMBER]:
             unknown.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
         besides = [f"{number(counts[action])} {action}" for action in UNDRAWN if counts[action]]
-        told = unknown + ([f"besides {', '.join(besides)}"] if besides else [])
-        return f" ({'; '.join(told)})" if told else ""
+        line = unknown + ([f"besides {', '.join(besides)}"] if besides else [])
+        return f" ({'; '.join(line)})" if line else ""
 
     def _own(self) -> list[str]:
         """Return the facts that the options of this run leave unprotected."""

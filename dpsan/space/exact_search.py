@@ -237,8 +237,8 @@ class FlatIndex:
 
     def _propose(self, points: Floats, width: int) -> tuple[Ids, Floats32]:
         with np.errstate(over="ignore"):
-            asked = np.ascontiguousarray(points, dtype=np.float32)
-        found, near = least_values(self.vectors, asked, width)
+            queries = np.ascontiguousarray(points, dtype=np.float32)
+        found, near = least_values(self.vectors, queries, width)
         # FAISS has no row where a value overflows.  Such a point has an infinite bound: nothing is
         # concluded from its values, but its candidates are rows, and all of them if width is n.
         lost = (found < 0).any(axis=1)

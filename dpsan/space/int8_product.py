@@ -119,8 +119,8 @@ class Product:
         self._session = _session()
         self._binding = self._session.io_binding()
         for name, each in zip(("points", "zero"), self._held, strict=True):
-            self._binding.bind_input(name, "cpu", 0, each.dtype, *_place(each))
-        self._binding.bind_output("values", "cpu", 0, np.int32, *_place(values))
+            self._binding.bind_input(name, "cpu", 0, each.dtype, *_aligned_start(each))
+        self._binding.bind_output("values", "cpu", 0, np.int32, *_aligned_start(values))
 
     @staticmethod
     def rows(small: NDArray[np.uint8]) -> Rows:
@@ -154,7 +154,7 @@ def _room() -> NDArray[np.int32]:
     return _rooms.values  # type: ignore[no-any-return]
 
 
-def _place(array: NDArray[Any]) -> tuple[tuple[int, ...], int]:
+def _aligned_start(array: NDArray[Any]) -> tuple[tuple[int, ...], int]:
     return array.shape, array.ctypes.data
 
 

@@ -92,8 +92,8 @@ class SmallIntegers:
 
         def rounded(tile: int) -> None:
             first = tile * self._width
-            places = np.arange(first, first + self._width).clip(max=self.n - 1)
-            some = _turned(vectors[self._order[places]] - self._centre)
+            indices = np.arange(first, first + self._width).clip(max=self.n - 1)
+            some = _turned(vectors[self._order[indices]] - self._centre)
             some = some.reshape(groups, _GROUP, self.d)
             step = np.maximum(np.abs(some).max(axis=(1, 2)), _SIZE[0]) / level
             small = np.rint(some / step[:, None, None])
@@ -175,7 +175,7 @@ class SmallIntegers:
                 found = self._checked(found, _rows(met), block, least, k)
                 met.clear()
                 due, held = 2 * tile + 2, 0
-        return found.points, found.places, least < _NEVER
+        return found.points, found.indices, least < _NEVER
 
     def _reached(
         self,
@@ -202,12 +202,12 @@ class SmallIntegers:
     ) -> _Found:
         """Those that may be among the nearest by their own bounds, which raise ``least``."""
         points = np.concatenate((found.points, more.points))
-        places = np.concatenate((found.places, more.places))
+        indices = np.concatenate((found.indices, more.indices))
         products = np.concatenate((found.products, more.products))
-        steps = self._steps.reshape(-1)[places // _GROUP] * block.steps[points]
-        scores = steps * products - self._halves.reshape(-1)[places]
-        errors = self._lost.reshape(-1)[places] * block.norms[points]
-        errors += self._norms.reshape(-1)[places] * block.lost[points]
+        steps = self._steps.reshape(-1)[indices // _GROUP] * block.steps[points]
+        scores = steps * products - self._halves.reshape(-1)[indices]
+        errors = self._lost.reshape(-1)[indices] * block.norms[points]
+        errors += self._norms.reshape(-1)[indices] * block.lost[points]
         errors += block.rest[points]
         _raise(least, points, scores - errors, k)
         kept = np.flatnonzero(scores + errors >= least[points])
@@ -215,7 +215,7 @@ class SmallIntegers:
         if lost.any():
             least[lost] = _NEVER
             kept = kept[~lost[points[kept]]]
-        return _Found(points[kept], places[kept], products[kept])
+        return _Found(points[kept], indices[kept], products[kept])
 
 
 class _Points(NamedTuple):
@@ -245,7 +245,7 @@ class _Found(NamedTuple):
     """Rows that may be near, their points and their products with them."""
 
     points: Ids
-    places: Ids
+    indices: Ids
     products: NDArray[np.int32]
 
 

@@ -40,7 +40,7 @@ class Tables:
 
 no_tables: Final = Tables()
 
-_LAWS: Final = (
+_MECHANISM_TABLES: Final = (
     "calibrated-",
     "certificate-",
     "extremes-",
@@ -73,7 +73,7 @@ class _OfWords(Tables):
 
 
 def _of_mechanism(name: str) -> bool:
-    return any(law in name for law in _LAWS)
+    return any(distribution in name for distribution in _MECHANISM_TABLES)
 
 
 _EAGER_FLOPS: Final = 2e12

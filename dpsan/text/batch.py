@@ -50,13 +50,13 @@ class Words(Sequence[str]):
         return self._count
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, index: slice) -> list[str]: ...
 
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        return self._words[place]
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self._words[index]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._words)
@@ -115,7 +115,7 @@ class Batch:
         begun = (ends - self.sizes)[1:][self.sizes[1:] > 0]
         seam = self.seam
         lengths[begun] -= len(seam) + np.array(
-            [self.gaps[place].rfind(seam) for place in begun.tolist()], dtype=np.int64
+            [self.gaps[index].rfind(seam) for index in begun.tolist()], dtype=np.int64
         )
         if not self.more:
             return lengths, lengths

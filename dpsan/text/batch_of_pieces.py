@@ -36,19 +36,19 @@ def joined_at_spaces(
     begins = (ends - counts)[special]
     total = int(ends[-1])
     between = codes[special] == BETWEEN
-    behind = own & (np.concatenate([block.tails for block in blocks]) > 0)
-    tails = ends[behind]
+    trailing = own & (np.concatenate([block.tails for block in blocks]) > 0)
+    tails = ends[trailing]
     gaps = [" "] * (total + 1)
     gaps[0] = ""
-    for at, gap in zip(tails.tolist(), _each(blocks, behind, Pieces.behind), strict=True):
+    for at, gap in zip(tails.tolist(), _each(blocks, trailing, Pieces.trailing), strict=True):
         gaps[at] = gap
     added = defaultdict[int, list[str]](list)
     """Strings after some gaps, joined at the end, as most of a text may be one gap."""
     longer = []
     before = (begins + np.cumsum(between)).tolist()
-    for at, place, (inner, words, _, _, more) in zip(begins.tolist(), before, chunks, strict=True):
+    for at, index, (inner, words, _, _, more) in zip(begins.tolist(), before, chunks, strict=True):
         if more:
-            longer.append((place, more))
+            longer.append((index, more))
         if not words:
             added[at] += inner[0], " "
             continue
@@ -91,14 +91,14 @@ def _chunks(
     chunks = [_MARK] * len(special)
     others = np.flatnonzero(kinds == CHUNK).tolist()
     pieces = _each(blocks, codes == CHUNK, partial(Pieces.strings, tails=True))
-    for place, piece in zip(others, pieces, strict=True):
-        chunks[place] = chunk_of(piece)
+    for index, piece in zip(others, pieces, strict=True):
+        chunks[index] = chunk_of(piece)
     runs = np.flatnonzero(kinds == EMPTY)
     first = np.flatnonzero(~again)
     more = np.diff(first, append=len(codes)) - 1
     more = more[np.searchsorted(first, special[runs])]
-    for place, count in zip(runs.tolist(), more.tolist(), strict=True):
-        chunks[place] = Chunk([" " * count], [], [])
+    for index, count in zip(runs.tolist(), more.tolist(), strict=True):
+        chunks[index] = Chunk([" " * count], [], [])
     return special, chunks
 
 
@@ -122,8 +122,8 @@ def _words(
     there = own.tolist()
     words: list[str] = []
     done = 0
-    for place, some in others:
-        words += compress(pieces[done:place], there[done:place])
+    for index, some in others:
+        words += compress(pieces[done:index], there[done:index])
         words += some
-        done = place
+        done = index
     return [*words, *compress(pieces[done:], there[done:])]

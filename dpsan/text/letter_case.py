@@ -48,8 +48,8 @@ def begins_sentence(gap: str) -> bool:
         return False
     if _LINE_BREAK.search(gap):
         return True
-    behind = max(map(gap.rfind, _CONTINUES)) + 1
-    return _END.search(gap, behind) is not None
+    after = max(map(gap.rfind, _CONTINUES)) + 1
+    return _END.search(gap, after) is not None
 
 
 def capitalised(word: str) -> str:
@@ -148,20 +148,20 @@ class NaturalCase:
             starts = np.cumsum(sizes) - sizes
             begins += starts[sizes > 1].tolist()
             for start in starts[sizes == 1].tolist():
-                behind = batch.gaps[start + 1].split(batch.seam)[0]
-                if following or not _MARKS.isdisjoint(behind):
+                after = batch.gaps[start + 1].split(batch.seam)[0]
+                if following or not _MARKS.isdisjoint(after):
                     begins.append(start)
-        places = np.array(begins, dtype=np.int64)
-        places = places[rows[places] >= 0]
-        for at in places.tolist():
+        indices = np.array(begins, dtype=np.int64)
+        indices = indices[rows[indices] >= 0]
+        for at in indices.tolist():
             outputs[at] = self._capitalised[outputs[at]]
-        return np.concatenate([articles, places])
+        return np.concatenate([articles, indices])
 
     def _within(self, batch: Batch, previous: str | None) -> Iterator[int]:
         """The words of texts that begin a sentence, but for the first of a whole text."""
         gaps, seam = batch.gaps, batch.seam
         odd = batch.odd[batch.odd < len(batch.codes)].tolist()
-        for at in compress(odd, map(self._begins.__getitem__, [gaps[place] for place in odd])):
+        for at in compress(odd, map(self._begins.__getitem__, [gaps[index] for index in odd])):
             before = gaps[at - 1].split(seam)[-1] if at else previous
             # The last full stop of U.S. or p.m. ends no sentence.
             if before not in (None, ".") and seam not in gaps[at]:
@@ -180,12 +180,12 @@ class NaturalCase:
             Those places.
         """
         drawn = [np.flatnonzero(rows == row) for row in self._articles]
-        places = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
-        for at in places.tolist():
+        indices = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+        for at in indices.tolist():
             if at + 1 < len(outputs):
                 gap, word = gaps[at + 1], outputs[at + 1]
             else:
                 gap, word = following or ("", "")
             if gap == " ":
                 outputs[at] = self._article_for[word] or outputs[at]
-        return places
+        return indices

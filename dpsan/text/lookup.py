@@ -12,7 +12,7 @@ import numpy as np
 from dpsan.text.batch import CHUNK, MARK, Batch, Chunk, Ids, joined
 from dpsan.text.batch_of_pieces import joined_at_spaces
 from dpsan.text.bounded_cache import BoundedCache
-from dpsan.text.pieces import BEHIND, cut, one_word
+from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.spanned_tokens import Spans, gaps_inside, inside, widened
@@ -63,7 +63,7 @@ class Lookup:
         chunk = self._codes.chunk
         self._chunks = BoundedCache(lambda piece: chunk(split(piece)), _CACHE_CHUNKS)
         self._pieces = PieceCodes(partial(_code, split, self._codes))
-        self._tails = split("a" + BEHIND) == ["", "a", BEHIND]
+        self._tails = split("a" + TRAILING) == ["", "a", TRAILING]
 
     def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], Ids]:
         """Split texts.
@@ -107,9 +107,9 @@ class Lookup:
         return joined(chunks, "".join(chain.from_iterable(each.gaps for each in chunks)))
 
     def _in_spans(self, pieces: list[str], spans: Spans) -> Chunk:
-        stretches = widened(pieces, spans)
-        drawn = inside(pieces, stretches).tolist()
-        gaps, _, invisible = gaps_inside(pieces, stretches)
+        wide = widened(pieces, spans)
+        drawn = inside(pieces, wide).tolist()
+        gaps, _, invisible = gaps_inside(pieces, wide)
         words = pieces[1::2]
         codes = [
             self._codes[word] if each else OUTSIDE for word, each in zip(words, drawn, strict=True)

@@ -23,7 +23,7 @@ _WRITTEN: Final = 30
 """More digits than any form has: a moment with a fraction and a zone has 24."""
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 2099
-_YEAR_PLACES: Final = 50
+_YEAR_INDICES: Final = 50
 """Places of a year where four digits stand alone; every other value has one."""
 
 
@@ -37,7 +37,7 @@ class _Figure(Protocol):
     def read(self, pieces: Sequence[str]) -> int:
         """Return the place of what stands in the pieces of a token, 0 ... size - 1."""
 
-    def write(self, place: int, pieces: list[str]) -> None:
+    def write(self, position: int, pieces: list[str]) -> None:
         """Put the value at a place into the pieces."""
 
 
@@ -56,8 +56,8 @@ class _Digits(NamedTuple):
     def read(self, pieces: Sequence[str]) -> int:
         return (min(max(int(pieces[self.at]), self.low), self.high) - self.first) % self.size
 
-    def write(self, place: int, pieces: list[str]) -> None:
-        value = self.low + (place + self.first - self.low) % self.size
+    def write(self, position: int, pieces: list[str]) -> None:
+        value = self.low + (position + self.first - self.low) % self.size
         pieces[self.at] = str(value).zfill(len(pieces[self.at]))
 
 
@@ -78,8 +78,8 @@ class _Whole(NamedTuple):
     def read(self, pieces: Sequence[str]) -> int:
         return (int("".join(pieces[1::2])) - self._first) % self.size
 
-    def write(self, place: int, pieces: list[str]) -> None:
-        digits = str((place + self._first) % self.size).zfill(self.width)
+    def write(self, position: int, pieces: list[str]) -> None:
+        digits = str((position + self._first) % self.size).zfill(self.width)
         for at in range(1, len(pieces), 2):
             pieces[at], digits = digits[: len(pieces[at])], digits[len(pieces[at]) :]
 
@@ -87,18 +87,18 @@ class _Whole(NamedTuple):
 class _Year(NamedTuple):
     """Four digits alone, which are mostly a year: years have more places than other values."""
 
-    size: int = 10_000 + (_YEAR_PLACES - 1) * (_LAST_YEAR - _FIRST_YEAR + 1)
+    size: int = 10_000 + (_YEAR_INDICES - 1) * (_LAST_YEAR - _FIRST_YEAR + 1)
 
     def read(self, pieces: Sequence[str]) -> int:
         value = (int(pieces[1]) - 1000) % 10_000  # those that begin with a zero come last
         years = min(max(value + 1000 - _FIRST_YEAR, 0), _LAST_YEAR - _FIRST_YEAR + 1)
-        middle = _YEAR_PLACES // 2 * (_FIRST_YEAR <= value + 1000 <= _LAST_YEAR)
-        return value + (_YEAR_PLACES - 1) * years + middle
+        middle = _YEAR_INDICES // 2 * (_FIRST_YEAR <= value + 1000 <= _LAST_YEAR)
+        return value + (_YEAR_INDICES - 1) * years + middle
 
-    def write(self, place: int, pieces: list[str]) -> None:
+    def write(self, position: int, pieces: list[str]) -> None:
         begin, years = _FIRST_YEAR - 1000, _LAST_YEAR - _FIRST_YEAR + 1
-        more = min(max(place - begin, 0), years * _YEAR_PLACES)
-        value = place - more + more // _YEAR_PLACES
+        more = min(max(position - begin, 0), years * _YEAR_INDICES)
+        value = position - more + more // _YEAR_INDICES
         pieces[1] = str((value + 1000) % 10_000).zfill(4)
 
 
@@ -117,8 +117,8 @@ class _Letters(NamedTuple):
         piece = pieces[self.at].lower()
         return folded.index(piece) if piece in folded else 0
 
-    def write(self, place: int, pieces: list[str]) -> None:
-        pieces[self.at] = self.strings[place]
+    def write(self, position: int, pieces: list[str]) -> None:
+        pieces[self.at] = self.strings[position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,14 @@ class FormedNumber:
     @property
     def widest(self) -> int:
         """Most places that are one number."""
-        return _YEAR_PLACES if isinstance(self.fields[0], _Year) else 1
+        return _YEAR_INDICES if isinstance(self.fields[0], _Year) else 1
 
     def written(self, value: int) -> str:
         """Another number of the form."""
         out = list(self.pieces)
         for figure in reversed(self.fields):
-            value, place = divmod(value, figure.size)
-            figure.write(place, out)
+            value, position = divmod(value, figure.size)
+            figure.write(position, out)
         return "".join(out)
 
 
@@ -190,8 +190,8 @@ def formed_number(word: str) -> FormedNumber | None:
 
 def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
     """The figures of a number of this shape; none if it is no number."""
-    shape, places = "".join(pieces), range(1, len(pieces), 2)
-    widths = [len(pieces[at]) for at in places]
+    shape, indices = "".join(pieces), range(1, len(pieces), 2)
+    widths = [len(pieces[at]) for at in indices]
     digits = sum(widths)
     if match := _TIME.fullmatch(shape):
         yield from _moment(pieces, *(match[part] for part in ("date", "half", "zone")))
@@ -202,11 +202,11 @@ def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
         yield _Digits(5, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR)
         yield from (_Digits(at, 1, 12 if len(pieces[at]) == 2 else 9, 1) for at in (1, 3))
     elif _OCTETS.fullmatch(shape):
-        for at, width in zip(places, widths, strict=True):
+        for at, width in zip(indices, widths, strict=True):
             low = 10 ** (width - 1) if width > 1 else 0
             yield _Digits(at, low, min(10**width - 1, 255), low)
     elif _RATIO.fullmatch(shape):
-        for at, width in zip(places, widths, strict=True):
+        for at, width in zip(indices, widths, strict=True):
             low = 10 ** (width - 1)
             yield _Digits(at, low, 10**width - 1, low)
     elif shape == "0000":
@@ -247,9 +247,9 @@ def _moment(
         yield _Digits(at, 0, last, 0)
     if zone and zone != "a":
         end -= 4 if ":" in zone else 2
-    for place in range(at + 2, end, 2):
-        top = 59 if place < at + 6 else 10 ** len(pieces[place]) - 1
-        yield _Digits(place, 0, top, 0)
+    for position in range(at + 2, end, 2):
+        top = 59 if position < at + 6 else 10 ** len(pieces[position]) - 1
+        yield _Digits(position, 0, top, 0)
     if zone == "a":
         yield _Letters(end - 1, ("Z",))
     elif zone:

@@ -18,11 +18,11 @@ from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Ids
 
 Integers = NDArray[np.uint64]
 
-BEHIND: Final = ',.;:!?)"'
+TRAILING: Final = ',.;:!?)"'
 """Most frequent characters between a word and the space after it."""
 _EDGE, _SPACE = 1, 2
 _KINDS: Final = bytes(
-    _SPACE if chr(code) == " " else _EDGE * (chr(code) in BEHIND) for code in range(256)
+    _SPACE if chr(code) == " " else _EDGE * (chr(code) in TRAILING) for code in range(256)
 )
 _PLAIN: Final = bytes(_SPACE * (chr(code) == " ") for code in range(256))
 # A token with a space in it has digits on both sides of it, or brackets of a telephone number; what
@@ -67,19 +67,19 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.begins)
 
-    def strings(self, places: Ids | slice, *, tails: bool = False) -> list[str]:
+    def strings(self, indices: Ids | slice, *, tails: bool = False) -> list[str]:
         """Some pieces, with or without their tails."""
-        begins = self.begins[places]
-        ends = begins + self.lengths[places]
-        found = self._slices(begins, ends + self.tails[places] if tails else ends)
+        begins = self.begins[indices]
+        ends = begins + self.lengths[indices]
+        found = self._slices(begins, ends + self.tails[indices] if tails else ends)
         if self.text.isascii():
             return found
         return [each if each.isascii() else _decoded(each) for each in found]
 
-    def behind(self, places: Ids) -> list[str]:
+    def trailing(self, indices: Ids) -> list[str]:
         """The tails of some pieces, and the space behind each."""
-        begins = self.begins[places] + self.lengths[places]
-        return self._slices(begins, begins + self.tails[places] + 1)
+        begins = self.begins[indices] + self.lengths[indices]
+        return self._slices(begins, begins + self.tails[indices] + 1)
 
     def _slices(self, begins: Ids, ends: Ids) -> list[str]:
         text, both = self.text, zip(begins.tolist(), ends.tolist(), strict=True)
@@ -150,18 +150,18 @@ class Codes:
             codes, missing = self._find(keys, there & (pieces.lengths <= _LONGEST))
             if len(missing):
                 strings = pieces.strings(missing)
-                places = dict(zip(strings, missing.tolist(), strict=True))
-                known = dict(zip(places, map(self._code_of, places), strict=True))
+                indices = dict(zip(strings, missing.tolist(), strict=True))
+                known = dict(zip(indices, map(self._code_of, indices), strict=True))
                 codes[missing] = [known[each] for each in strings]
-                self._remember(keys[[*places.values()]], np.array([*known.values()], np.int64))
+                self._remember(keys[[*indices.values()]], np.array([*known.values()], np.int64))
         codes[(pieces.lengths > 0) & ~there] = BETWEEN
         codes[pieces.lengths + pieces.tails == 0] = EMPTY
         return codes
 
     def _find(self, keys: Integers, usable: NDArray[np.bool_]) -> tuple[Ids, Ids]:
         """Codes, CHUNK where there is none, and which usable pieces are not here."""
-        places = self._places(keys)
-        rows = self._rows.take(places, axis=0)
+        indices = self._indices(keys)
+        rows = self._rows.take(indices, axis=0)
         same = _same(rows, keys) & usable
         codes = np.where(same, rows[:, _LANES].view(np.int64), CHUNK)
         rest = np.flatnonzero(usable & ~same)
@@ -171,14 +171,14 @@ class Codes:
         for probe in range(1, _PROBES):
             if not len(rest):
                 break
-            rows = self._rows[(places[rest] + probe) & (len(self._rows) - 1)]
+            rows = self._rows[(indices[rest] + probe) & (len(self._rows) - 1)]
             same, free = _same(rows, keys[rest]), rows[:, 0] == 0
             codes[rest[same]] = rows[same, _LANES].view(np.int64)
             missing.append(rest[free])
             rest = rest[~same & ~free]
         return codes, np.concatenate([*missing, rest])
 
-    def _places(self, keys: Integers) -> Ids:
+    def _indices(self, keys: Integers) -> Ids:
         """The first row of each piece."""
         mixed = keys[:, 0] * np.uint64(_FACTORS[0])
         for lane in range(1, _LANES):
@@ -198,16 +198,16 @@ class Codes:
             self._rows, self._held = np.zeros((size, _LANES + 1), dtype=np.uint64), 0
             self._remember(old[:, :_LANES], old[:, _LANES].view(np.int64))
         rows = np.column_stack([keys, codes.view(np.uint64)])
-        places = self._places(keys)
+        indices = self._indices(keys)
         for _ in range(_PROBES):
             if not len(rows):
                 break
-            free = np.flatnonzero(self._rows[places, 0] == 0)
-            taken, chosen = np.unique(places[free], return_index=True)
+            free = np.flatnonzero(self._rows[indices, 0] == 0)
+            taken, chosen = np.unique(indices[free], return_index=True)
             self._rows[taken] = rows[free[chosen]]
             self._held += len(taken)
-            rows, places = (np.delete(each, free[chosen], axis=0) for each in (rows, places))
-            places = (places + 1) & (size - 1)
+            rows, indices = (np.delete(each, free[chosen], axis=0) for each in (rows, indices))
+            indices = (indices + 1) & (size - 1)
 
 
 def _keys(pieces: Pieces) -> Integers:

@@ -63,7 +63,7 @@ def widened(pieces: Sequence[str], spans: Spans) -> list[tuple[int, int]]:
     return out
 
 
-def inside(pieces: Sequence[str], stretches: Spans) -> NDArray[np.bool_]:
+def inside(pieces: Sequence[str], wide: Spans) -> NDArray[np.bool_]:
     """Return which words of a text are inside, shape (words,).
 
     Args:
@@ -71,9 +71,9 @@ def inside(pieces: Sequence[str], stretches: Spans) -> NDArray[np.bool_]:
         stretches: as :func:`widened` gives them.
     """
     out = np.zeros(len(pieces) // 2, dtype=np.bool_)
-    if stretches:
+    if wide:
         ends = [0, *accumulate(map(len, pieces))]
-        for start, end in stretches:
+        for start, end in wide:
             first, last = bisect_right(ends, start) - 1, bisect_left(ends, end) - 1
             out[first // 2 : (last + 1) // 2] = True
     return out
@@ -88,7 +88,7 @@ def clipped(spans: Spans, start: int, end: int) -> Spans:
     ]
 
 
-def gaps_inside(pieces: Sequence[str], stretches: Spans) -> tuple[list[str], str, int]:
+def gaps_inside(pieces: Sequence[str], wide: Spans) -> tuple[list[str], str, int]:
     """Return :func:`dpsan.text.tokens.gaps_to_write` inside of spans; other gaps stay as they are.
 
     Args:
@@ -97,25 +97,25 @@ def gaps_inside(pieces: Sequence[str], stretches: Spans) -> tuple[list[str], str
     """
     gaps = list(pieces[::2])
     dropped = 0
-    if stretches:
-        starts, ends = zip(*stretches, strict=True)
+    if wide:
+        starts, ends = zip(*wide, strict=True)
         at = 0
-        for place, gap in enumerate(gaps):
+        for position, gap in enumerate(gaps):
             end = at + len(gap)
             # Stretches that touch the gap, if only with the word beside it.
             near = range(bisect_left(ends, at), bisect_right(starts, end))
             if near:
                 written: list[str] = []
                 done = at
-                for span in stretches[near.start : near.stop]:
+                for span in wide[near.start : near.stop]:
                     low, high = max(span[0], at), min(span[1], end)
                     seen = INVISIBLE.sub("", gap[low - at : high - at])
                     dropped += high - low - len(seen)
                     written += gap[done - at : low - at], seen.replace("S", "s")
                     done = high
                 written.append(gap[done - at :])
-                gaps[place] = "".join(written)
-                if not gaps[place] and 0 < place < len(gaps) - 1:
-                    gaps[place] = " "  # nobody could tell the two words apart
-            at = end + len(pieces[2 * place + 1]) if place < len(gaps) - 1 else end
+                gaps[position] = "".join(written)
+                if not gaps[position] and 0 < position < len(gaps) - 1:
+                    gaps[position] = " "  # nobody could tell the two words apart
+            at = end + len(pieces[2 * position + 1]) if position < len(gaps) - 1 else end
     return gaps, "".join(gaps), dropped

@@ -45,7 +45,7 @@ from dpsan.text.whole_tokens import MAY, NUMBER_MARKS, WHOLE, WORD, is_number
 
 LONG: Final = 1 << 20
 """Characters above which a text is split in stretches: split whole it takes 20 times its size."""
-STRETCH: Final = 1 << 18
+SEGMENT: Final = 1 << 18
 """Characters that are split at once."""
 AHEAD: Final = 1 << 12
 """Characters behind a cut that must be known: what follows a word decides where it ends."""
@@ -84,7 +84,7 @@ _TOKEN: Final = compiled(f"{WHOLE}|{_WORDS}")
 _PLAIN_TOKEN: Final = re.compile(_WORDS)
 _CHUNK: Final = re.compile(f"[^ {NARROW}{WHITE}]*[{WORD}{PICTURE}][^ {NARROW}{WHITE}]*")
 _GAP: Final = regex.compile(rf"(\s+)|({INVISIBLE.pattern}+)|.", regex.V1 | regex.DOTALL)
-_BEHIND: Final = ',.;:!?)"'
+_TRAILING: Final = ',.;:!?)"'
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
 
 
@@ -96,7 +96,7 @@ def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = N
         pattern: matches the shape of a token; default the tokens of running text.
     """
     if pattern is None:
-        word = line.rstrip(_BEHIND)
+        word = line.rstrip(_TRAILING)
         if word.isalnum() and word.isascii():  # as most often when pieces are looked up
             return ["", word, line[len(word) :]]
     own, offsets = shape(line, literals)
@@ -141,18 +141,18 @@ TOKENIZERS: Final[dict[str, Tokenizer]] = {
 }
 
 
-def stretches(text: str, split: Callable[[str], list[str]]) -> Iterator[list[str]]:
+def segments(text: str, split: Callable[[str], list[str]]) -> Iterator[list[str]]:
     """Yield the alternating pieces of a long text, at most some 100,000 words at a time.
 
     Put together they are those of ``split(text)``, but for empty gaps at the seams: a text is cut
     where something visible stands between two words, and all of a word is seen before it is cut.
     """
-    start, size = 0, STRETCH
+    start, size = 0, SEGMENT
     while len(text) - start > size:
         pieces = split(text[start : start + size])
         if cut := _last_gap(pieces, size - AHEAD):
             yield [*pieces[:cut], ""]
-            start, size = start + sum(map(len, pieces[:cut])), STRETCH
+            start, size = start + sum(map(len, pieces[:cut])), SEGMENT
         else:
             size *= 2
     yield split(text[start:])

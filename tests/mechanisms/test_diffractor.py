@@ -90,7 +90,7 @@ def test_certificate_is_the_matrix(order):
     mechanism = Diffractor(0.4, order=order)
     sampler = mechanism.prepare(SPACE)
     law = sampler.probabilities(np.arange(SPACE.n + 1))
-    apart = np.abs(sampler.places[:, None] - sampler.places).astype(float)
+    apart = np.abs(sampler.indices[:, None] - sampler.indices).astype(float)
     found = matrix_certificate(law, mechanism.guarantee(SPACE).claimed, apart)
     own = mechanism.certificate(SPACE)
     assert own.epsilon_ldp == pytest.approx(found.epsilon_ldp, abs=1e-9)

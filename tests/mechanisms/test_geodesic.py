@@ -10,7 +10,7 @@ from support import fits, make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
-from dpsan.mechanisms.geodesic import Geodesic, PathLengths, neighbor_graph
+from dpsan.mechanisms.geodesic import Geodesic, PathLengths, neighbour_graph
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -22,7 +22,7 @@ def dense(graph):
 
 @pytest.mark.parametrize("edges", ["hop", "rank"])
 def test_graph_by_definition(space, edges):
-    graph = dense(neighbor_graph(space, 3, edges))
+    graph = dense(neighbour_graph(space, 3, edges))
     distances = space.distances(np.arange(space.n))
     np.fill_diagonal(distances, -1)
     rank = np.argsort(np.argsort(distances, axis=1, kind="stable"), axis=1)
@@ -45,7 +45,7 @@ def clusters():
 @pytest.mark.parametrize("edges", ["hop", "rank"])
 def test_components_are_joined_by_their_closest_pair(edges):
     space = clusters()
-    graph = dense(neighbor_graph(space, 3, edges))
+    graph = dense(neighbour_graph(space, 3, edges))
     assert (graph == graph.T).all()
     assert connected_components(csr_matrix(graph))[0] == 1
     distances = space.distances(np.arange(40))
@@ -64,7 +64,7 @@ def test_lengths_against_all_pairs(edges, cap):
     space = clusters()
     mechanism = Geodesic(1.0, k=3, edges=edges, cap=cap)
     lengths = mechanism.paths(space).lengths(np.arange(space.n))
-    expected = shortest_path(dense(neighbor_graph(space, 3, edges)))
+    expected = shortest_path(dense(neighbour_graph(space, 3, edges)))
     assert (lengths == np.minimum(expected, cap or np.inf)).all()
     assert (lengths == lengths.T).all()
     # The triangle inequality, which the guarantee rests on.

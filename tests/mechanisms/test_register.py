@@ -22,7 +22,7 @@ from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.space.cached_index import space_of
-from dpsan.space.metric_space import _LAWS
+from dpsan.space.metric_space import _MECHANISM_TABLES
 
 _SHOWN = {"verify": (2.0, 8.0), "explain": (0.005, 0.1), "compare": (0.05, 0.3)}
 """What the example prints lies between these, whatever the 500 most frequent words are."""
@@ -147,7 +147,7 @@ def test_every_table_about_a_mechanism_is_known_as_one():
     assert {"observer-", "extremes-", "calibrated-", "half-linked-"} <= set(names)
     for name in names:
         if name != "rows-":
-            assert name.startswith(_LAWS), name
+            assert name.startswith(_MECHANISM_TABLES), name
 
 
 def test_registered_again_is_replaced():

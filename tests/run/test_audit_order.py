@@ -14,7 +14,7 @@ from dpsan.files import atomic_files as files
 from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.run.audit import AuditWriter, writer
-from dpsan.run.batch_size import FilePace
+from dpsan.run.batch_size import FileBatchSize
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -26,7 +26,7 @@ TEXT = b"word1 word2, word3.\n" * LINES
 def few(request, monkeypatch):
     """Rows in a thread, and at once."""
     monkeypatch.setattr(writer, "_FEW", request.param)
-    monkeypatch.setattr(FilePace, "growth", 1)  # batches of 200 lines
+    monkeypatch.setattr(FileBatchSize, "growth", 1)  # batches of 200 lines
 
 
 def rewritten(tmp_path, monkeypatch, *, broken=None, batches=None):

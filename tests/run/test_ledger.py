@@ -48,10 +48,10 @@ def run_of(folder, files, ledger, *, sanitizer=SANITIZER, kind=Run, memo=None, a
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     plan = replace(PLAN, **more.pop("plan", {}))
     if aside:
-        plan = replace(plan, options=replace(plan.options, aside=aside))
+        plan = replace(plan, options=replace(plan.options, reject=aside))
     out = folder / "out"
     run = kind(sanitizer, plan, run_key(None), inputs, out, tree=True, **more)
-    run.history = History(memo, ledger, plan.options.aside)
+    run.history = History(memo, ledger, plan.options.reject)
     result = run.execute()
     written = [out / path.name for path in inputs]
     return result, [path.read_text().splitlines() if path.exists() else None for path in written]
@@ -88,7 +88,7 @@ def test_runs_add_up_until_a_record_has_had_enough(tmp_path):
             for name, line in (("0", 1), ("1", 2))
         ]
         totals = ledger.totals()
-    assert (totals.records, totals.paid, totals.limit) == (4, 2, 8.0)
+    assert (totals.records, totals.charged, totals.limit) == (4, 2, 8.0)
     # What is before a refused record has paid, and is not written.
     assert [epsilon for epsilon, _ in totals.largest] == pytest.approx([8, 4, 4, 2])
     (told,) = Statement(result.totals, "krr", 0.0, ledger=totals).lines(verbose=True)[1:2]
@@ -210,7 +210,7 @@ def test_what_the_memo_remembers_costs_nothing(tmp_path):
         with Ledger(tmp_path / "l", 4.0) as ledger, Memo(tmp_path / "m", SANITIZER) as memo:
             result, _ = run_of(tmp_path / name, files, ledger, memo=memo)
             assert not result.failed
-            assert ledger.totals().paid == (2 if name == "a" else 0)
+            assert ledger.totals().charged == (2 if name == "a" else 0)
     assert [epsilon for epsilon, _ in sums(tmp_path / "l")] == pytest.approx([2, 4])
 
 

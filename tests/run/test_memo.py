@@ -255,7 +255,7 @@ def test_what_is_known_is_not_drawn(tmp_path):
         pending = memo.submit(
             Inline(SANITIZER), Batch([WORDS, "word1"], b"k" * 32, range(2), False)
         )
-        assert pending.asked == [1]
+        assert pending.indices == [1]
 
 
 def test_a_commit_is_on_the_disk_and_leaves_nothing(tmp_path):

@@ -140,10 +140,12 @@ def test_units_that_share_a_key_are_seen(unit, monkeypatch):
 
 
 def test_no_string_has_the_place_of_a_row():
-    places = randomness.string_places(KEY, [f"s{number}" for number in range(1000)])
+    places = randomness.string_positions(KEY, [f"s{number}" for number in range(1000)])
     assert len(set(places)) == 1000
     assert all(0 <= first < 1 << 63 <= second < 1 << 64 for first, second in places)
-    assert places != randomness.string_places(b"j" * 32, [f"s{number}" for number in range(1000)])
+    assert places != randomness.string_positions(
+        b"j" * 32, [f"s{number}" for number in range(1000)]
+    )
     streams = randomness.streams_by_word(KEY, range(1000), places)
     assert len(set(streams.blocks)) == len(np.unique(streams.bits("any"))) == 2000
 

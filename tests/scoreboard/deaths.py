@@ -17,7 +17,7 @@ from typing import Final
 from scoreboard.base import DPSAN, Row, Size, embedding_file, environment
 from scoreboard.patterns import mutants
 
-_TOLD: Final = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+_SHOWN: Final = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
 _WORDS: Final = 400
 
 
@@ -103,7 +103,7 @@ def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[st
     for stream in (child.stdin, child.stderr):
         with contextlib.suppress(OSError):
             stream.close()  # type: ignore[union-attr]
-    right = (128 + signal.SIGPIPE, b"") if what == "reader" else (1, _TOLD)
+    right = (128 + signal.SIGPIPE, b"") if what == "reader" else (1, _SHOWN)
     if not bad and (status, told) != right:
         bad.append("wrong status or message")
     out = b"".join(pieces)

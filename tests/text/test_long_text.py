@@ -42,7 +42,7 @@ def test_stretches_are_short():
     text = "some words, " * 100_000 + "x" * 1_000_000 + " and more" * 100_000
     sizes = [sum(map(len, pieces)) for pieces in stretches(text, TOKENIZERS["unicode"].split)]
     assert sum(sizes) == len(text)
-    assert sorted(sizes)[-2] <= tokens.STRETCH
+    assert sorted(sizes)[-2] <= tokens.SEGMENT
     assert max(sizes) < 3_000_000
 
 

@@ -22,8 +22,8 @@ def test_nothing_is_lost_between_spaces(texts, last, tails):
     found = cut(texts, last=last, tails=tails)
     joined = f" {MARK} ".join(texts) + f" {MARK}" * (not last)
     assert " ".join(found.strings(slice(None), tails=True)) == joined
-    behind = found.behind(np.arange(len(found) - 1))
-    assert all(each.endswith(" ") and not each.strip(module.BEHIND + " ") for each in behind)
+    behind = found.trailing(np.arange(len(found) - 1))
+    assert all(each.endswith(" ") and not each.strip(module.TRAILING + " ") for each in behind)
     if not tails:
         assert not found.tails.any()
 

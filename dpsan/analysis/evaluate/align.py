@@ -61,18 +61,18 @@ def cut(
         reached: dict[int, int] = {}
         for begin in layers[-1]:
             for end in _ends(line, begin, gap, longest, last=last):
-                behind = end + len(gap)
-                if behind not in reached and possible(at, line[begin:end]):
-                    reached[behind] = begin
+                after = end + len(gap)
+                if after not in reached and possible(at, line[begin:end]):
+                    reached[after] = begin
         if not reached or len(reached) > _STATES:
             return None
         layers.append(reached)
     words = []
-    place = len(line)
+    index = len(line)
     for at in range(len(gaps) - 1, 0, -1):
-        begin = layers[at][place]
-        words.append(line[begin : place - len(gaps[at])])
-        place = begin
+        begin = layers[at][index]
+        words.append(line[begin : index - len(gaps[at])])
+        index = begin
     return words[::-1]
 
 

@@ -152,12 +152,12 @@ def _beside(text: Ids, words: Ids, end: int) -> tuple[Ids, Ids]:
 
 def _states(seen: Ids, candidates: Likeliest, beside: Sequence[NDArray[np.int32]], n: int) -> Ids:
     """The inputs considered at each place, ascending, ⊥ always; -1 fills up.  Shape (m, s)."""
-    told = seen >= 0
+    report = seen >= 0
     best = candidates.inputs[seen][:, :BEST].astype(np.int64)
-    best[~told] = -1
+    best[~report] = -1
     unknown = np.full((len(seen), 1), n)
     states = np.concatenate([best, *beside, unknown], axis=1).astype(np.int64)
-    states[~told, :-1] = -1  # nothing is known of the word: it is left open
+    states[~report, :-1] = -1  # nothing is known of the word: it is left open
     states.sort(axis=1)
     states[:, 1:][states[:, 1:] == states[:, :-1]] = -1
     states.sort(axis=1)
@@ -171,11 +171,11 @@ def _emitted(states: Ids, seen: Ids, every: Observations, emissions: Emissions) 
     repeated = np.broadcast_to(seen[:, None], states.shape)
     readable = real & (repeated >= 0)
     size = every.outputs.shape[1]
-    keys, places = np.unique(
+    keys, indices = np.unique(
         states[readable] * (size + 1) + repeated[readable], return_inverse=True
     )
     inputs, numbers = np.divmod(keys, size + 1)
-    out[readable] = emissions.seen(inputs, every.outputs[:, numbers])[places]
+    out[readable] = emissions.seen(inputs, every.outputs[:, numbers])[indices]
     out[real & (repeated < 0)] = 0.0
     return out
 
@@ -200,13 +200,13 @@ def _posteriors(states: Ids, scores: Floats, model: Bigrams) -> Iterator[Floats]
         for at in range(1, m):
             forward[at] = (forward[at - 1] @ steps[at - 1]) * emitted[at]
             forward[at] /= forward[at].sum()
-        behind = np.exp(tau * model.log(ids[-1], np.array(end)))
+        following = np.exp(tau * model.log(ids[-1], np.array(end)))
         posterior = np.empty((m, s))
         for at in range(m - 1, -1, -1):
-            posterior[at] = forward[at] * behind
+            posterior[at] = forward[at] * following
             if at:
-                behind = steps[at - 1] @ (emitted[at] * behind)
-                behind /= behind.max()
+                following = steps[at - 1] @ (emitted[at] * following)
+                following /= following.max()
         posterior[(states < 0) | (states == model.n)] = -np.inf
         out = np.full((m, width), -np.inf)
         out[:, used] = posterior

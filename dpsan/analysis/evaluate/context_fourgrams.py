@@ -49,8 +49,8 @@ class _Order:
         """The number of each key, -1 where it was never seen or is negative."""
         if not len(self.keys):
             return np.full(keys.shape, -1, dtype=np.int64)
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, places, -1)
+        indices = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[indices] == keys, indices, -1)
 
     def interpolated(self, history: Ids, second: Ids, size: int, below: Floats) -> Floats:
         """P(second|history) of m pairs, (m,); ``below`` where the history was never seen."""
@@ -60,8 +60,8 @@ class _Order:
         seen = total > 0
         out = below.copy()
         history, total = history[seen], total[seen]
-        place = self.find(history * size + second[seen])
-        count = np.where(place >= 0, self.counts[place] - DISCOUNT, 0.0)
+        index = self.find(history * size + second[seen])
+        count = np.where(index >= 0, self.counts[index] - DISCOUNT, 0.0)
         out[seen] = (count + DISCOUNT * self.types[history] * below[seen]) / total
         return out
 
@@ -115,14 +115,14 @@ def among_known(
     """
     end = model.size - 1
     line = np.cumsum(np.diff(text, prepend=text[:1]) != 0)
-    place = np.arange(len(text)) + 4 * line + 3  # three ends before each line, one behind
-    behind = place[np.searchsorted(line, line, side="right") - 1] + 1
-    around = np.full(int(behind[-1]) + 1 if len(text) else 0, end, dtype=np.int64)
-    around[place] = words
+    index = np.arange(len(text)) + 4 * line + 3  # three ends before each line, one behind
+    after = index[np.searchsorted(line, line, side="right") - 1] + 1
+    around = np.full(int(after[-1]) + 1 if len(text) else 0, end, dtype=np.int64)
+    around[index] = words
     ids, scores = np.maximum(states, 0), emitted.copy()
     for step in range(4):
-        last = place + step
-        inside = last <= behind
+        last = index + step
+        inside = last <= after
         parts = [
             ids[inside] if at == step else around[last[inside] - at][:, None] for at in (3, 2, 1, 0)
         ]

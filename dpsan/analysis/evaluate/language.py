@@ -48,9 +48,9 @@ class Bigrams:
         if not len(self.keys):  # a text without words
             return out
         keys = first * (self.n + 2) + second
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        seen = self.keys[places] == keys
-        out[seen] = self.log_seen[places[seen]]
+        indices = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        seen = self.keys[indices] == keys
+        out[seen] = self.log_seen[indices[seen]]
         return out
 
     def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -106,13 +106,13 @@ class Counts:
         size = self.n + 2
         symbols = np.concatenate([fold, [self.n, self.n + 1]])
         first, second = np.divmod(self.keys, size)
-        keys, places = np.unique(symbols[first] * size + symbols[second], return_inverse=True)
+        keys, indices = np.unique(symbols[first] * size + symbols[second], return_inverse=True)
         return Counts(
             self.n,
             self.words,
             _sums(symbols, self.unigrams, size),
             keys,
-            _sums(places, self.bigrams, len(keys)),
+            _sums(indices, self.bigrams, len(keys)),
         )
 
     def model(self, frequencies: Floats) -> Bigrams:
@@ -143,8 +143,8 @@ class Counts:
         )
 
 
-def _sums(places: Ids, weights: Ids, size: int) -> Ids:
-    return np.bincount(places, weights=weights, minlength=size).astype(np.int64)
+def _sums(indices: Ids, weights: Ids, size: int) -> Ids:
+    return np.bincount(indices, weights=weights, minlength=size).astype(np.int64)
 
 
 def count(lines: Iterable[str], vocabulary: Vocabulary) -> Counts:
@@ -167,8 +167,8 @@ def count(lines: Iterable[str], vocabulary: Vocabulary) -> Counts:
         unigrams[:] += np.bincount(symbols[1:], minlength=size)
         pairs = np.concatenate([symbols[:-1] * size + symbols[1:], keys])
         weights = np.concatenate([np.ones(len(symbols) - 1, dtype=np.int64), counts])
-        keys, places = np.unique(pairs, return_inverse=True)
-        counts = _sums(places, weights, len(keys))
+        keys, indices = np.unique(pairs, return_inverse=True)
+        counts = _sums(indices, weights, len(keys))
         if len(stored) * _CHUNK <= STORED:
             stored.append(symbols[1:].astype(np.int32))
         del held[:-1]

@@ -100,9 +100,9 @@ def linkage(
         )
         share = part_of(progress, at / len(lengths), (at + 1) / len(lengths))
         scores = partial(_scored, vocabulary, space, emissions, length is None)
-        for name, places in _readers(these, scores, seed, share).items():
-            hits = Share(int((places == 1).sum()), len(places))
-            rows.append(Linked(name, length, len(some), hits, median(places)))
+        for name, indices in _readers(these, scores, seed, share).items():
+            hits = Share(int((indices == 1).sum()), len(indices))
+            rows.append(Linked(name, length, len(some), hits, median(indices)))
     return Linkage(tuple(rows), _notes(emissions, found))
 
 
@@ -122,8 +122,8 @@ def _readers(part: Candidates, scores: _Scores, seed: str, progress: Progress) -
     done = 0.0
     for number, block in enumerate(_blocks(part)):
         last = done + len(block.truth) / len(part.truth)
-        told = part_of(progress, done, last)
-        for name, values in scores(block, told):
+        report = part_of(progress, done, last)
+        for name, values in scores(block, report):
             own = randomness.derive_key(key, name, str(number))
             found.setdefault(name, []).append(ranks(values, block.truth, own))
         done = last

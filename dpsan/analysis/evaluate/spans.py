@@ -25,7 +25,7 @@ class SpanTable:
     """Type of each span; empty for a span without a type."""
     first: NDArray[np.int64] = field(repr=False)
     """First word of each span."""
-    behind: NDArray[np.int64] = field(repr=False)
+    after: NDArray[np.int64] = field(repr=False)
     """The word behind its last one."""
     left_out: int
     """Spans in lines that could not be aligned, and spans without words."""
@@ -44,7 +44,7 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
     """
     bounds = np.searchsorted(pairs.text, np.arange(len(pairs.original) + 1))
     kinds: list[str] = []
-    first, behind = [], []
+    first, after = [], []
     left_out = 0
     with closing(SpanFile(path)) as file:
         for number, (line, text) in enumerate(zip(pairs.lines, pairs.original, strict=True)):
@@ -58,10 +58,10 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
                     continue
                 kinds.append(span.kind)
                 first.append(a + low)
-                behind.append(a + high)
+                after.append(a + high)
         if whole:
             file.end()
-    return SpanTable(kinds, np.array(first, np.int64), np.array(behind, np.int64), left_out)
+    return SpanTable(kinds, np.array(first, np.int64), np.array(after, np.int64), left_out)
 
 
 def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]:
@@ -71,8 +71,8 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
         right: whether each word was read right, (m,).
     """
     sums = np.concatenate([[0], np.cumsum(right)])
-    hits = sums[table.behind] - sums[table.first]
-    full = hits == table.behind - table.first
+    hits = sums[table.after] - sums[table.first]
+    full = hits == table.after - table.first
     some = (hits > 0) & ~full
     kinds = np.array(table.kinds, dtype=object)
     out = {"all": _recovery(full, some)}

@@ -23,7 +23,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
-_NEIGHBORS = 10
+_NEIGHBOURS = 10
 _POINTED = 3
 """Outputs whose posterior is given."""
 
@@ -61,12 +61,12 @@ def explain(
     figures: dict[int, Figures] = {}
     for each in ids:
         if known:
-            law = distributions(sampler, np.array([each]))[0]
-            figures[each] = from_pmf(space, each, law, top)
+            distribution = distributions(sampler, np.array([each]))[0]
+            figures[each] = from_pmf(space, each, distribution, top)
             report(share)
         else:
-            own, told = randomness.derive_key(key, "word", each), _scaled(report, share)
-            counts = draw_counts(sampler, space.n, each, draws, own, told)
+            own, show = randomness.derive_key(key, "word", each), _scaled(report, share)
+            counts = draw_counts(sampler, space.n, each, draws, own, show)
             figures[each] = from_draws(space, each, counts, draws, top)
     observer: Observer | None = None
     if whole:
@@ -77,8 +77,8 @@ def explain(
         if observer is not None:
             pointed[each] = observer.posteriors(outputs[:_POINTED])
         else:
-            size, told = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
-            pointed[each] = near_observer(space, sampler, figures[each], size, key, known, told)
+            size, show = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
+            pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
     optimum = mechanism.optimum(space, quick=True)
     nothing = Posteriors((), "")
     return [
@@ -113,7 +113,7 @@ def _explanation(
     neighbors: list[tuple[str, float]] = []
     if word.id < space.n:
         ids, distances = space.search(
-            space.points(np.array([word.id])), min(_NEIGHBORS + 1, space.n)
+            space.points(np.array([word.id])), min(_NEIGHBOURS + 1, space.n)
         )
         pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
         neighbors = [(keys[row], float(far)) for row, far in pairs if row != word.id]
@@ -134,7 +134,7 @@ def _explanation(
         distinct=figures.distinct,
         distinct_draws=figures.distinct_draws,
         outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in figures.outputs),
-        neighbors=tuple(neighbors[:_NEIGHBORS]),
+        neighbors=tuple(neighbors[:_NEIGHBOURS]),
         posterior=tuple(
             Posterior(name(output), tuple(point(each) for each in points))
             for output, points in posteriors.rows

@@ -36,9 +36,9 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
         UsageError: a text that is not one word to the tokenizer.
     """
     out = []
-    for place, text in texts:
+    for position, text in texts:
         found = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
         if found is None:
-            raise UsageError(f"{place}: not one word to dpsan", "give its words one by one")
+            raise UsageError(f"{position}: not one word to dpsan", "give its words one by one")
         out.append(Word(text, found))
     return out

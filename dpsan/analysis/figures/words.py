@@ -68,15 +68,17 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
 def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:
     """One word, one mechanism: horizontal bars, the likeliest on top."""
     values = [output.probability.value for output in each.outputs]
-    places = list(range(len(values)))
+    positions = list(range(len(values)))
     own = [output.word == each.input for output in each.outputs]
     colors = ["#b3560f" if mine else "#4878a8" for mine in own]
     errors = None
     if not each.exact:
         pairs = [output.probability for output in each.outputs]
         errors = [[p.value - p.low for p in pairs], [p.high - p.value for p in pairs]]
-    axes.barh(places, values, color=colors, xerr=errors, height=0.75, ecolor="#555555", capsize=1.5)
-    axes.set_yticks(places, [_short(output.word) for output in each.outputs])
+    axes.barh(
+        positions, values, color=colors, xerr=errors, height=0.75, ecolor="#555555", capsize=1.5
+    )
+    axes.set_yticks(positions, [_short(output.word) for output in each.outputs])
     axes.set_ylim(bars - 0.5, -0.5)
     axes.set_xlim(0, highest * 1.08 or 1)
     axes.spines[["top", "right"]].set_visible(False)

@@ -104,7 +104,7 @@ class Store:
             self._sweep_older()
             with locked_directory(shelf / name) as temporary:
                 write_entry(temporary, kind, key, entry)
-                files.move_into_place(temporary, shelf / name)
+                files.publish(temporary, shelf / name)
             sync_directory(shelf)
 
     def get(self, kind: str, key: str, build: Callable[[], Entry]) -> Entry:

@@ -206,8 +206,8 @@ def neighbours_shown(words: Sequence[str], vectors: NDArray[np.float32]) -> dict
     rows = [row for row, word in enumerate(words) if len(word) > 3 and word.isalpha()]
     if not rows:
         return {}
-    places = np.geomspace(1 + len(rows) // 200, len(rows), _SHOWN).astype(np.int64) - 1
-    chosen = np.array(rows)[places]
+    indices = np.geomspace(1 + len(rows) // 200, len(rows), _SHOWN).astype(np.int64) - 1
+    chosen = np.array(rows)[indices]
     order = np.argsort(-(vectors[chosen] @ vectors.T), axis=1)
     return {
         words[row]: [words[other] for other in near if other != row][:_NEAR]

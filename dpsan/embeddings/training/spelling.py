@@ -26,7 +26,7 @@ _BESIDE: Final = 0.25
 """Weight of an occurrence beside a capital; an occurrence among small letters counts 1."""
 _LEAST: Final = 0.8
 """Share of occurrences with a capital that makes it the usual spelling."""
-_REMEMBERED: Final = 1 << 20
+_CACHED: Final = 1 << 20
 """Tokens, and gaps, whose reading is remembered."""
 _PIECE: Final = re.compile(r"[^\W_]+")
 _BEGINS: Final = frozenset(".!?…:;\n\"“”‘`'([{<|*=•–—-/#_")
@@ -49,8 +49,8 @@ class SpellingReader:
     def __init__(self, words: Iterable[str]) -> None:
         self._known = frozenset(words)
         self._split = TOKENIZERS["unicode"].split
-        self._form = BoundedCache(self._form_of, _REMEMBERED)
-        self._plain = BoundedCache(_BEGINS.isdisjoint, _REMEMBERED)
+        self._form = BoundedCache(self._form_of, _CACHED)
+        self._plain = BoundedCache(_BEGINS.isdisjoint, _CACHED)
         self._begins = {piece for word in self._known for piece in _PIECE.findall(word)[:1]}
 
     def read(self, line: str, found: Spellings) -> None:

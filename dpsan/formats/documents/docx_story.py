@@ -136,7 +136,7 @@ class Reader:
         self._out: list[str] = []
         self._open: list[tuple[str, int]] = []
         """Name, and where the tag is written; -1 where only its content is."""
-        self._said: list[str] = []
+        self._written: list[str] = []
         self._texts: list[list[Segment]] = []
         """Segments of each paragraph that is open; one may hold others."""
         self._run: list[list[Piece]] = []
@@ -226,18 +226,20 @@ class Reader:
         linked = local in ("headerReference", "footerReference", "hyperlink")
         if not patterns and not linked:
             return True
-        said = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
-        if not all(pattern.fullmatch(said.get(name, "")) for name, pattern in patterns.items()):
+        text_value = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
+        if not all(
+            pattern.fullmatch(text_value.get(name, "")) for name, pattern in patterns.items()
+        ):
             return False
-        needless = local == "hyperlink" and "id" not in said
-        return not linked or needless or said.get("id") in self._part.links
+        needless = local == "hyperlink" and "id" not in text_value
+        return not linked or needless or text_value.get("id") in self._part.links
 
     def _characters(self, text: str) -> None:
         """Take text: outside of elements that hold it, it is white space, which goes."""
         if self._removing:
             return
         if self._open and self._open[-1][0] in _SPOKEN:
-            self._said.append(text)
+            self._written.append(text)
         elif text.strip(" \t\r\n"):
             self._refuse()
 
@@ -247,8 +249,8 @@ class Reader:
             return
         local, at = self._open.pop()
         if local in _SPOKEN:
-            text = "".join(self._said)
-            self._said.clear()
+            text = "".join(self._written)
+            self._written.clear()
             if local == "t":
                 if not self._run:
                     self._refuse()

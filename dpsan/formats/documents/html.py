@@ -70,7 +70,7 @@ def page_texts(
                 yield data[done:start], here, text, invalid
                 done = end
     except MalformedError as error:
-        raise error.told(source.name, data, options.first_line) from None
+        raise error.in_file(source.name, data, options.first_line) from None
     yield data[done:], line, None, 0
 
 

@@ -55,21 +55,21 @@ class HtmlText:
         entities: dict[int, str] = {}
         at = length = 0
         for match in _ENTITY.finditer(raw):
-            said = unescape(match[0])
-            if said in ("", "\ufffd"):  # no character: its number may be somebody's
-                said = match[0]
-            out += (raw[at : match.start()], said)
+            text_only = unescape(match[0])
+            if text_only in ("", "\ufffd"):  # no character: its number may be somebody's
+                text_only = match[0]
+            out += (raw[at : match.start()], text_only)
             length += match.start() - at
-            if len(said) == 1 and match[0].endswith(";"):
+            if len(text_only) == 1 and match[0].endswith(";"):
                 entities[length] = match[0]
-            length += len(said)
+            length += len(text_only)
             at = match.end()
         out.append(raw[at:])
         self.text = "".join(out)
         if entities:
             self._gaps = [
-                (self.text[place], entities.get(place) or self._escaped(self.text[place]))
-                for place in _between_words(self.text)
+                (self.text[index], entities.get(index) or self._escaped(self.text[index]))
+                for index in _between_words(self.text)
             ]
 
     @property
@@ -83,15 +83,15 @@ class HtmlText:
             return self._unended(text)
         written = [self._escaped(each) for each in text]
         if self._gaps:
-            places = list(_between_words(text))
+            indices = list(_between_words(text))
             gaps = self._gaps
-            if [text[place] for place in places] != [each for each, _ in gaps]:
+            if [text[index] for index in indices] != [each for each, _ in gaps]:
                 # An output with marks of its own, such as <unk>: what was always written so, is.
                 forms = {each: {form for one, form in gaps if one == each} for each, _ in gaps}
-                places = [place for place in places if len(forms.get(text[place], ())) == 1]
-                gaps = [(text[place], min(forms[text[place]])) for place in places]
-            for place, (_, form) in zip(places, gaps, strict=True):
-                written[place] = form
+                indices = [index for index in indices if len(forms.get(text[index], ())) == 1]
+                gaps = [(text[index], min(forms[text[index]])) for index in indices]
+            for index, (_, form) in zip(indices, gaps, strict=True):
+                written[index] = form
         out = "".join(written)
         return f'"{out}"' if self._kind is Kind.BARE else out
 
@@ -108,7 +108,7 @@ def _between_words(text: str) -> Iterator[int]:
     at = 0
     for number, piece in enumerate(TOKENIZERS["unicode"].split(text)):
         if number % 2 == 0:
-            for place in range(at, at + len(piece)):
-                if not INVISIBLE.match(text, place):
-                    yield place
+            for index in range(at, at + len(piece)):
+                if not INVISIBLE.match(text, index):
+                    yield index
         at += len(piece)

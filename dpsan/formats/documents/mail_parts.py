@@ -161,14 +161,14 @@ class Entity(Message):
     def _type(self, boundary: str) -> str:
         family, kind = self.get_content_maintype(), self.get_content_subtype()
         kinds = _KINDS[family]
-        said = [f"{family}/{kind if kind in kinds else kinds[0]}"]
+        declared = [f"{family}/{kind if kind in kinds else kinds[0]}"]
         for name, values in _PARAMETERS[family].items():
             value = self.parameters.get(name, "")
             if value in values or (name == "charset" and value):
-                said.append(f'{name}="{value}"')
+                declared.append(f'{name}="{value}"')
         if family == "multipart":
-            said.append(f'boundary="{boundary}"')
-        return "; ".join(said)
+            declared.append(f'boundary="{boundary}"')
+        return "; ".join(declared)
 
 
 def parse(data: bytes) -> Entity:

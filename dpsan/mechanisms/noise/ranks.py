@@ -66,22 +66,22 @@ class RankNoise:
         """H_k, shape (n,)."""
         self.total = 2 * int(self.tails[0]) - int(each[0])
 
-    def pmf(self, places: Ids) -> Floats:
+    def pmf(self, indices: Ids) -> Floats:
         """Probabilities of the places 0 ... n-1 for inputs at places (m,), shape (m, n)."""
         if self.n == 1:
-            return np.ones((len(places), 1))
-        noise = np.abs(np.arange(self.n) - places[:, None])
+            return np.ones((len(indices), 1))
+        noise = np.abs(np.arange(self.n) - indices[:, None])
         out = self.weights[np.minimum(noise, self.n - 2)].astype(np.float64)
-        out[:, 0], out[:, -1] = self.tails[places], self.tails[self.n - 1 - places]
+        out[:, 0], out[:, -1] = self.tails[indices], self.tails[self.n - 1 - indices]
         return np.asarray(out / self.total, dtype=np.float64)
 
-    def moved(self, places: Ids, drawn: NDArray[np.uint64]) -> Ids:
+    def moved(self, indices: Ids, drawn: NDArray[np.uint64]) -> Ids:
         """Noisy places, (m,), for uniform integers below ``total``."""
         half = self.cumulative[-1]
         down = drawn >= half
         number = np.where(down, drawn - half + self.cumulative[0], drawn)
         noise = np.searchsorted(self.cumulative, number, side="right")
-        return np.asarray(np.clip(places + np.where(down, -noise, noise), 0, self.n - 1))
+        return np.asarray(np.clip(indices + np.where(down, -noise, noise), 0, self.n - 1))
 
     @cached_property
     def losses(self) -> tuple[float, float]:
@@ -119,21 +119,21 @@ class RankNoiseSampler(Sampler):
     def __init__(self, order: Ids, noise: RankNoise) -> None:
         self.order, self.noise = order, noise
         n = len(order)
-        self.places = np.empty(n + 1, dtype=np.int64)
-        self.places[order] = np.arange(n)
-        self.places[n] = (n - 1) // 2  # ⊥ is in the middle
+        self.indices = np.empty(n + 1, dtype=np.int64)
+        self.indices[order] = np.arange(n)
+        self.indices[n] = (n - 1) // 2  # ⊥ is in the middle
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         drawn = streams.integers("place", self.noise.total)
-        return self.order[self.noise.moved(self.places[ids], drawn)]
+        return self.order[self.noise.moved(self.indices[ids], drawn)]
 
     def probabilities(self, ids: Ids) -> Floats:
         out = np.empty((len(ids), len(self.order)))
-        out[:, self.order] = self.noise.pmf(self.places[ids])
+        out[:, self.order] = self.noise.pmf(self.indices[ids])
         return out
 
     def unchanged(self, ids: Ids) -> Floats:
-        places, last = self.places[ids], len(self.order) - 1
-        ends = (places == 0) | (places == last)
+        indices, last = self.indices[ids], len(self.order) - 1
+        ends = (indices == 0) | (indices == last)
         inner = self.noise.cumulative[0]
         return np.asarray(np.where(ends, self.noise.tails[0], inner) / self.noise.total)

@@ -123,16 +123,16 @@ def favours(
     """
     if frequency == 0:
         return None, 0.0
-    seen, places = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
+    seen, indices = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
     ratios = seen / seen[-1]
     added = frequency * np.log(ratios) * unit
     # The C library's logarithm is good enough, but where it does not say which integer is nearest.
     unclear = np.abs(added - np.floor(added) - 0.5) < _UNCLEAR
     added[unclear] = frequency * _logarithms(ratios[unclear]) * unit
-    usual = frequency * _logarithms(ratios[places[min(k, _USUAL) - 1], None])
+    usual = frequency * _logarithms(ratios[indices[min(k, _USUAL) - 1], None])
     least = -_MOST_FAVOUR
     return (
-        np.rint(np.maximum(added, least * unit))[places].astype(np.float32),
+        np.rint(np.maximum(added, least * unit))[indices].astype(np.float32),
         -float(max(usual[0], least)),
     )
 
@@ -188,7 +188,7 @@ def base_table(
     keep = weights > 0
     total = int(weights.sum())
     return {
-        "words": found.places[keep].astype(np.int32),
+        "words": found.indices[keep].astype(np.int32),
         "base": weights[keep].astype(np.uint32),
         "mass": np.array([min(max(1, round(found.mass * total)), total)], dtype=np.int64),
     }

@@ -152,33 +152,33 @@ class BaseResponseSampler(Sampler):
     def _loss(self) -> tuple[float, tuple[int, int], float]:
         """Largest loss, the two inputs, and a bound on its rounding."""
         n, base, scale = self.space.n, self.base, self.scale
-        owners, places, masses = self.entries()
+        owners, indices, masses = self.entries()
         sums = np.bincount(owners, masses, minlength=n).astype(np.int64)
         sums[self.public] = self.near.masses(self.public)
         # ⊥ is an input whose set is empty: weights D·b, total D·B.
         totals = scale * base.total + self.increment * np.append(sums, 0)
-        held = set((places * (n + 1) + owners).tolist())
+        held = set((indices * (n + 1) + owners).tolist())
         ascending = np.argsort(totals, kind="stable")
         every = np.arange(len(base.words))
         inputs = [owners]
-        outputs = [places]
+        outputs = [indices]
         # The extreme inputs whose sets lack the output; the first input of a pair is protected.
         for order in (ascending[~np.isin(ascending, self.public)], ascending[::-1]):
             names = order.tolist()
             free = [
-                next(w for w in names if place * (n + 1) + w not in held)
-                for place in every.tolist()
+                next(w for w in names if index * (n + 1) + w not in held)
+                for index in every.tolist()
             ]
             inputs.append(np.array(free))
             outputs.append(every)
-        owners, places = np.concatenate(inputs), np.concatenate(outputs)
-        weights = scale * base.weights[places]
+        owners, indices = np.concatenate(inputs), np.concatenate(outputs)
+        weights = scale * base.weights[indices]
         weights[: len(masses)] += self.increment * masses
         shares = weights / totals[owners]
-        order = np.lexsort((shares, places))
-        low = order[np.searchsorted(places[order], every)]
+        order = np.lexsort((shares, indices))
+        low = order[np.searchsorted(indices[order], every)]
         order = order[~np.isin(owners[order], self.public)]
-        high = order[np.searchsorted(places[order], every, side="right") - 1]
+        high = order[np.searchsorted(indices[order], every, side="right") - 1]
         worst = int(np.argmax(shares[high] / shares[low]))
         first, second = int(high[worst]), int(low[worst])
         loss = log_ratio(
@@ -187,7 +187,7 @@ class BaseResponseSampler(Sampler):
         )
         pair = int(owners[first]), int(owners[second])
         same = bool(
-            (sums == sums[0]).all() and (masses <= base.weights[places[: len(masses)]]).all()
+            (sums == sums[0]).all() and (masses <= base.weights[indices[: len(masses)]]).all()
         )
         # With equal masses no loss exceeds that of the two integers; else rounding may have chosen.
         return (
@@ -206,5 +206,5 @@ class BaseResponseSampler(Sampler):
         masses = np.diff(ends, prepend=0)
         masses[self.near.starts[order]] = ends[self.near.starts[order]]
         protected = ~np.isin(owners, self.public)
-        places = np.searchsorted(self.base.words, self.near.words[protected])
-        return owners[protected], places, masses[protected]
+        indices = np.searchsorted(self.base.words, self.near.words[protected])
+        return owners[protected], indices, masses[protected]

@@ -72,16 +72,16 @@ class Problem:
                 products *= cosines
         return products
 
-    def mean_similarities(self, places: Ids) -> Floats:
+    def mean_similarities(self, indices: Ids) -> Floats:
         """Return the mean similarity of outputs to all inputs, weighted by their shares."""
         if self.power == 1:  # the product with the mean input
             mean = np.array([total(column) for column in self.inputs.T * self.shares])
-            return column_sums(self.outputs[places].T * mean[:, None]) / self.unit + self.shift
+            return column_sums(self.outputs[indices].T * mean[:, None]) / self.unit + self.shift
         # In integers, whose sums have no order: 2^30 for all shares, 2^24 for similarity 1.
         weights = np.rint(self.shares * 2.0**30).astype(np.int64)
-        out = np.empty(len(places))
+        out = np.empty(len(indices))
         for at in range(0, len(out), 256):
-            part = self.similarities(self.outputs[places[at : at + 256]] @ self.inputs.T)
+            part = self.similarities(self.outputs[indices[at : at + 256]] @ self.inputs.T)
             out[at : at + 256] = np.rint(part * np.float32(2**24)).astype(np.int64) @ weights
         return out * 2.0**-54
 
@@ -90,7 +90,7 @@ class Problem:
 class Solution:
     """A base distribution."""
 
-    places: Ids
+    indices: Ids
     """Outputs in use, ascending, shape (k',)."""
     base: Floats
     """m of these, shape (k',); the sum M is below 1."""
@@ -122,10 +122,10 @@ def _root(values: Floats, times: int) -> Floats:
 class _Lists:
     """The outputs in use that are most similar to each input, best first."""
 
-    def __init__(self, problem: Problem, places: Ids, width: int) -> None:
-        self.k = len(places)
+    def __init__(self, problem: Problem, indices: Ids, width: int) -> None:
+        self.k = len(indices)
         width = min(width, self.k)
-        self.order, products = ranking(problem.inputs, problem.outputs[places], width)
+        self.order, products = ranking(problem.inputs, problem.outputs[indices], width)
         self.values = problem.similarities(products)
         self.columns = np.arange(len(problem.inputs))
 
@@ -181,15 +181,15 @@ def solve(
         width: length of the first lists of near outputs.
     """
     growth, shares = problem.growth, problem.shares
-    places = np.flatnonzero(start > 0)
-    base = start[places].astype(np.float64)
+    indices = np.flatnonzero(start > 0)
+    base = start[indices].astype(np.float64)
     base *= 1 / (1 + growth * mass) / total(base)
     overall = np.zeros(len(start))
-    overall[places] = problem.mean_similarities(places)
-    speed = np.ones(len(places))
+    overall[indices] = problem.mean_similarities(indices)
+    speed = np.ones(len(indices))
     t: Floats | None = None
     level = _FIRST_LEVEL
-    lists = _Lists(problem, places, width)
+    lists = _Lists(problem, indices, width)
     average, averaged = np.zeros(len(shares)), 0
     mean_base = np.zeros(len(problem.outputs))
     for done in range(rounds):
@@ -198,9 +198,9 @@ def solve(
         need = (1 - total(base)) / growth
         t, count, gains = lists.thresholds(base, need, now, t)
         gains *= shares.astype(np.float32)
-        gain = np.bincount(lists.order.ravel(), gains.ravel(), minlength=len(places))
+        gain = np.bincount(lists.order.ravel(), gains.ravel(), minlength=len(indices))
         level = total(shares * t)
-        loss = gain + (level - overall[places])
+        loss = gain + (level - overall[indices])
         ratio = np.clip((growth + 1) * gain / loss, 1 / _RATIO, _RATIO)
         # speed^(3/4)·ratio^(1/8): momentum in the logarithm.
         speed = speed / _root(speed, 2) * _root(ratio, 3)
@@ -211,15 +211,15 @@ def solve(
         base *= 1 / (1 + growth * mass) / total(base)
         if done >= rounds * 2 // 3:
             average += t
-            mean_base[places] += base
+            mean_base[indices] += base
             averaged += 1
         if progress is not None:
             progress((done + 1) / rounds)
         if done + 1 < rounds and (done + 1) % 12 == 0:
             used = base > _LEAST * need
-            places, base, speed = places[used], base[used], speed[used]
+            indices, base, speed = indices[used], base[used], speed[used]
             reach = float(np.sort(count)[int(0.99 * len(count))]) * 1.5
-            lists = _Lists(problem, places, int(min(max(width, 2 * reach), 512)))
+            lists = _Lists(problem, indices, int(min(max(width, 2 * reach), 512)))
     keep = np.flatnonzero(mean_base > 0)
     base = mean_base[keep] / averaged
     return Solution(keep, base, (1 / total(base) - 1) / growth, average / averaged)

@@ -206,12 +206,12 @@ class RowSampler(Sampler):
         return RowWeights(rows)
 
     def unchanged(self, ids: Ids) -> Floats:
-        distinct, place = np.unique(ids, return_inverse=True)
+        distinct, position = np.unique(ids, return_inverse=True)
         found = np.empty(len(distinct))
         for at in range(0, len(distinct), self.block):
             part = distinct[at : at + self.block]
             found[at : at + len(part)] = self.probabilities(part)[np.arange(len(part)), part]
-        return np.asarray(found[place], dtype=np.float64)
+        return np.asarray(found[position], dtype=np.float64)
 
     def _cumulative(self, ids: Ids) -> None:
         """Make sure that the rows of these distinct inputs are held, at most ``block`` of them."""
@@ -241,7 +241,7 @@ class RowSampler(Sampler):
             attempt += 1
 
     def _round(
-        self, ids: Ids, bits: NDArray[np.uint64], out: Ids, places: Ids
+        self, ids: Ids, bits: NDArray[np.uint64], out: Ids, indices: Ids
     ) -> NDArray[np.bool_]:
         """Try to draw every input once; True where the draw was accepted."""
         good = np.zeros(len(ids), dtype=np.bool_)
@@ -252,7 +252,7 @@ class RowSampler(Sampler):
                 group = tokens[rows == row]
                 good[group], *drawn = number_below(high[-1:], low[-1:], bits[group])
                 first = np.zeros(len(group), dtype=np.int64)
-                out[places[group]] = first_above(high[None], low[None], first, *drawn)
+                out[indices[group]] = first_above(high[None], low[None], first, *drawn)
         return good
 
     def __getstate__(self) -> dict[str, Any]:

@@ -180,14 +180,14 @@ class DistanceSampler(RowSampler):
 
     # -- drawing ---------------------------------------------------------------------------------
 
-    def _round(self, ids: Ids, bits: Integers, out: Ids, places: Ids) -> NDArray[np.bool_]:
+    def _round(self, ids: Ids, bits: Integers, out: Ids, indices: Ids) -> NDArray[np.bool_]:
         """Try to draw every input once; True where the draw was accepted."""
         good = np.zeros(len(ids), dtype=np.bool_)
         unknown = np.flatnonzero(ids >= self.space.n)
         if len(unknown):  # n weights of 2^62
             top = np.full(len(unknown), self.space.n << 30, dtype=np.uint64)
             good[unknown], high, _ = number_below(top, np.zeros_like(top), bits[unknown])
-            out[places[unknown]] = (high >> np.uint64(30)).astype(np.int64)
+            out[indices[unknown]] = (high >> np.uint64(30)).astype(np.int64)
         known = np.flatnonzero(ids < self.space.n)
         distinct, which = np.unique(ids[known], return_inverse=True)
         with self._lock:
@@ -200,7 +200,7 @@ class DistanceSampler(RowSampler):
                 )
                 good[tokens] = accepted
                 rows, tokens = rows[accepted], tokens[accepted]
-                out[places[tokens]] = self._words(ids[tokens], rows, high[accepted], low[accepted])
+                out[indices[tokens]] = self._words(ids[tokens], rows, high[accepted], low[accepted])
         return good
 
     def _words(self, ids: Ids, rows: Ids, high: Integers, low: Integers) -> Ids:

@@ -59,19 +59,19 @@ class BucketResponseSampler(Sampler):
         out = streams.integers("unknown", self.space.n).astype(np.int64)
         numbers = _Numbers(streams)
         known = np.flatnonzero(ids < self.space.n)
-        for words, places, row in by_word(ids[known], _ROWS):
-            tokens = known[places]
+        for words, indices, row in by_word(ids[known], _ROWS):
+            tokens = known[indices]
             buckets = self.buckets(words)
             sizes = self._sizes(buckets)
             sums = np.cumsum(np.where(sizes > 0, self.bucket_weights, np.uint64(0)), axis=1)
             drawn = numbers.below("bucket", tokens, sums[row, -1])
             bucket = (sums[row] <= drawn[:, None]).sum(axis=1)
-            place = numbers.below("member", tokens, sizes[row, bucket].astype(np.uint64))
+            index = numbers.below("member", tokens, sizes[row, bucket].astype(np.uint64))
             for one in range(len(words)):
                 here = row == one
                 order = np.argsort(buckets[one], kind="stable")
                 first = np.cumsum(sizes[one]) - sizes[one]
-                out[tokens[here]] = order[first[bucket[here]] + place[here].astype(np.int64)]
+                out[tokens[here]] = order[first[bucket[here]] + index[here].astype(np.int64)]
         return out
 
     def log_pmf(self, ids: Ids) -> Floats:

@@ -126,11 +126,11 @@ class ClusterResponseSampler(Sampler):
         """Weights of the members of one cluster for each word, (m, size); 0 where it is short."""
         lattice = self.space.lattice
         size = self.clusters.members.shape[1]
-        places = self.clusters.starts[clusters][:, None] + np.arange(size)
+        indices = self.clusters.starts[clusters][:, None] + np.arange(size)
         real = np.arange(size) < self.clusters.sizes[clusters][:, None]
-        places = np.where(real, places, self.clusters.starts[clusters][:, None])
+        indices = np.where(real, indices, self.clusters.starts[clusters][:, None])
         # Integers below 2^53: exact whatever the order of the sums, as in space.distances.
-        words = self.clusters.order[places]
+        words = self.clusters.order[indices]
         right = lattice.rows_of(words.ravel()).reshape(*words.shape, -1)
         squares = np.einsum("md,mkd->mk", lattice.left(ids), right)
         apart = np.sqrt(squares) * lattice.unit
@@ -150,8 +150,8 @@ class ClusterResponseSampler(Sampler):
             weights, words[part] = self.within(ids[part], clusters[part])
             np.cumsum(weights, axis=1, out=sums[part])
         drawn = streams.integers("member", sums[:, -1] if size else 1)
-        place = (sums <= drawn[:, None]).sum(axis=1)
-        return np.asarray(words[np.arange(len(ids)), place])
+        index = (sums <= drawn[:, None]).sum(axis=1)
+        return np.asarray(words[np.arange(len(ids)), index])
 
     def log_pmf(self, ids: Ids) -> Floats:
         """Logarithms of the probabilities of inputs (⊥ allowed) for all outputs, (m, n)."""

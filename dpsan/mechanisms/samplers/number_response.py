@@ -72,7 +72,7 @@ def grid_response(epsilon: float, size: int, widest: int = 1) -> GridResponse:
 
 
 def respond(
-    grids: dict[int, tuple[GridResponse, int]], streams: Streams, places: int
+    grids: dict[int, tuple[GridResponse, int]], streams: Streams, indices: int
 ) -> dict[int, int]:
     """The outputs of some words of a batch that are numbers.
 
@@ -80,7 +80,7 @@ def respond(
         grids: for the place of each in the batch, its distribution and value.
         streams: of all words of the batch, shape (places,).
     """
-    bounds = np.ones(places, dtype=np.uint64)
+    bounds = np.ones(indices, dtype=np.uint64)
     bounds[list(grids)] = [grid.total for grid, _ in grids.values()]
     drawn = streams.integers("number", bounds)
     return {at: grid.chosen(value, int(drawn[at])) for at, (grid, value) in grids.items()}

@@ -69,10 +69,10 @@ class SparseRowSampler(RowSampler):
         self._level_weights: Integers = weights.astype(np.uint64)
         self._step = int(np.clip(_ENTRIES // max(reach, 1), 16, _WORDS))
 
-    def _round(self, ids: Ids, bits: Integers, out: Ids, places: Ids) -> NDArray[np.bool_]:
+    def _round(self, ids: Ids, bits: Integers, out: Ids, indices: Ids) -> NDArray[np.bool_]:
         good = np.zeros(len(ids), dtype=np.bool_)
         for words, draws, rows in by_word(ids, self._step):
-            good[draws], out[places[draws]] = self._inverse(words, rows, bits[draws])
+            good[draws], out[indices[draws]] = self._inverse(words, rows, bits[draws])
         return good
 
     def _inverse(self, words: Ids, rows: Ids, bits: Integers) -> tuple[NDArray[np.bool_], Ids]:

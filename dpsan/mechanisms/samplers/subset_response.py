@@ -113,8 +113,8 @@ class SubsetResponseSampler(Sampler):
         out = drawn.astype(np.int64)  # ⊥: uniform over the outputs
         threshold = self.k * self.inside
         inside = np.flatnonzero(known & (drawn < threshold))
-        place = (drawn[inside] // np.uint64(self.inside)).astype(np.int64)
-        out[inside] = self.sets(ids[inside])[np.arange(len(inside)), place]
+        index = (drawn[inside] // np.uint64(self.inside)).astype(np.int64)
+        out[inside] = self.sets(ids[inside])[np.arange(len(inside)), index]
         outside = np.flatnonzero(known & (drawn >= threshold))
         rank = (drawn[outside] - np.uint64(threshold)) // np.uint64(self.outside)
         out[outside] = self._outside(ids[outside], rank.astype(np.int64))

@@ -83,7 +83,7 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
         Places of outputs and products, each of shape (width, m): the best ones first.
     """
     m, k = len(inputs), len(outputs)
-    places = np.empty((width, m), dtype=np.int32)
+    indices = np.empty((width, m), dtype=np.int32)
     products = np.empty((width, m), dtype=np.float32)
     columns, own = outputs.T, np.arange(width)
     step = max(1, min(_PRODUCTS // k, 1 << 13))  # rows, products and places share 63 bits
@@ -103,7 +103,7 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
         keys = (keys << 24) + columns_of
         keys.sort()
         best = keys[starts + own[:, None]]
-        places[:, at : at + step] = best & ((1 << 24) - 1)
+        indices[:, at : at + step] = best & ((1 << 24) - 1)
         products[:, at : at + step] = UNIT - ((best >> 24) & ((1 << 25) - 1))
 
     if m <= step:
@@ -112,4 +112,4 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
         with ThreadPoolExecutor(_THREADS) as pool:
             for _ in pool.map(rank, range(0, m, step)):
                 pass
-    return places, products
+    return indices, products

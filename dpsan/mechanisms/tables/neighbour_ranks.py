@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.tables.sorted_distances import SortedRows, place_type
+from dpsan.mechanisms.tables.sorted_distances import SortedRows, index_type
 from dpsan.space.arrays import Ids, by_word, side_by_side
 from dpsan.space.metric_space import MetricSpace
 
@@ -42,7 +42,7 @@ class RankOrders:
         n = space.n
         self.space, self.n = space, n
         space.lattice.hold()
-        kind = place_type(n)
+        kind = index_type(n)
         room = min(n, order_bytes // (n * kind.itemsize))
         self._depth = min(n - 1, near_bytes // (n * kind.itemsize))
         # Pages of memory are taken when they are first written.
@@ -86,9 +86,9 @@ class RankOrders:
             self._made(ids, ranks, rest, out)
         return out
 
-    def _made(self, ids: Ids, ranks: Ids, places: Ids, out: Ids) -> None:
+    def _made(self, ids: Ids, ranks: Ids, indices: Ids, out: Ids) -> None:
         """Make rows for these places, keep what there is room for, and answer by them."""
-        strip = self._strip(len(places))
+        strip = self._strip(len(indices))
         idle: list[SortedRows] = []  # one for each thread: new memory costs as much as its use
 
         def task(group: tuple[Ids, Ids, Ids]) -> None:
@@ -96,11 +96,11 @@ class RankOrders:
             rows = idle.pop() if idle else SortedRows(self.space.lattice, strip)
             for row in rows.fill(words):
                 self._keep(words[row], row, rows)
-            draws = places[tokens]
+            draws = indices[tokens]
             out[draws] = rows.words(which, ranks[draws])
             idle.append(rows)
 
-        side_by_side(task, list(by_word(ids[places], strip)))
+        side_by_side(task, list(by_word(ids[indices], strip)))
 
     def _strip(self, words: int) -> int:
         """Rows made by one task."""
@@ -125,5 +125,5 @@ class RankOrders:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         n = state["space"].n
-        size = place_type(n).itemsize * n
+        size = index_type(n).itemsize * n
         RankOrders.__init__(self, state["space"], state["room"] * size, state["depth"] * size)

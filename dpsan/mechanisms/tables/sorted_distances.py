@@ -23,7 +23,7 @@ _HALF: Final = 6
 """Words compared on either side of a place, for every 2^15 words; more where more share a key."""
 
 
-def place_type(n: int) -> np.dtype[Any]:
+def index_type(n: int) -> np.dtype[Any]:
     """The smallest type for row numbers of n words."""
     return np.dtype(np.uint16 if n <= 1 << 16 else np.int32)
 
@@ -36,12 +36,12 @@ class SortedRows:
         self._half = _HALF * (1 + self.n // 32768)
         self._distances = np.empty((most, self.n))
         self._keys = np.empty((most, self.n), dtype=np.uint16)
-        self._orders = np.empty((most, self.n), dtype=place_type(self.n))
+        self._orders = np.empty((most, self.n), dtype=index_type(self.n))
 
     @staticmethod
     def size(n: int) -> int:
         """Bytes of a row."""
-        return n * (8 + 2 + place_type(n).itemsize)
+        return n * (8 + 2 + index_type(n).itemsize)
 
     def fill(self, words: Ids) -> Iterator[int]:
         """Make the rows of these words, not ⊥, shape (m,); tells the number of each, 0 ... m - 1.
@@ -89,8 +89,8 @@ class SortedRows:
         shared = self._keys[rows, self._orders[rows, ranks - 1]] == keys
         after = np.minimum(ranks + 1, self.n - 1)
         shared |= (self._keys[rows, self._orders[rows, after]] == keys) & (after > ranks)
-        places = np.flatnonzero(shared)
-        out[places] = self._compared(rows[places], ranks[places], keys[places])
+        indices = np.flatnonzero(shared)
+        out[indices] = self._compared(rows[indices], ranks[indices], keys[indices])
         return out
 
     def _compared(self, rows: Ids, ranks: Ids, keys: NDArray[np.uint16]) -> Ids:

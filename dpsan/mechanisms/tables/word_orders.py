@@ -62,17 +62,17 @@ def _greedy(space: MetricSpace) -> Ids:
     squares = np.einsum("nd,nd->n", vectors, vectors)
     out, here = np.empty(n, dtype=np.int64), 0
     with space.watch("putting words in order") as progress:
-        for place in range(n):
-            out[place], free[here] = here, False
-            if place == n - 1:
+        for index in range(n):
+            out[index], free[here] = here, False
+            if index == n - 1:
                 break
-            if progress is not None and not place % 256:
-                progress(place / n)
+            if progress is not None and not index % 256:
+                progress(index / n)
             some = near[here][free[near[here]]]
             if len(some):
                 here = int(some[0])
                 continue
-            if len(left) - (n - place) >= _COMPACT:
+            if len(left) - (n - index) >= _COMPACT:
                 vectors, squares, left = vectors[free[left]], squares[free[left]], left[free[left]]
             apart = squares - 2 * (vectors @ space.vectors[here])  # squared: for the order only
             apart[~free[left]] = np.inf

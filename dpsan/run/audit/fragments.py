@@ -60,7 +60,7 @@ class Fragments:
     def __init__(self) -> None:
         self.cells = Cells()
         self._kept = 0
-        self._places = _Made(self.cells, lambda codes, _: [*map(_place, codes)])
+        self._indices = _Made(self.cells, lambda codes, _: [*map(_index, codes)])
         self._outputs: list[str] = []
         self._usual = _Made(self.cells, self._spelled)
         self._lengths = np.zeros(1 << 10, dtype=np.int64)
@@ -82,18 +82,18 @@ class Fragments:
         starts = table.output_starts(lengths)
         codes = starts * _LENGTHS
         few = codes.max(initial=0) < _MOST and lengths.max(initial=0) < _LENGTHS
-        places = np.empty(0, dtype=np.int64)
+        indices = np.empty(0, dtype=np.int64)
         if few:
             codes += table.actions * _MOST
             codes += lengths
-            places = self._places(codes)
+            indices = self._indices(codes)
         self._kept = self.cells.count
         if not few:
             ends = (starts + lengths).tolist()
             each = zip(starts.tolist(), ends, table.actions.tolist(), strict=True)
-            places = self.cells.add([_from_to(*one) for one in each])
+            indices = self.cells.add([_from_to(*one) for one in each])
         outputs[others] = self.cells.add(as_json(words))
-        return places, outputs
+        return indices, outputs
 
     def heads(self, file: int, lines: Ids, texts: Ids) -> Ids:
         """Return the beginning of the row of each text, from its line and its number there."""
@@ -112,10 +112,10 @@ class Fragments:
             return self.cells.add(filled.view(f"S{len(filled) // max(len(lines), 1)}").tolist())
         return self.cells.add_filled(filled)
 
-    def _spelled(self, keys: list[int], places: list[int]) -> list[bytes]:
+    def _spelled(self, keys: list[int], indices: list[int]) -> list[bytes]:
         """The usual outputs with these keys, of each of which a place in the table is told."""
         outputs = [
-            self._outputs[place] if key else "" for key, place in zip(keys, places, strict=True)
+            self._outputs[index] if key else "" for key, index in zip(keys, indices, strict=True)
         ]
         self._lengths = longer(self._lengths, keys[-1] + 1)
         self._lengths[keys] = list(map(len, outputs))
@@ -128,12 +128,12 @@ def _bytes(text: bytes) -> NDArray[np.uint8]:
 
 def _digits(values: Ids) -> NDArray[np.uint8]:
     """Each value (at least 0) in decimal digits, NUL before the first, shape (m, most digits)."""
-    places = np.arange(len(str(values.max(initial=0))))[::-1]
-    left = values[:, np.newaxis] // 10**places
-    return np.where((left > 0) | (places == 0), left % 10 + ord("0"), 0).astype(np.uint8)
+    indices = np.arange(len(str(values.max(initial=0))))[::-1]
+    left = values[:, np.newaxis] // 10**indices
+    return np.where((left > 0) | (indices == 0), left % 10 + ord("0"), 0).astype(np.uint8)
 
 
-def _place(code: int) -> bytes:
+def _index(code: int) -> bytes:
     action, rest = divmod(code, _MOST)
     start, length = divmod(rest, _LENGTHS)
     return _from_to(start, start + length, action)

@@ -48,15 +48,15 @@ class Rows:
         Args: see :meth:`dpsan.run.audit.writer.AuditWriter.words`.
         """
         add = self._fragments.cells.add
-        places, outputs = self._fragments.words(table)
+        indices, outputs = self._fragments.words(table)
         where = np.array(lines, dtype=np.int64)
         texts = _numbers(where)
         heads = self._fragments.heads(file, where, texts)
         tails, which = self._tails(table, copy)
-        columns = [np.repeat(heads, table.sizes), places, outputs, add(tails)[which]]
+        columns = [np.repeat(heads, table.sizes), indices, outputs, add(tails)[which]]
         if self._originals:
             columns.append(add(self._inputs(table)))
-        told = add(
+        other_rows = add(
             [
                 b'{"type":"remembered","file":%d,"line":%d,"text":%d,"epsilon":0,%s\n'
                 % (file, where[text], texts[text], orjson.dumps(_undrawn(counts))[1:])
@@ -64,9 +64,9 @@ class Rows:
             ]
         )
         before = np.cumsum(table.sizes)[[*remembered]]
-        return self._joined(columns, before, told)
+        return self._joined(columns, before, other_rows)
 
-    def _joined(self, columns: list[Ids], before: Ids, told: Ids) -> Iterator[memoryview]:
+    def _joined(self, columns: list[Ids], before: Ids, other_rows: Ids) -> Iterator[memoryview]:
         """Rows of words, and between them those of remembered texts.
 
         Args:
@@ -75,8 +75,8 @@ class Rows:
             told: their rows.
         """
         numbers = np.stack(columns, axis=1).ravel()
-        if len(told):
-            numbers = np.insert(numbers, len(columns) * before, told)
+        if len(other_rows):
+            numbers = np.insert(numbers, len(columns) * before, other_rows)
         most = len(columns) * _ROWS
         for at in range(0, len(numbers), most):
             yield self._fragments.cells.joined(numbers[at : at + most])
@@ -135,10 +135,10 @@ class Rows:
         words, groups = np.unique(ids[known], return_inverse=True)
         order = np.argsort(groups, kind="stable")
         ends = np.cumsum(np.bincount(groups, minlength=len(words)))[:-1]
-        for word, places in zip(words.tolist(), np.split(known[order], ends), strict=False):
-            found = self._space.ranks(word, outputs[places])
-            for place, distance, rank in zip(places.tolist(), *found, strict=True):
-                distances[place], ranks[place] = distance, rank
+        for word, indices in zip(words.tolist(), np.split(known[order], ends), strict=False):
+            found = self._space.ranks(word, outputs[indices])
+            for index, distance, rank in zip(indices.tolist(), *found, strict=True):
+                distances[index], ranks[index] = distance, rank
         return distances, ranks
 
 

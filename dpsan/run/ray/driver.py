@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from dpsan.errors import DpsanError, InputError, OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.final_name import place, sync_directory
+from dpsan.files.final_name import publish, sync_directory
 from dpsan.files.temporaries import sweep
 from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.ray.task import Answer, Job, Task
@@ -79,7 +79,7 @@ class ClusterRun(Run):
         try:
             if answer.outcome is None or answer.output is None:
                 raise answer.error or DpsanError("a worker sent no answer")
-            place(answer.output, task.target, force=self.plan.force)
+            publish(answer.output, task.target, force=self.plan.force)
             sync_directory(task.target.parent)
         except OSError as error:
             problem = OutputError(f"{task.target}: cannot write: {os_reason(error)}")

@@ -10,7 +10,7 @@ from dpsan.text.patterns import compiled
 
 _DEEPEST: Final = 32
 """Steps of a path; what is deeper has the same one."""
-_MOST_PLACES: Final = 10_000
+_MOST_POSITIONS: Final = 10_000
 """Places that are told apart in an input."""
 _MOST_NAMES: Final = 64
 """Different names in one object above which they are taken for data: ``*`` stands for all."""
@@ -57,21 +57,21 @@ class Node:
         return " or ".join(name for name, there in kinds if there)
 
 
-class Place:
+class Position:
     """A place inside the records of an input, whether or not something is chosen there."""
 
     __slots__ = ("depth", "items", "named", "names", "node", "path")
 
     def __init__(self, path: str, node: Node | None, depth: int = 0) -> None:
         self.path, self.node, self.depth = path, node, depth
-        self.names: dict[bytes, Place] = {}
+        self.names: dict[bytes, Position] = {}
         """Members by their names, spelled as in the input; ``b""`` stands for all others."""
-        self.items: Place | None = None
+        self.items: Position | None = None
         self.named = False
         """True if values are known to pass here."""
 
 
-class Places:
+class Positions:
     """All places of an input, and the paths of those whose values pass.
 
     Args:
@@ -80,47 +80,47 @@ class Places:
     """
 
     def __init__(self, root: Node, fields: Fields) -> None:
-        self.top, self.fields, self._many = Place("", root), fields, 0
+        self.top, self.fields, self._many = Position("", root), fields, 0
 
-    def item(self, place: Place) -> Place:
+    def item(self, position: Position) -> Position:
         """Return the place of a list's items."""
-        if place.items is None:
-            node = place.node.items if place.node else None
-            if node is None and place.depth >= _DEEPEST:
-                place.items = place
+        if position.items is None:
+            node = position.node.items if position.node else None
+            if node is None and position.depth >= _DEEPEST:
+                position.items = position
             else:
-                place.items = Place(place.path + "[]", node, place.depth + 1)
-        return place.items
+                position.items = Position(position.path + "[]", node, position.depth + 1)
+        return position.items
 
-    def member(self, place: Place, raw: bytes) -> Place:
+    def member(self, position: Position, raw: bytes) -> Position:
         """Return the place of an object's member by its name, which stands between quotes."""
         name = parsed(raw.decode("utf-8", "replace"))
-        node = place.node.keys.get(name) if place.node else None
+        node = position.node.keys.get(name) if position.node else None
         if node is None:
-            if b"" in place.names:
-                return place.names[b""]
-            if place.depth >= _DEEPEST:
-                return place
-            if len(place.names) >= _MOST_NAMES or self._many >= _MOST_PLACES:
-                return self._any(place)
+            if b"" in position.names:
+                return position.names[b""]
+            if position.depth >= _DEEPEST:
+                return position
+            if len(position.names) >= _MOST_NAMES or self._many >= _MOST_POSITIONS:
+                return self._any(position)
         self._many += 1
         step = _SPECIAL.sub(r"\\\1", name)
-        place.names[raw] = Place(
-            f"{place.path}.{step}" if place.path else step, node, place.depth + 1
+        position.names[raw] = Position(
+            f"{position.path}.{step}" if position.path else step, node, position.depth + 1
         )
-        return place.names[raw]
+        return position.names[raw]
 
-    def passes(self, place: Place) -> None:
+    def passes(self, position: Position) -> None:
         """Take note that a value passes here."""
-        place.named = True
-        self.fields.others[place.path] = None
+        position.named = True
+        self.fields.others[position.path] = None
 
-    def _any(self, place: Place) -> Place:
+    def _any(self, position: Position) -> Position:
         """Replace all names of an object by one place that stands for any."""
-        every = Place(f"{place.path}.*" if place.path else "*", None, place.depth + 1)
-        kept = {raw: each for raw, each in place.names.items() if each.node}
-        data = [each.path for each in place.names.values() if not each.node]
-        place.names = {**kept, b"": every}
+        every = Position(f"{position.path}.*" if position.path else "*", None, position.depth + 1)
+        kept = {raw: each for raw, each in position.names.items() if each.node}
+        data = [each.path for each in position.names.values() if not each.node]
+        position.names = {**kept, b"": every}
         names: dict[str, None] = {}
         for name in self.fields.others:
             inside = next((each for each in data if _within(name, each)), None)
