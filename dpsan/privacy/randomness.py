@@ -86,10 +86,10 @@ class Streams:
         name = label.encode("ascii")
         prefix.update(struct.pack("<QQ", len(name), width) + name)
         parts = []
-        index = struct.Struct("<QQ").pack
+        pack = struct.Struct("<QQ").pack
         for record, block, words in self.blocks:
             state = prefix.copy()
-            state.update(index(record, block))
+            state.update(pack(record, block))
             parts.append(state.digest(8 * width * words))
         data = np.frombuffer(b"".join(parts), dtype="<u8")
         return data.reshape(-1, width)[self.skip :].astype(np.uint64, copy=False)
@@ -215,7 +215,7 @@ def streams_by_word(key: bytes, rows: Sequence[int], indices: Sequence[tuple[int
     Args:
         key: of the unit within which equal words have the same draw; no other streams have it.
         rows: row numbers, all different.
-        places: of strings that have none, see :func:`string_places`, all different.
+        places: of strings that have none, see :func:`string_positions`, all different.
     """
     known = [(row, 0, 1) for row in rows]
     return Streams(key, (*known, *((first, second, 1) for first, second in indices)))

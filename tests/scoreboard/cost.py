@@ -194,7 +194,7 @@ def _dpsan(driver: str, folder: Path, *arguments: str) -> str:
 MUTANTS: Final = mutants(
     "cost",
     r"""
-a text is split whole @ STRETCH
+a text is split whole @ SEGMENT
 - 1 << 18
 + 1 << 28
 no text is long @ LONG

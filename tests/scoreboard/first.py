@@ -67,8 +67,8 @@ nothing is stored @ Store.get
 - self.save(kind, key, entry)
 + pass
 an entry is written under its final name @ Store.save
-- files.move_into_place(temporary, shelf / name)
-+ files.move_into_place(temporary, shelf / f"{name}x")
+- files.publish(temporary, shelf / name)
++ files.publish(temporary, shelf / f"{name}x")
 temporary folders stay @ locked_directory
 - remove(path)
 + os.mkdir(f"{path}x")

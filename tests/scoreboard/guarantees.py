@@ -131,8 +131,8 @@ the true word never comes out @ PointSampler.sample
 + out = self.project(self.space, points, streams)
 + return np.where(out == ids, (out + 1) % self.space.n, out)
 all records have the same numbers @ Streams.bits
-- place(record, block)
-+ place(0, block)
+- pack(record, block)
++ pack(0, block)
 twice the epsilon in the weights @ SubsetResponseSampler.__init__
 - integer_weights(epsilon, k, outputs)
 + integer_weights(2 * epsilon, k, outputs)

@@ -136,8 +136,8 @@ MUTANTS: Final = mutants(
     r"""
 an entry gets its name before it is written @ Store.save
 - write_entry(temporary, kind, key, entry)
-- files.move_into_place(temporary, shelf / name)
-+ files.move_into_place(temporary, shelf / name)
+- files.publish(temporary, shelf / name)
++ files.publish(temporary, shelf / name)
 + write_entry(shelf / name, kind, key, entry)
 a lock that outlives its process @ Store._turn
 - from filelock import FileLock, Timeout
@@ -145,7 +145,7 @@ a lock that outlives its process @ Store._turn
 outputs are written under their final names @ AtomicFile.__init__
 - self._temporary = target.with_name(temporary_name(target.name))
 + self._temporary = target
-+ self.place = self._forget = lambda: None
++ self.publish = self._forget = lambda: None
 outputs get their names before they are whole @ AtomicFile.seal
 - self.finish()
 + os.link(self._temporary, self.target)

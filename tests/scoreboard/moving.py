@@ -210,7 +210,7 @@ an input that vanished is no error @ open_input
 a file is written where the folder was @ rewrite_file
 - target.parent
 + target.parent.parent
-an output that appears is replaced @ place
+an output that appears is replaced @ publish
 - os.link(temporary, target, follow_symlinks=False)
 + temporary.rename(target)
 + return

@@ -334,7 +334,7 @@ a message quotes a row of embeddings @ _parse_one
 - f"{found} numbers, expected {d}"
 + f"{found} numbers, expected {d}: {line!r}"
 the audit holds the input words @ Rows.of
-- [..., places, outputs, add(tails)[which]]
-+ [..., places, add(as_json([*table.originals])), add(tails)[which]]
+- [..., indices, outputs, add(tails)[which]]
++ [..., indices, add(as_json([*table.originals])), add(tails)[which]]
 """,
 )

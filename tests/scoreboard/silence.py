@@ -333,7 +333,7 @@ MUTANTS: Final = mutants(
     """
 no field is named @ Fields.merge
 = lambda original: lambda *given, **more: None
-no value of JSON is noted @ Places.passes
+no value of JSON is noted @ Positions.passes
 = lambda original: lambda *given, **more: None
 metadata of Parquet pass in silence @ Columns.fields
 = lambda original: lambda *given: original(*given)[:1]
