@@ -40,7 +40,7 @@ class DpsanError(Exception):
 
     Args:
         message: one line, without input text.
-        hint: what to do, shown in parentheses behind the message; a :class:`Hint` where options
+        hint: what to do, shown in parentheses after the message; a :class:`Hint` where options
             and arguments differ.
     """
 
@@ -71,7 +71,7 @@ class UsageError(DpsanError):
 
 
 class UnprovedError(UsageError):
-    """A mechanism without a proved guarantee was asked for without ``--allow-unproved``."""
+    """A mechanism without a proved guarantee was requested without ``--allow-unproved``."""
 
 
 class ExtraMissingError(UsageError):

@@ -126,7 +126,7 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
 
 
 def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
-    """The words with their places; messages name the place and not the word."""
+    """The words with their positions; messages name the position and not the word."""
     for position, word in enumerate(words, start=1):
         if word != "-":
             yield f"word {position}", word

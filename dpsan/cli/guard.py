@@ -1,7 +1,7 @@
 """The wall around every command: errors as one line, signals, exit status, no core files.
 
 Nothing printed here contains input text: messages come from :mod:`dpsan.errors`, and only the type
-and place of any other exception are shown.
+and position of any other exception are shown.
 """
 
 from __future__ import annotations

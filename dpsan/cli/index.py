@@ -59,7 +59,7 @@ class Index(JsonAndFile, Vocabulary, Typed):
     )
 
     def run(self) -> int:
-        """Build what was asked for; 1 if a file failed, or the cache is damaged."""
+        """Build what was requested; 1 if a file failed, or the cache is damaged."""
         self._check()
         store = self.store()
         if self.list_ or self.check:

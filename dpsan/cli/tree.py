@@ -1,4 +1,4 @@
-"""Commands that are imported when they are asked for, and the look of their help.
+"""Commands that are imported when they are requested, and the look of their help.
 
 A run of one command does not import the others, and help is plain text in sections: the library
 that draws boxes takes longer to import than everything else that ``dpsan --help`` does.

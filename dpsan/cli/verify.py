@@ -33,7 +33,7 @@ class Verify(JsonAndFile, Sanitizing):
     processes share no random numbers, that no word changes the output of another, that strings of
     one shape are cut alike, that strings of every kind (e-mail addresses, capitals, long lines) are
     drawn and counted, and that a run prints the certified losses. --unknown keep or mask, --case
-    input, --keep, --spans and --consistent violate the guarantee of a word at one place. With
+    input, --keep, --spans and --consistent violate the guarantee of a word at one position. With
     --public the verdict is about all other words, with --numbers value about two words or two
     numbers of one form.
 

@@ -1,7 +1,7 @@
 """``json``: a JSON document, however it is laid out: an array of records, one object, or several.
 
 The items of an array are its records, so ``--field text`` means the field of an item;
-``--field '[].text'`` says the same, and ``'[]'`` an array of strings.  Other values, one behind the
+``--field '[].text'`` says the same, and ``'[]'`` an array of strings.  Other values, one after the
 other with white space between them, are a record each: JSON lines, or what ``jq .`` writes.  A
 document is read as a whole, ``--max-record`` long at most.
 """

@@ -1,4 +1,4 @@
-"""Places inside JSON records: where chosen fields are, and the paths of all other values."""
+"""Positions inside JSON records: where chosen fields are, and the paths of all other values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpsan.text.patterns import compiled
 _DEEPEST: Final = 32
 """Steps of a path; what is deeper has the same one."""
 _MOST_POSITIONS: Final = 10_000
-"""Places that are told apart in an input."""
+"""Positions that are distinguished in an input."""
 _MOST_NAMES: Final = 64
 """Different names in one object above which they are taken for data: ``*`` stands for all."""
 _SPECIAL: Final = compiled(r"([.\\?\[\]])")
@@ -26,7 +26,7 @@ def parsed(text: str) -> str:
 
 
 class Node:
-    """A place inside a record that a field ends at or leads through."""
+    """A position inside a record that a field ends at or leads through."""
 
     __slots__ = ("field", "items", "keys", "path")
 
@@ -37,7 +37,7 @@ class Node:
         self.items: Node | None = None
 
     def child(self, step: str | None) -> Node:
-        """Return the place one step further in; make it if need be."""
+        """Return the position one step further in; make it if need be."""
         if step is None:
             if self.items is None:
                 self.items = Node(self.path + "[]")
@@ -58,7 +58,7 @@ class Node:
 
 
 class Position:
-    """A place inside the records of an input, whether or not something is chosen there."""
+    """A position inside the records of an input, whether or not something is chosen there."""
 
     __slots__ = ("depth", "items", "named", "names", "node", "path")
 
@@ -72,7 +72,7 @@ class Position:
 
 
 class Positions:
-    """All places of an input, and the paths of those whose values pass.
+    """All positions of an input, and the paths of those whose values pass.
 
     Args:
         root: what is chosen.
@@ -83,7 +83,7 @@ class Positions:
         self.top, self.fields, self._many = Position("", root), fields, 0
 
     def item(self, position: Position) -> Position:
-        """Return the place of a list's items."""
+        """Return the position of a list's items."""
         if position.items is None:
             node = position.node.items if position.node else None
             if node is None and position.depth >= _DEEPEST:
@@ -93,7 +93,7 @@ class Positions:
         return position.items
 
     def member(self, position: Position, raw: bytes) -> Position:
-        """Return the place of an object's member by its name, which stands between quotes."""
+        """Return the position of an object's member by its name, which stands between quotes."""
         name = parsed(raw.decode("utf-8", "replace"))
         node = position.node.keys.get(name) if position.node else None
         if node is None:
@@ -116,7 +116,7 @@ class Positions:
         self.fields.others[position.path] = None
 
     def _any(self, position: Position) -> Position:
-        """Replace all names of an object by one place that stands for any."""
+        """Replace all names of an object by one position that stands for any."""
         every = Position(f"{position.path}.*" if position.path else "*", None, position.depth + 1)
         kept = {raw: each for raw, each in position.names.items() if each.node}
         data = [each.path for each in position.names.values() if not each.node]

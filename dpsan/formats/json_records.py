@@ -165,7 +165,7 @@ class JsonReader:
 
 @dataclass(slots=True, repr=False)
 class _Render:
-    """A line of JSON with other strings in the chosen places."""
+    """A line of JSON with other strings in the chosen positions."""
 
     raw: bytes
     ending: bytes

@@ -31,7 +31,7 @@ _ITEM: Final = compiled(_SPACE + b"()(?:(" + _SCALAR + b")" + _SPACE + rb"([,\]]
 _WHOLE: Final = compiled(_SPACE + b"()(?:(" + _SCALAR + b")()|" + rb"([\[{]))")
 _EMPTY: Final = {b"{": compiled(_SPACE + rb"\}"), b"[": compiled(_SPACE + rb"\]")}
 EMPTY_LIST: Final = _EMPTY[b"["]
-"""The end of a list without items, from behind its bracket."""
+"""The end of a list without items, from after its bracket."""
 _NEXT: Final = compiled(_SPACE + rb"([,\]}])")
 _END: Final = compiled(_SPACE + rb"\Z")
 _CLOSING: Final = {b"{": b"}", b"[": b"]"}
@@ -88,7 +88,7 @@ class Scan:
         """Go through the value that a pattern found; return the position after it."""
         raw, positions = self.raw, self.positions
         within: list[tuple[bytes, Position | None]] = []
-        """The objects and lists that are open, by their brackets, and the place of each."""
+        """The objects and lists that are open, by their brackets, and the position of each."""
         while True:
             at, follows, opening = match.end(), match[3], match[4]
             node = position.node if position is not None else None
@@ -148,7 +148,7 @@ def pruned(raw: bytes, node: Node | None, at: int = 0) -> bytes:
 
 
 def _pruned(raw: bytes, node: Node | None, at: int) -> tuple[bytes, int]:
-    """Return a value with its chosen members only, and the place behind it."""
+    """Return a value with its chosen members only, and the position after it."""
     match = _WHOLE.match(raw, at)
     assert match is not None  # noqa: S101 - the caller has scanned it
     opening = match[4]

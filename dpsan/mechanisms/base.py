@@ -46,7 +46,7 @@ class Mechanism(ABC):
     epsilon_unit: ClassVar[str]
     """``1/distance`` (metric privacy) or ``nats`` (local differential privacy)."""
     source: ClassVar[str]
-    """Bibliography key and place."""
+    """Bibliography key and section."""
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Values worth trying of the parameters that a calibration may choose."""
 

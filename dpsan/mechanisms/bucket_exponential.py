@@ -15,7 +15,7 @@ Proof
     docs/proofs.md 2.13
 Source
     [Cape] Algorithm 1 (buckets of equal width) and the draw of Algorithm 2, on the distances of
-    static vectors: without the language model that gives the paper's utility, and with the place
+    static vectors: without the language model that gives the paper's utility, and with the position
     of a bucket for its utility.  The paper's text was not at hand, only its summary.
 Parameters
     buckets: N.

@@ -12,7 +12,7 @@ Proof
     docs/proofs.md 1.5
 Source
     [TrLap] Theorem 1, with the exact Delta_1 of the vocabulary (or the smallest sound bound) in
-    place of 2·sqrt(d)·C.
+    position of 2·sqrt(d)·C.
 Parameters
     clip: C, a length; auto is the largest norm, so that no vector changes.
 Cost

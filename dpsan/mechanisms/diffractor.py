@@ -1,21 +1,21 @@
-"""``diffractor``: geometric noise on the place of the word in a public one-dimensional order.
+"""``diffractor``: geometric noise on the position of the word in a public one-dimensional order.
 
 Definition
     The words stand in a public order (``order``): from the most frequent word on, each time the
     nearest word that has no place yet, or by the coordinate along the direction of largest
-    variance.  The output is the word at the place of w plus two-sided geometric noise,
+    variance.  The output is the word at the position of w plus two-sided geometric noise,
     P(noise = k) = (1-alpha)/(1+alpha)·alpha^|k| with alpha = e^-epsilon; what leaves the order
     becomes its first or last word.  ⊥ stands in the middle.
 Guarantee
-    PROVED: epsilon per place between two words, and LDP epsilon·(n-1) or the least that the
-    integers allow, which is about 43 nats.  One place more or less changes the probability of each
-    noise, and of each tail beyond an end, by at most the factor e^epsilon.
-    Sampled from integer weights in which these ratios hold exactly.
+    PROVED: epsilon per position between two words, and LDP epsilon·(n-1) or the least that the
+    integers allow, which is about 43 nats. One position more or less changes the probability of
+    each noise, and of each tail beyond an end, by at most the factor e^epsilon. Sampled from
+    integer weights in which these ratios hold exactly.
 Proof
     docs/proofs.md 2.11
 Source
     [Diffractor], the geometric form, for every word: nothing is copied.  The noise is that of
-    [Geometric]; clamping reads only the noisy place.
+    [Geometric]; clamping reads only the noisy position.
 Parameters
     order: greedy or principal.
 Cost
@@ -40,7 +40,7 @@ from dpsan.space.metric_space import MetricSpace
 
 @dataclass(frozen=True)
 class Diffractor(IntegerResponse):
-    """Clamped geometric noise on places."""
+    """Clamped geometric noise on positions."""
 
     name: ClassVar[str] = "diffractor"
     summary: ClassVar[str] = "geometric noise on the place in a public one-dimensional order"
@@ -55,7 +55,7 @@ class Diffractor(IntegerResponse):
     )
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Epsilon per place, and what the integers allow between the two ends."""
+        """Epsilon per position, and what the integers allow between the two ends."""
         loss, _ = RankNoise(self.epsilon, space.n).losses
         return self.promise(
             epsilon_ldp=min(loss, self.epsilon * (space.n - 1)),

@@ -1,16 +1,16 @@
-"""``diffractor-paper``: geometric noise on the place in an order; stop words are copied.
+"""``diffractor-paper``: geometric noise on the position in an order; stop words are copied.
 
 Definition
     The ``kept`` share of most frequent words, at least one word, stands for the stop words, and
-    each of them comes out as itself.  Every other word gets the noise of ``diffractor`` in the
+    each of them is its own output.  Every other word gets the noise of ``diffractor`` in the
     greedy order: P(noise = k) = (1-alpha)/(1+alpha)·alpha^|k| with alpha = e^-epsilon, clamped at
-    both ends.  Copied words have a place too, and can come out of other words.
+    both ends.  Copied words have a position too, and can come out of other words.
     ⊥ stands in the middle; the published code copies unknown words (``--unknown keep``).
 Guarantee
     REFUTED as a guarantee between any two words of the list: a copied word comes out for certain,
     and no other copied word ever gives it (infinite loss with mass 1; with one copied word,
     1 less the smallest probability that it comes out of another word).
-    Between words that are drawn epsilon per place holds, as for ``diffractor``: clamping and the
+    Between words that are drawn epsilon per position holds, as for ``diffractor``: clamping and the
     noise are sound.
 Proof
     docs/proofs.md 3.6
@@ -48,10 +48,10 @@ from dpsan.space.metric_space import MetricSpace
 
 
 class CopyingSampler(RankNoiseSampler):
-    """Noise on places for the words from ``first`` on; those before are copied.
+    """Noise on positions for the words from ``first`` on; those before are copied.
 
     Args:
-        order: rows in order of their place, shape (n,).
+        order: rows in order of their position, shape (n,).
     """
 
     def __init__(self, order: Ids, noise: RankNoise, first: int) -> None:
@@ -101,7 +101,7 @@ class DiffractorPaper(Mechanism):
         first = self.first(space.n)
         if first > 1:
             return 1.0, (0, 1)
-        # One word is copied, the first of the order: the last place is the farthest from it.
+        # One word is copied, the first of the order: the last position is the farthest from it.
         noise = RankNoise(self.epsilon, space.n)
         last = int(word_order(space, "greedy")[-1])
         return 1 - int(noise.tails[-1]) / noise.total, (last, 0)
@@ -119,7 +119,7 @@ class DiffractorPaper(Mechanism):
         )
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
-        """Count distances in places of the order."""
+        """Count distances in positions of the order."""
         indices = self.prepare(space).indices[ids]
         return np.asarray(np.abs(indices[:, None] - indices), dtype=np.float64)
 

@@ -273,7 +273,7 @@ class Geodesic(IntegerResponse):
 
 
 class _Held:
-    """Near words on request; all of them are held once half of the vocabulary was asked for.
+    """Near words on request; all of them are held once half of the vocabulary was requested.
 
     Args:
         reach: about how many a word has.

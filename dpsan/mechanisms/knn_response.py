@@ -16,7 +16,7 @@ Guarantee
     public, so ``auto`` changes nothing.
 Public words
     With public words N (``--public``) outputs are the M most frequent other words, and a word of N
-    comes out as itself with probability 1 - M/Z, else as one of those M, all equally likely.  For
+    is its own output with probability 1 - M/Z, else as one of those M, all equally likely.  For
     every protected x (any string but those words), every x' and output y:
     P(y|x) <= e^epsilon·P(y|x') (high-low LDP [Acharya20], utility-optimised LDP [Murakami19]).
     Public words themselves are not protected: an output in N says what the input was.  The proof
@@ -235,7 +235,7 @@ def _mean_cosines(
 
 
 def _smallest(values: NDArray[np.float32], k: int) -> Ids:
-    """Places of the k smallest values of each row, in no order."""
+    """Positions of the k smallest values of each row, in no order."""
     if values.shape[1] <= k:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)

@@ -15,7 +15,7 @@ Guarantee
     Sampled from integers, e^epsilon rounded down.  Any public pi and c give the guarantee.
 Public words
     With public words N (``--public``) the base is restricted to the other words, and a word of N
-    comes out as itself with probability 1 - 1/Z, else as a draw from pi.  For every protected x
+    is its own output with probability 1 - 1/Z, else as a draw from pi.  For every protected x
     (any string but those words), every x' and output y: P(y|x) <= e^epsilon·P(y|x') (high-low LDP
     [Acharya20], utility-optimised LDP [Murakami19]).  Public words themselves are not protected:
     an output in N says what the input was.  The proof is docs/proofs.md 2.10.

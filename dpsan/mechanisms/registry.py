@@ -61,7 +61,7 @@ _UNITS: Final = ("1/distance", "nats")
 
 
 class _Registry(Mapping[str, type[Mechanism]]):
-    """Imports a mechanism when it is asked for: all take a fifth of the program's starting time."""
+    """Imports a mechanism when it is requested: all take a fifth of the program's starting time."""
 
     def __getitem__(self, name: str) -> type[Mechanism]:
         if name in _OWN:

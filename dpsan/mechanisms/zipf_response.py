@@ -1,9 +1,9 @@
 """``zipf-response``: a power law over the rank of the output among the neighbours of the word.
 
 Definition
-    P(u|w) proportional to (1 + rank_w(u))^-a with a = epsilon/ln n, where rank_w(u) is the place of
-    u in the order of distance from w (w itself has rank 0, ties by row number).
-    ⊥ gives a uniform word.
+    P(u|w) proportional to (1 + rank_w(u))^-a with a = epsilon/ln n, where rank_w(u) is the position
+    of u in the order of distance from w (w itself has rank 0, ties by row number). ⊥ gives a
+    uniform word.
 Guarantee
     PROVED: pure epsilon-LDP.  Every word's weights are the same n numbers in another order, so the
     total cancels and two probabilities differ by at most the first weight over the last,

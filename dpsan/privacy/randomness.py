@@ -7,7 +7,7 @@ Every record (a line, a cell) has streams of its own, so a result does not depen
 workers or order, and a retried record gets the same words.  A stream is SHAKE-256 of
 ``key ‖ label ‖ record ‖ block``; words of a record are grouped in blocks of :data:`BLOCK`, so a
 record of any length can be processed piece by piece.  Where equal words are to have the same draw,
-the place of a stream is the word instead of the record and block: see :func:`streams_by_word`.
+the position of a stream is the word instead of the record and block: see :func:`streams_by_word`.
 """
 
 from __future__ import annotations
@@ -193,7 +193,8 @@ def streams_for(
 
 
 def string_positions(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]]:
-    """A place of a stream for each string: 126 bits of its keyed hash, never that of a row number.
+    """A position of a stream for each string: 126 bits of its keyed hash, never that of a row
+    number.
 
     Args:
         key: of the unit within which equal strings have the same draw.

@@ -1,4 +1,4 @@
-"""Records that cannot be read, set aside in a file of their own while the others go on.
+"""Records that cannot be read, written to a file of their own while the others go on.
 
 The file is as secret as the input: it holds those records as they were.
 """
@@ -23,7 +23,7 @@ class BadRecords:
     Args:
         path: created with mode 0600 under every umask.
         force: replace an existing file.
-        complain: told of the first problems.
+        complain: called with the first problems.
 
     Raises:
         OutputError: it exists or cannot be written.

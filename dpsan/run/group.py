@@ -58,8 +58,8 @@ class Group:
 
     Args:
         audit: gets the rows of each file in order.
-        done: told of each output that has its name.
-        failed: told of each that has not.
+        done: called with each output that has its name.
+        failed: called with each that has not.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Group:
         self._most = _MOST if soft < 0 else max(1, min(_MOST, soft // 4))
 
     def begin(self) -> None:
-        """The next file begins: its rows wait behind those of the files that wait."""
+        """The next file begins: its rows wait after those of the files that wait."""
         if self._audit and self._waiting:
             self._audit.hold(self.flush)
 

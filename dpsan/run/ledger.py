@@ -1,8 +1,8 @@
 """The ledger: the privacy budget that each record has spent, in all runs that name the ledger.
 
 A record is known by a keyed digest.  A cost is on disk before any output that it pays for is
-written: a run that is killed in between has paid for an output that nobody saw.  A ledger with any
-damage is refused, because nobody can tell what it held.
+written: a run that is killed in between has been charged for an output that nobody saw. A ledger
+with any damage is refused, because nobody can tell what it held.
 """
 
 from __future__ import annotations

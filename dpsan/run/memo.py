@@ -3,8 +3,8 @@
 A message is one text: a line, a cell, a string of JSON.  An entry belongs to the message and to all
 that the distribution of its output depends on, so under other settings the message is drawn again,
 and the totals add up both draws.  An entry is on disk before the output is written anywhere else:
-a run that is killed in between has paid for an output that nobody saw, never the other way round.
-The run that stores first wins: two runs at once never publish two noisings of one message.
+a run that is killed in between has been charged for an output that nobody saw, never the other way
+round. The run that stores first wins: two runs at once never publish two noisings of one message.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class History:
     def turn(self, answers: Sequence[Answer]) -> Iterator[None]:
         """Hold the write locks.  On exit all new entries are on disk.
 
-        The ledger is on disk first: a run that is killed between the two has paid for an output
-        that no memo holds, but no memo holds an output that nobody paid for.
+        The ledger is on disk first: a run that is killed between the two has been charged for an
+        output that no memo holds, but no memo holds an output that nobody was charged for.
 
         Raises:
             OutputError: an entry cannot be written.

@@ -67,7 +67,7 @@ class Run(Work):
     tree: bool = False
     resume: bool = False
     complain: Callable[[str], None] = lambda _: None
-    """Told of each failed input at once."""
+    """Called with each failed input at once."""
     roots: Sequence[Path] = ()
     """Directories that were searched for the inputs, see :func:`plan_outputs`."""
 

@@ -264,7 +264,7 @@ class _Flow:
     def _payable(
         self, batch: list[Record], results: list[Sanitized]
     ) -> tuple[list[Record], DpsanError | None]:
-        """The records of a batch that can be paid for, and what ends the input behind them."""
+        """The records of a batch that the budget covers, and what ends the input after them."""
         name = self.source.name
         history, budget = self.work.history, self.work.budget
         if history and history.ledger:

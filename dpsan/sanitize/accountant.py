@@ -19,7 +19,7 @@ class Budget:
     limit: float
     spent: float = 0.0
     charged: Distinct = field(default_factory=Distinct)
-    """The words that need not be paid again, where equal words of a run have the same draw."""
+    """The words that are charged already, where equal words of a run have the same draw."""
 
     def take(self, cost: float) -> bool:
         """Spend ``cost`` if it is left; False, and nothing is spent, if not."""
@@ -30,7 +30,7 @@ class Budget:
         return True
 
     def unpaid(self, done: Sanitized) -> list[int]:
-        """The draws of each text that are still to be paid."""
+        """The draws of each text that are still to be charged."""
         if done.marks is None:
             return done.drawn
         ranges = pairwise(accumulate(done.drawn, initial=0))
@@ -79,7 +79,7 @@ class Accountant:
 
     @property
     def written(self) -> int:
-        """Words that came out of the mechanism, now or before: they are what it says of them."""
+        """Words that the mechanism drew, now or before: they are what it says of them."""
         return self.draws + self.counts[Action.REMEMBERED]
 
     @property

@@ -34,7 +34,7 @@ Held = dict[int | str, int]
 _TABLES: Final = 4
 """Keys of which it is held what was drawn for the words of the vocabulary: 4 bytes for each."""
 _COUNTED: Final = 1 << 19
-"""Distinct words that are told apart where they are counted; further ones count at every place."""
+"""Number of distinct words that are counted once; further words count at every position."""
 
 
 class Unit(StrEnum):
@@ -83,7 +83,7 @@ class OneDraw:
         Args:
             draw: inputs (m,), their streams -> outputs (m,).
             inputs: row number of each drawn word or ``n``, (m,).
-            words: places -> the words there, as they stand in the text.
+            words: positions -> the words there, as they stand in the text.
             sizes: drawn words of each text, (texts,).
             numbers: of the record of each text: those of a record are neighbours.
             key: of the file or run, and of the copy.

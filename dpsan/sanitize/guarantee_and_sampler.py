@@ -45,7 +45,7 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     Args:
         spec: the request.
         opened: opens the vocabulary; called after the request was checked.
-        progress: told of each epsilon that is tried for ``epsilon_ldp``.
+        progress: called with each epsilon that is tried for ``epsilon_ldp``.
 
     Raises:
         UsageError: a value outside its domain.

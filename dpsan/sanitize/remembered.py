@@ -37,7 +37,7 @@ class LedgerTotals:
     """Totals of a ledger, and of one run with it."""
 
     charged: int
-    """Records that this run paid for."""
+    """Records that this run charged."""
     records: int
     """Records that the ledger has."""
     limit: float | None
@@ -57,9 +57,10 @@ def merged(
 
     Args:
         texts: the batch.
-        asked: places in it of the texts that were sanitized; ascending.
+        asked: positions in it of the texts that were sanitized; ascending.
         done: what became of these.
-        earlier: by place, outputs that are written instead: of all texts that were not asked for,
+        earlier: by position, outputs that are written instead: of all texts that were not
+        requested,
             and of those of which an output turned up meanwhile.  The draws of these are published
             nowhere, so they count nowhere.
         survey: counts the words of a text without drawing any.

@@ -30,7 +30,7 @@ class Action(StrEnum):
     REMEMBERED = "remembered"
     """Word of a message whose earlier output is written again: drawn earlier, and not now."""
     OUTSIDE = "outside"
-    """Outside the spans that were asked for, and written unchanged: not protected."""
+    """Outside the spans that were requested, and written unchanged: not protected."""
 
 
 ACTIONS: Final = tuple(Action)
@@ -73,7 +73,7 @@ class AuditTable(Sequence[AuditRecord]):
     read: NDArray[np.int64]
     """The same in its input text."""
     actions: NDArray[np.int64]
-    """Places in :data:`ACTIONS`."""
+    """Positions in :data:`ACTIONS`."""
     originals: Sequence[str]
     outputs: list[str]
     input_ids: NDArray[np.int64]
@@ -146,7 +146,7 @@ class Sanitized:
     public_marks: NDArray[np.uint64] | None = field(default=None, repr=False)
     """Those of public words."""
     remembered: dict[int, dict[Action, int]] = field(default_factory=dict)
-    """By its place, the words of each text whose earlier output is written again."""
+    """By its position, the words of each text whose earlier output is written again."""
 
 
 def together(parts: Sequence[Sanitized]) -> Sanitized:

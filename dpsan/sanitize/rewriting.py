@@ -1,4 +1,4 @@
-"""Rewrite texts: look words up, draw outputs, and put these in their places."""
+"""Rewrite texts: look words up, draw outputs, and put these in their positions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _ACTIONS: Final = {
     OUTSIDE: Action.OUTSIDE,
 }
 _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
-"""Places in ACTIONS of what negative codes mean, indexed by the code."""
+"""Positions in ACTIONS of what negative codes mean, indexed by the code."""
 _DRAWN, _UNKNOWN, _NUMBER = map(ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER))
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnTexts:
-    """Texts whose words are drawn, and not yet written into their places."""
+    """Texts whose words are drawn, and not yet written into their positions."""
 
     batch: Batch
     rows: Ids
@@ -274,12 +274,12 @@ class Rewriter:
         previous: str | None = None,
         following: tuple[str, str] | None = None,
     ) -> Sanitized:
-        """Put the drawn words into their places.
+        """Put the drawn words into their positions.
 
         Args:
-            one: texts, or a stretch of a long one.
-            previous: for a stretch, the gap before the last word of the one before it.
-            following: for a stretch, the gap and the output behind it.
+            one: texts, or a segment of a long one.
+            previous: for a segment, the gap before the last word of the one before it.
+            following: for a segment, the gap and the output after it.
         """
         batch, outputs = one.batch, one.outputs
         respelt: Ids | slice = slice(0)

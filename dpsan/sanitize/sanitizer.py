@@ -139,7 +139,7 @@ class Sanitizer:
             seed: makes the output repeatable, and not private.
             opened: gives what :func:`open_space` would for the same file: an
                 :class:`~dpsan.space.cached_index.Opening` begun earlier, or what several share.
-            progress: told of each epsilon that is tried for ``epsilon_ldp``.
+            progress: called with each epsilon that is tried for ``epsilon_ldp``.
         """
         self = cls.__new__(cls)
         self._set_up(spec, None, store, seed, opened, progress)
@@ -201,7 +201,7 @@ class Sanitizer:
 
     @cached_property
     def expected_unchanged(self) -> float:
-        """Share of the vocabulary's words that are expected to come out as themselves; public.
+        """Share of the vocabulary's words that are expected to stay unchanged; public.
 
         Of protected words, where some are public.
         """

@@ -56,7 +56,7 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
 
     Args:
         copies: independent rewrites of every word.
-        unchanged: expected share of words that come out as themselves, of each copy.
+        unchanged: expected share of words that stay unchanged, of each copy.
     """
     reasons = []
     loss = copies * guarantee.epsilon_ldp
@@ -73,7 +73,7 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
 
 
 def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str, int]) -> float:
-    """Return the expected share of unchanged words among those that came out of the mechanism.
+    """Return the expected share of unchanged words among those that the mechanism drew.
 
     An out-of-vocabulary word is never unchanged: no output is such a word.
 
@@ -116,7 +116,7 @@ class Statement:
     Args:
         totals: of the run.
         mechanism: its name.
-        unchanged: expected share of words that come out as themselves.
+        unchanged: expected share of words that stay unchanged.
         files: how many inputs there were.
         case_input: whether capital letters are re-applied.
         consistent: within what equal words have the same draw.

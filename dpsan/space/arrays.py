@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.int64]
-"""Row numbers of words, and what is counted like them: places, ranks, levels."""
+"""Row numbers of words, and what is counted like them: positions, ranks, levels."""
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
 """Vectors as embedding files have them, and what is made of them for speed."""
@@ -41,7 +41,7 @@ def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:
     """Tokens of equal words together, so many words at a time.
 
     Returns:
-        Distinct words, ascending; the places of their tokens, and which of the words each is.
+        Distinct words, ascending; the positions of their tokens, and which of the words each is.
     """
     order = np.argsort(ids, kind="stable")
     distinct, starts = np.unique(ids[order], return_index=True)

@@ -200,7 +200,7 @@ def _build(path: Path, vocab_size: int | None, digest: str, watch: Watch) -> Ent
 
 
 class _Stored(Embeddings):
-    """An entry whose words and vectors are read when first asked for; damaged ones are built again.
+    """An entry whose words and vectors are read when first requested; damaged ones are built again.
 
     Args:
         entry: the small things of it.

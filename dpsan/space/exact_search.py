@@ -1,7 +1,7 @@
 """Exact nearest-neighbour search: FAISS proposes in float32, or int8 does; float64 decides.
 
 FAISS computes squared distances in float32, whose last bits depend on batch size and threads.
-Here a few more candidates than asked for are re-scored in float64, ties go to the smaller row
+Here a few more candidates than requested are re-scored in float64, ties go to the smaller row
 number, and a rounding bound checks that no other row can belong among them; where it cannot
 exclude that, more candidates are taken, in the end all of them.  So the answer is a function of
 the query alone.  Long searches go by products of small integers where ``dpsan[fast]`` is there,
@@ -22,7 +22,7 @@ from dpsan.space.float32_search import least_values
 from dpsan.space.int8_search import FEWEST_POINTS, MOST_NEAREST, SmallIntegers
 
 _EXTRA: Final = 3
-"""Candidates taken beyond those asked for; more cost time, fewer cost retries."""
+"""Candidates taken beyond those requested; more cost time, fewer cost retries."""
 _QUERIES: Final = 1024
 """Queries re-scored at a time: bounds memory at 1024 · (k + 3) · d float64."""
 _FAR: Final = 64

@@ -24,7 +24,7 @@ _GROUP: Final = 32
 """Rows whose highest product is looked at before they are."""
 _BLOCK: Final = 480
 """Points whose products are computed at once.  No power of two: products of a point with many rows
-would share a few places of the nearest cache."""
+would share a few positions of the nearest cache."""
 _FIRST: Final = 2
 """Tiles of which it is known what their rows reach before any is looked at: the frequent words, and
 the shortest vectors of all others, which are near to many points."""
@@ -37,7 +37,7 @@ _MOST: Final = 512
 _MANY: Final = 16
 """Groups found for a point, on average, before their rows are compared with each other."""
 MOST_NEAREST: Final = 16
-"""Nearest rows that can be asked for."""
+"""Nearest rows that can be requested."""
 _SIZE: Final = (1e-9, 1e9)
 """Norms of vectors and points for which nothing here vanishes or overflows."""
 _DIMENSIONS: Final = 1 << 15
@@ -145,7 +145,7 @@ class SmallIntegers:
         return Candidates(owners[ascending], rows[ascending], lost)
 
     def _block(self, moved: Floats, largest: Floats, k: int) -> tuple[Ids, Ids, NDArray[np.bool_]]:
-        """Points and places of rows, and for which points they are all that are needed."""
+        """Points and positions of rows, and for which points they are all that are needed."""
         m = len(moved)
         steps = np.maximum(largest, _SIZE[0]) / SIGNED
         small = np.rint(moved / steps[:, None])

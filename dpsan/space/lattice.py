@@ -1,7 +1,7 @@
 """Points on a public lattice, whose squared distances are exact whatever computes them.
 
 A matrix product of float64 numbers depends in its last bits on the order of its sums: on the BLAS,
-its threads, the shape of the product and the place in it.  Here the centred vectors are rounded
+its threads, the shape of the product and the position in it.  Here the centred vectors are rounded
 once to integer multiples of a power of two, few enough for every partial sum of x² + y² - 2xy to
 be an integer of at most 2^53.  Such sums are exact in any order, with and without fused
 multiply-add, and the square root is correctly rounded: a distance is a function of its two rows.

@@ -67,7 +67,7 @@ class Batch:
     """The words of some texts and what will be written between them."""
 
     gaps: list[str]
-    """Before each word, and behind the last: one more than words.  One that ends a text goes on
+    """Before each word, and after the last: one more than words.  One that ends a text goes on
     with the seam and the gap that begins the next text."""
     words: Sequence[str]
     codes: Ids
@@ -75,7 +75,7 @@ class Batch:
     sizes: Ids
     """Words of each text, (texts,)."""
     odd: Ids
-    """Places of the gaps that may be no single space, ascending."""
+    """Positions of the gaps that may be no single space, ascending."""
     seam: str
     """Occurs in no gap of a text."""
     invisible: int

@@ -59,7 +59,7 @@ def joined_at_spaces(
         gaps[at + 1 : end] = inner[1:-1]
     for at, parts in added.items():
         gaps[at] += "".join(parts)
-    gaps[-1] = gaps[-1][:-1]  # no space behind the last piece
+    gaps[-1] = gaps[-1][:-1]  # no space after the last piece
     sizes = np.diff(begins[between], prepend=0, append=total)
     within = np.repeat(~own, counts)
     codes = np.repeat(codes, counts)
@@ -83,7 +83,7 @@ def joined_at_spaces(
 def _chunks(
     blocks: Sequence[Pieces], codes: Ids, chunk_of: Callable[[str], Chunk]
 ) -> tuple[Ids, list[Chunk]]:
-    """The places of pieces that are no word, and what each is; of several empty ones the first."""
+    """Return positions and kinds of pieces that are no word; of several empty ones the first."""
     empty = codes == EMPTY
     again = empty & np.append(False, empty[:-1])
     special = np.flatnonzero((codes <= CHUNK) & ~again)
@@ -117,7 +117,7 @@ def _each(
 def _words(
     blocks: Sequence[Pieces], own: NDArray[np.bool_], others: Sequence[tuple[int, Sequence[str]]]
 ) -> list[str]:
-    """All words: pieces that are one, and what stands in the places of some others."""
+    """All words: pieces that are one, and what stands in the positions of some others."""
     pieces = [*chain.from_iterable(block.strings(slice(None)) for block in blocks)]
     there = own.tolist()
     words: list[str] = []

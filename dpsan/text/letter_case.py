@@ -2,7 +2,7 @@
 
 Natural case is free: it reads the words that were drawn and the gaps between them, all of which are
 in the output anyway, and no input word.  Whatever is a function of the output alone is
-post-processing, and post-processing spends no privacy.  Another input word at one place changes
+post-processing, and post-processing spends no privacy.  Another input word at one position changes
 what is written there, and at most the a or an before it; everything else stays byte for byte.
 """
 
@@ -34,7 +34,7 @@ class LetterCase(StrEnum):
 
 
 _LINE_BREAK: Final = re.compile("[\n\v\f\r\x85\u2028\u2029]")
-# Behind a full stop a closing quote ends the sentence; behind ? and ! ("is she?" asked ...) it need
+# After a full stop a closing quote ends the sentence; after ? and ! ("is she?" asked ...) it need
 # not.  Texts split in advance have white space before the quote too.
 _END: Final = re.compile(r"""[.…]["'”’»›)\]}]*\s | [!?]\s(?!\s*(?:''|["”’»›])\s)""", re.VERBOSE)
 _CONTINUES: Final = ",;:"
@@ -125,7 +125,7 @@ class NaturalCase:
         previous: str | None = None,
         following: tuple[str, str] | None = None,
     ) -> NDArray[np.int64]:
-        """Put the outputs of some texts into natural case, in place.
+        """Put the outputs of some texts into natural case, in position.
 
         A text of one word and no . ! ? … is a value and no sentence: *doctor* in a column of jobs
         stays small.  Words that were not drawn stay as they are.
@@ -136,10 +136,10 @@ class NaturalCase:
             rows: the row number of each, negative where nothing was drawn, shape (words,).
             previous: of the only text, which continues another: the gap before that one's last
                 word.
-            following: of the only text, which is continued: the gap and the output behind it.
+            following: of the only text, which is continued: the gap and the output after it.
 
         Returns:
-            The places of the outputs that may have changed.
+            The positions of the outputs that may have changed.
         """
         articles = self._agree(batch.gaps, outputs, rows, following)
         begins = list(self._within(batch, previous))
@@ -174,10 +174,10 @@ class NaturalCase:
         rows: NDArray[np.int64],
         following: tuple[str, str] | None,
     ) -> NDArray[np.int64]:
-        """Write a or an, where one was drawn, as the output word behind it asks for.
+        """Write a or an, where one was drawn, as the output word after it asks for.
 
         Returns:
-            Those places.
+            Those positions.
         """
         drawn = [np.flatnonzero(rows == row) for row in self._articles]
         indices = np.concatenate([np.empty(0, dtype=np.int64), *drawn])

@@ -43,7 +43,7 @@ class Lookup:
     """Splits texts into words and finds a code for each: a row number, or a negative rule.
 
     Args:
-        split: line -> alternating list, gaps at even places and words at odd ones.
+        split: line -> alternating list, gaps at even positions and words at odd ones.
         rows: row number of each known word.
         keep: words passed through, in any case.
         unknown: the code of unknown words.
@@ -125,7 +125,7 @@ def _more(read: list[str], written: list[str]) -> list[int] | None:
 
 
 class _Codes(dict[str, int]):
-    """The codes of tokens seen lately.
+    """The codes of tokens seen recently.
 
     Apart from :class:`Lookup`, so that nothing refers to itself: a vocabulary in a reference cycle
     would stay in memory until the garbage collector runs.
@@ -179,7 +179,7 @@ class _Codes(dict[str, int]):
 
 
 def _code(split: Callable[[str], list[str]], codes: _Codes, piece: str) -> int:
-    """The code of a piece that is a word, whatever punctuation is behind it; else CHUNK."""
+    """The code of a piece that is a word, whatever punctuation is after it; else CHUNK."""
     if not one_word(piece) or split(piece) != ["", piece, ""]:
         return CHUNK
     return codes[piece]

@@ -1,4 +1,4 @@
-"""Numbers as places on a public grid: what form a number has, and which of its values it is.
+"""Numbers as positions on a public grid: what form a number has, and which of its values it is.
 
 The form is a function of the *shape* of a token: its digits are all zeros, its letters all ``a``,
 and all other characters are themselves.  Which digits and letters stand there decides the value
@@ -24,7 +24,7 @@ _WRITTEN: Final = 30
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 2099
 _YEAR_INDICES: Final = 50
-"""Places of a year where four digits stand alone; every other value has one."""
+"""Positions of a year where four digits stand alone; every other value has one."""
 
 
 class _Figure(Protocol):
@@ -32,17 +32,17 @@ class _Figure(Protocol):
 
     @property
     def size(self) -> int:
-        """Places of the figure."""
+        """Positions of the figure."""
 
     def read(self, pieces: Sequence[str]) -> int:
-        """Return the place of what stands in the pieces of a token, 0 ... size - 1."""
+        """Return the position of what stands in the pieces of a token, 0 ... size - 1."""
 
     def write(self, position: int, pieces: list[str]) -> None:
-        """Put the value at a place into the pieces."""
+        """Put the value at a position into the pieces."""
 
 
 class _Digits(NamedTuple):
-    """One run of digits.  Places count from ``first`` up to ``high``, then on from ``low``."""
+    """One run of digits.  Positions count from ``first`` up to ``high``, then on from ``low``."""
 
     at: int
     low: int
@@ -85,7 +85,7 @@ class _Whole(NamedTuple):
 
 
 class _Year(NamedTuple):
-    """Four digits alone, which are mostly a year: years have more places than other values."""
+    """Four digits alone, which are mostly a year: years have more positions than other values."""
 
     size: int = 10_000 + (_YEAR_INDICES - 1) * (_LAST_YEAR - _FIRST_YEAR + 1)
 
@@ -123,10 +123,10 @@ class _Letters(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FormedNumber:
-    """A number: its form, and its place among all numbers of that form."""
+    """A number: its form, and its position among all numbers of that form."""
 
     size: int
-    """Places of this form."""
+    """Positions of this form."""
     value: int
     """0 ... size - 1; neighbours are equal, or differ by one digit, minute or day."""
     pieces: tuple[str, ...]
@@ -136,7 +136,7 @@ class FormedNumber:
 
     @property
     def widest(self) -> int:
-        """Most places that are one number."""
+        """Most positions that are one number."""
         return _YEAR_INDICES if isinstance(self.fields[0], _Year) else 1
 
     def written(self, value: int) -> str:

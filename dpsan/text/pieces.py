@@ -45,10 +45,10 @@ _LONGEST: Final = 8 * _LANES
 _MASKS: Final = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
 _FACTORS: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 _PROBES: Final = 8
-"""Places where a piece may stand; one that has none is looked up another way."""
+"""Positions where a piece may stand; one that has none is looked up another way."""
 _FIRST: Final = 1 << 12
 _MOST: Final = 200_000
-"""Pieces that are remembered, about."""
+"""Pieces that are cached, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Pieces:
         return [each if each.isascii() else _decoded(each) for each in found]
 
     def trailing(self, indices: Ids) -> list[str]:
-        """The tails of some pieces, and the space behind each."""
+        """The tails of some pieces, and the space after each."""
         begins = self.begins[indices] + self.lengths[indices]
         return self._slices(begins, begins + self.tails[indices] + 1)
 

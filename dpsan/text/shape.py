@@ -131,7 +131,7 @@ def shape(text: str, literals: Literals) -> tuple[str, list[int] | None]:
 
     Returns:
         A string of ASCII characters, and the offset in the text of each of them, with the length of
-        the text behind the last; None where all characters are visible.
+        the text after the last; None where all characters are visible.
     """
     found = text.translate(_CHARACTERS)
     offsets = None

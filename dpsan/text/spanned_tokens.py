@@ -19,7 +19,7 @@ from dpsan.errors import UsageError
 from dpsan.text.shape import INVISIBLE
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
-"""First code point of each and the one behind its last, in any order; they may overlap."""
+"""First code point of each and the one after its last, in any order; they may overlap."""
 _HINT: Final = "start < end, in code points of the text"
 
 
@@ -68,7 +68,7 @@ def inside(pieces: Sequence[str], wide: Spans) -> NDArray[np.bool_]:
 
     Args:
         pieces: of the text, gaps and words in turn.
-        stretches: as :func:`widened` gives them.
+        segments: as :func:`widened` gives them.
     """
     out = np.zeros(len(pieces) // 2, dtype=np.bool_)
     if wide:
@@ -93,7 +93,7 @@ def gaps_inside(pieces: Sequence[str], wide: Spans) -> tuple[list[str], str, int
 
     Args:
         pieces: of a text, gaps and words in turn.
-        stretches: as :func:`widened` gives them.
+        segments: as :func:`widened` gives them.
     """
     gaps = list(pieces[::2])
     dropped = 0
@@ -102,7 +102,7 @@ def gaps_inside(pieces: Sequence[str], wide: Spans) -> tuple[list[str], str, int
         at = 0
         for position, gap in enumerate(gaps):
             end = at + len(gap)
-            # Stretches that touch the gap, if only with the word beside it.
+            # Segments that touch the gap, if only with the word beside it.
             near = range(bisect_left(ends, at), bisect_right(starts, end))
             if near:
                 written: list[str] = []

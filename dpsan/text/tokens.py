@@ -44,11 +44,11 @@ from dpsan.text.shape import (
 from dpsan.text.whole_tokens import MAY, NUMBER_MARKS, WHOLE, WORD, is_number
 
 LONG: Final = 1 << 20
-"""Characters above which a text is split in stretches: split whole it takes 20 times its size."""
+"""Characters above which a text is split in segments: split whole it takes 20 times its size."""
 SEGMENT: Final = 1 << 18
 """Characters that are split at once."""
 AHEAD: Final = 1 << 12
-"""Characters behind a cut that must be known: what follows a word decides where it ends."""
+"""Characters after a cut that must be known: what follows a word decides where it ends."""
 _VISIBLE: Final = {*"PSZ"}
 """Categories of characters that stay in a gap whatever stands beside it."""
 RULES: Final = 2
@@ -235,7 +235,7 @@ def gaps_to_write(gaps: list[str]) -> tuple[list[str], str, int]:
 
 
 def write_gaps(pieces: list[str]) -> tuple[str, int]:
-    """Turn the gaps of a split line into what is written between its words, in place.
+    """Turn the gaps of a split line into what is written between its words, in position.
 
     Returns:
         The visible characters of all gaps, and the number of invisible ones left out.

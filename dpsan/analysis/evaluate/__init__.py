@@ -44,7 +44,7 @@ class Question:
         spans: file of spans of personal data.
         test: original and sanitized test records; without them every fifth record is one.
         again: files of further runs on the same texts: readers who know the mechanism get all.
-        copies: versions of each record in each sanitized file, one behind the other.
+        copies: versions of each record in each sanitized file, one after the other.
         candidates: file of texts that a reader holds for possible originals.
         first_words: linkage also by the first so many words.
         seed: of draws that are made for readers.
@@ -96,7 +96,7 @@ class Evaluation:
     linkage: Linkage | None
     """None without candidates."""
     authors: Authors | None
-    """None unless asked for."""
+    """None unless requested."""
     notes: tuple[str, ...]
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 _STATES: Final = 4096
-"""Places in a line that are followed at once; hostile lines are given up beyond it."""
+"""Positions in a line that are followed at once; hostile lines are given up beyond it."""
 
 
 def aligned(
@@ -36,7 +36,7 @@ def aligned(
         return words
     found = cut(gaps, line, possible, longest)
     if found is None and pieces[::2] == gaps:
-        return words  # another program's words: the same places all the same
+        return words  # another program's words: the same positions all the same
     return found
 
 
@@ -54,7 +54,7 @@ def cut(
         return None
     if len(gaps) == 1:
         return [] if line == gaps[0] else None
-    # Places behind each gap, with the place behind the gap before: found forwards, all at once.
+    # Positions after each gap, with the position after the gap before: found forwards, all at once.
     layers: list[dict[int, int]] = [{len(gaps[0]): -1}]
     for at, gap in enumerate(gaps[1:]):
         last = at == len(gaps) - 2

@@ -2,10 +2,10 @@
 
 The hidden words follow the bigram model, each output that of the mechanism.  The guess for a
 word is the likeliest input given all outputs of its line (forward-backward: no other rule makes
-more words right under this model).  At each place only some inputs are considered: those that
+more words right under this model).  At each position only some inputs are considered: those that
 explain the output best, and those that public text often has beside the likeliest words to the
 left and right; ⊥ is a state that is never guessed.  The second half, which decodes the best of
-these candidates with longer stretches of words, is
+these candidates with longer segments of words, is
 :mod:`dpsan.analysis.evaluate.context_fourgrams`.
 
 A model of little text is too sure of itself, so each reader also takes its probabilities to the
@@ -34,7 +34,7 @@ KNOWN: Final = 100
 TAUS: Final = (1.0, 0.75, 0.5)
 """Powers of the model's probabilities that are tried."""
 _KEPT: Final = 12
-"""Inputs that are kept of each place for readers who know longer stretches."""
+"""Inputs that are kept of each position for readers who know longer segments."""
 _WORDS: Final = 20_000
 """Words whose candidates are held at once."""
 _LINE: Final = 256
@@ -43,7 +43,7 @@ _LOW: Final = -1e30
 
 
 class Reading:
-    """The likeliest inputs at each of m places, best first, (m, c); none before they are taken."""
+    """Likeliest inputs at m positions, best first, shape (m, c); empty before they are taken."""
 
     def __init__(self, m: int) -> None:
         self.states: Ids = np.full((m, _KEPT), -1, dtype=np.int64)
@@ -57,7 +57,7 @@ class Reading:
         return self.states[:, 0]
 
     def take(self, start: int, states: Ids, emitted: Floats, chances: Floats) -> None:
-        """The places from ``start`` on: all inputs considered, (t, s), and how likely each is."""
+        """Return the inputs considered from ``start`` on, shape (t, s), and how likely each is."""
         order = np.argsort(-chances, axis=1, kind="stable")[:, :_KEPT]
         part = slice(start, start + len(states)), slice(0, order.shape[1])
         chosen = np.take_along_axis(states, order, axis=1)
@@ -131,7 +131,7 @@ def informed(
 
 
 def chunks(text: Ids) -> Iterator[tuple[int, int]]:
-    """Stretches of whole lines, about :data:`_WORDS` words each."""
+    """Segments of whole lines, about :data:`_WORDS` words each."""
     starts = np.append(np.flatnonzero(np.diff(text, prepend=-1)), len(text))
     at = 0
     while at < len(text):
@@ -151,7 +151,7 @@ def _beside(text: Ids, words: Ids, end: int) -> tuple[Ids, Ids]:
 
 
 def _states(seen: Ids, candidates: Likeliest, beside: Sequence[NDArray[np.int32]], n: int) -> Ids:
-    """The inputs considered at each place, ascending, ⊥ always; -1 fills up.  Shape (m, s)."""
+    """The inputs considered at each position, ascending, ⊥ always; -1 fills up.  Shape (m, s)."""
     report = seen >= 0
     best = candidates.inputs[seen][:, :BEST].astype(np.int64)
     best[~report] = -1
@@ -181,7 +181,7 @@ def _emitted(states: Ids, seen: Ids, every: Observations, emissions: Emissions) 
 
 
 def _posteriors(states: Ids, scores: Floats, model: Bigrams) -> Iterator[Floats]:
-    """Yield how likely each input is at each place of one line, (t, s); minus infinity for ⊥.
+    """Yield how likely each input is at each position of one line, (t, s); minus infinity for ⊥.
 
     By each power in :data:`TAUS`.
     """

@@ -26,7 +26,7 @@ BEAM: Final = 24
 
 @dataclass
 class _Order:
-    """Stretches of so many symbols: each is the number of its history and a last symbol."""
+    """Segments of so many symbols: each is the number of its history and a last symbol."""
 
     keys: Ids
     """``history·size + symbol``, ascending."""
@@ -38,7 +38,7 @@ class _Order:
 
     @classmethod
     def build(cls, keys: Ids, histories: int, size: int) -> tuple[_Order, Ids]:
-        """From the keys of all places; also the number of each place's own stretch."""
+        """From the keys of all positions; also the number of each position's own segment."""
         distinct, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
         first = distinct // size
         totals = np.bincount(first, weights=counts, minlength=histories).astype(np.int64)
@@ -101,7 +101,7 @@ class FourGrams:
 def among_known(
     text: Ids, words: Ids, states: Ids, emitted: Floats, model: FourGrams, tau: float = 1.0
 ) -> Ids:
-    """The likeliest of some inputs at each place, given the true words around it, (m,).
+    """The likeliest of some inputs at each position, given the true words around it, (m,).
 
     Args:
         text: number of the line of each word, ascending, (m,).
@@ -115,7 +115,7 @@ def among_known(
     """
     end = model.size - 1
     line = np.cumsum(np.diff(text, prepend=text[:1]) != 0)
-    index = np.arange(len(text)) + 4 * line + 3  # three ends before each line, one behind
+    index = np.arange(len(text)) + 4 * line + 3  # three ends before each line, one after
     after = index[np.searchsorted(line, line, side="right") - 1] + 1
     around = np.full(int(after[-1]) + 1 if len(text) else 0, end, dtype=np.int64)
     around[index] = words
@@ -135,7 +135,7 @@ def among_known(
 def likeliest_lines(
     text: Ids, states: Ids, emitted: Floats, model: FourGrams, tau: float = 1.0
 ) -> Ids:
-    """The likeliest line of some inputs at each place, by a beam of :data:`BEAM`, (m,).
+    """The likeliest line of some inputs at each position, by a beam of :data:`BEAM`, (m,).
 
     Arguments and result as for :func:`among_known`.
     """

@@ -22,7 +22,7 @@ from dpsan.space.arrays import Floats, Ids
 
 DISCOUNT: Final = 0.75
 STORED: Final = 1 << 22
-"""Symbols that are kept for longer stretches: 4 million words, about."""
+"""Symbols that are kept for longer segments: 4 million words, about."""
 _CHUNK: Final = 1 << 20
 """Symbols counted at once."""
 
@@ -35,7 +35,7 @@ class Bigrams:
     log_unigram: Floats
     """ln p(v), (n + 2,)."""
     log_backoff: Floats
-    """ln of the weight of p(v) behind each symbol, (n + 2,); 0 where it was never seen."""
+    """ln of the weight of p(v) after each symbol, (n + 2,); 0 where it was never seen."""
     keys: Ids
     """``w·(n + 2) + v`` of every bigram seen, ascending, (b,)."""
     log_seen: NDArray[np.float32]
@@ -54,7 +54,7 @@ class Bigrams:
         return out
 
     def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The likeliest words behind and before each symbol, each (n + 2, count); -1 for none."""
+        """The likeliest words after and before each symbol, each (n + 2, count); -1 for none."""
         first, second = np.divmod(self.keys, self.n + 2)
         # Before v: the bigram's share among all that end in v orders like p(w)·p(v|w).
         joint = self.log_seen + self.log_unigram[first]

@@ -39,7 +39,7 @@ class Linked:
     first: Share
     """Sanitized texts whose original is the reader's first guess."""
     rank: Estimate
-    """Median place of the original among the candidates, with its 95 % interval."""
+    """Median position of the original among the candidates, with its 95 % interval."""
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""

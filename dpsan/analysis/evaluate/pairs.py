@@ -50,7 +50,7 @@ class Pairs:
     text: NDArray[np.int64] = field(repr=False)
     """Number of the text of each word, ascending, shape (m,)."""
     spans: NDArray[np.int64] = field(repr=False)
-    """First code point and the one behind the last of each word in the original, (m, 2)."""
+    """First code point and the one after the last of each word in the original, (m, 2)."""
     inputs: NDArray[np.int64] = field(repr=False)
     """Row of each word of the original, n where it is unknown, (m,)."""
     outputs: NDArray[np.int64] = field(repr=False)
@@ -100,7 +100,7 @@ def read_pairs(
 
     Args:
         sanitized: files of different runs on it, at least one.
-        copies: versions of each record in each of these files, one behind the other.
+        copies: versions of each record in each of these files, one after the other.
 
     Raises:
         InputError: a file cannot be read, or they have not the same number of records.

@@ -1,7 +1,7 @@
 """Measure the readability of a sanitized text: its perplexity beside that of the original.
 
 Perplexity is e^(-mean of ln p(word|the word before it)) over all words of all texts, under a bigram
-model of public text, without letter case.  The first word of a text stands behind the end of a
+model of public text, without letter case.  The first word of a text stands after the end of a
 line; all words that the vocabulary lacks are one symbol, which favours the original.  The anchor is
 the original with the words of each text in random order: what has the right words and says nothing.
 """

@@ -26,7 +26,7 @@ class SpanTable:
     first: NDArray[np.int64] = field(repr=False)
     """First word of each span."""
     after: NDArray[np.int64] = field(repr=False)
-    """The word behind its last one."""
+    """The word after its last one."""
     left_out: int
     """Spans in lines that could not be aligned, and spans without words."""
 

@@ -20,7 +20,7 @@ MASKED: Final = -1
 OTHER: Final = -2
 """Codes of outputs that are no row: the mask, and strings that the vocabulary lacks."""
 HELD: Final = 200_000
-"""Different words whose codes, or kinds, are remembered."""
+"""Different words whose codes, or kinds, are cached."""
 _STOP: Final = 100
 _FREQUENT: Final = 5000
 _SENTENCE_END: Final = frozenset(".!?:;…\n\"'“‘([")
@@ -34,7 +34,7 @@ class WordClass(StrEnum):
     """Digits of any script, with separators."""
     CAPITALISED = "capitalised"
     NAME = "name"
-    """Capitalised inside a sentence: not first in a line, nor behind . ! ? : ; or a bracket or
+    """Capitalised inside a sentence: not first in a line, nor after . ! ? : ; or a bracket or
     quote; nearly all names, few others."""
     RARE = "rare"
     """Outside the 5,000 most frequent words of the vocabulary, or unknown."""

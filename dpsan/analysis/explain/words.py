@@ -1,4 +1,4 @@
-"""The words asked for, and the input that each is to the mechanism.
+"""The words requested, and the input that each is to the mechanism.
 
 Messages name an argument or a line by its number, since a line may be private.
 """
@@ -18,7 +18,7 @@ UNKNOWN: Final = "⊥"
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word asked for."""
+    """A word requested."""
 
     text: str = field(repr=False)
     id: int
@@ -30,7 +30,7 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
 
     Args:
         sanitizer: with unknown words drawn as ⊥.
-        texts: the place of each word, for messages, and its text; :data:`UNKNOWN` is ⊥ itself.
+        texts: the position of each word, for messages, and its text; :data:`UNKNOWN` is ⊥ itself.
 
     Raises:
         UsageError: a text that is not one word to the tokenizer.

@@ -27,7 +27,7 @@ _BESIDE: Final = 0.25
 _LEAST: Final = 0.8
 """Share of occurrences with a capital that makes it the usual spelling."""
 _CACHED: Final = 1 << 20
-"""Tokens, and gaps, whose reading is remembered."""
+"""Tokens, and gaps, whose reading is cached."""
 _PIECE: Final = re.compile(r"[^\W_]+")
 _BEGINS: Final = frozenset(".!?…:;\n\"“”‘`'([{<|*=•–—-/#_")
 """In a gap, what a capital may be due to."""

@@ -76,7 +76,7 @@ class Segment:
         self.text = "".join(each.text for each in pieces)
 
     def write(self, text: str) -> None:
-        """Put another text in the place of this one."""
+        """Put another text in the position of this one."""
         for (out, at, _), new in zip(self.pieces, self._laid_out(text), strict=True):
             out[at] = _spoken("t", new)
 

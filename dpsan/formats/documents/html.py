@@ -135,5 +135,5 @@ def _declared(data: bytes) -> tuple[str, int]:
 
 
 def _written(before: bytes, text: HtmlText, encoding: str, texts: list[str]) -> bytes:
-    """Markup, and another text behind it."""
+    """Markup, and another text after it."""
     return before + text.write(str(texts[0])).encode(encoding, errors="xmlcharrefreplace")

@@ -173,7 +173,7 @@ class Scan:
         self.passing[kind] = self.passing.get(kind, 0) + 1
 
     def _comment(self, at: int) -> tuple[Piece, int]:
-        """A comment, and the place behind it; without an end it is the rest of the page."""
+        """A comment, and the position after it; without an end it is the rest of the page."""
         data = self.data
         kind, opening, closing = Kind.COMMENT, 2, b">"
         if data.startswith(b"<!--", at) and not data.startswith((b"<!-->", b"<!--->"), at):
@@ -199,7 +199,7 @@ class Scan:
         self._count("name")
 
     def _tag(self, match: re.Match[bytes]) -> tuple[list[Piece], int]:
-        """The texts of a tag, with those of an element that has no tags; the place behind them."""
+        """Return the texts of a tag, those of an element without tags, and the position after."""
         name, end = _text(match[1]), match.end()
         self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, match.start())
         attributes = list(self._attributes(*match.span(2)))

@@ -104,7 +104,7 @@ class HtmlText:
 
 
 def _between_words(text: str) -> Iterator[int]:
-    """Places of the characters that stand between words and are written."""
+    """Positions of the characters that stand between words and are written."""
     at = 0
     for number, piece in enumerate(TOKENIZERS["unicode"].split(text)):
         if number % 2 == 0:

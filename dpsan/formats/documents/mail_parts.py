@@ -145,7 +145,8 @@ class Entity(Message):
 
         Args:
             name: in small letters.
-            boundary: that a multipart has in place of its own, which may name a host or a person.
+            boundary: that a multipart has in place of its own, which may name a host or a
+            person.
         """
         match name:
             case "mime-version":

@@ -1,9 +1,10 @@
-"""Two-sided geometric noise on the place of a word in a public order, clamped at both ends.
+"""Two-sided geometric noise on the position of a word in a public order, clamped at both ends.
 
 The integers are the distribution: of noise k in either direction W_k (0 <= k <= n-2), and H_k of
-noise k and beyond, H_k = W_k + H_{k+1}.  An input at place i gives an inner place j with weight
-W_|j-i|, the first with H_i and the last with H_{n-1-i}; the total 2·H_0 - W_0 is the same for every
-input.  W_k <= e^epsilon·W_{k+1} and H_k <= e^epsilon·H_{k+1} hold for the integers themselves.
+noise k and beyond, H_k = W_k + H_{k+1}. An input at position i gives an inner position j with
+weight W_|j-i|, the first with H_i and the last with H_{n-1-i}; the total 2·H_0 - W_0 is the same
+for every input. W_k <= e^epsilon·W_{k+1} and H_k <= e^epsilon·H_{k+1} hold for the integers
+themselves.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _EXACT: Final = Context(prec=60)
 
 
 class RankNoise:
-    """Integer weights of the noise on n places.
+    """Integer weights of the noise on n positions.
 
     Args:
-        epsilon: nats per place.
-        n: how many places, >= 1.
+        epsilon: nats per position.
+        n: how many positions, >= 1.
 
     Raises:
         UsageError: an epsilon so small that integers cannot tell it from 0.
@@ -67,7 +68,7 @@ class RankNoise:
         self.total = 2 * int(self.tails[0]) - int(each[0])
 
     def pmf(self, indices: Ids) -> Floats:
-        """Probabilities of the places 0 ... n-1 for inputs at places (m,), shape (m, n)."""
+        """Probabilities of the positions 0 ... n-1 for inputs at positions (m,), shape (m, n)."""
         if self.n == 1:
             return np.ones((len(indices), 1))
         noise = np.abs(np.arange(self.n) - indices[:, None])
@@ -76,7 +77,7 @@ class RankNoise:
         return np.asarray(out / self.total, dtype=np.float64)
 
     def moved(self, indices: Ids, drawn: NDArray[np.uint64]) -> Ids:
-        """Noisy places, (m,), for uniform integers below ``total``."""
+        """Noisy positions, (m,), for uniform integers below ``total``."""
         half = self.cumulative[-1]
         down = drawn >= half
         number = np.where(down, drawn - half + self.cumulative[0], drawn)
@@ -85,7 +86,7 @@ class RankNoise:
 
     @cached_property
     def losses(self) -> tuple[float, float]:
-        """The largest loss of two places, and of two that are next to each other; exact."""
+        """The largest loss of two positions, and of two that are next to each other; exact."""
         whole = log_ratio(int(self.tails[0]), int(self.tails[-1]))
         step = 0.0
         for each in (self.weights, self.tails):
@@ -96,7 +97,7 @@ class RankNoise:
         return whole, step
 
     def certificate(self, order: Ids) -> Certificate:
-        """The exact loss of words at these places, shape (n,), and of ⊥ in the middle."""
+        """The exact loss of words at these positions, shape (n,), and of ⊥ in the middle."""
         whole, step = self.losses
         return Certificate(
             method="exact certificate, integer weights by place",
@@ -108,10 +109,10 @@ class RankNoise:
 
 
 class RankNoiseSampler(Sampler):
-    """Place, noise, word.
+    """Position, noise, word.
 
     Args:
-        order: rows in order of their place, shape (n,).
+        order: rows in order of their position, shape (n,).
     """
 
     batch_words = 1 << 20

@@ -197,7 +197,7 @@ class BaseResponseSampler(Sampler):
         )
 
     def entries(self) -> tuple[Ids, Ids, Ids]:
-        """The sets of all protected words: word, place of the output in the base, mass."""
+        """The sets of all protected words: word, position of the output in the base, mass."""
         n = self.space.n
         self.near.make(np.arange(n))
         order = np.argsort(self.near.starts, kind="stable")

@@ -79,7 +79,7 @@ class Sampler(ABC):
         return None
 
     def unchanged(self, ids: Ids) -> Floats | None:
-        """Probability that each word comes out as itself, (m,); None where a draw is cheaper."""
+        """Probability that each word is its own output, (m,); None where a draw is cheaper."""
         return None
 
 
@@ -233,7 +233,7 @@ class RowSampler(Sampler):
         return out
 
     def _draw(self, ids: Ids, streams: Streams, pending: Ids, out: Ids) -> None:
-        """Draw an output for each input at the places ``pending``."""
+        """Draw an output for each input at the positions ``pending``."""
         attempt = 0
         while len(pending):  # a second round has a chance of about 2^-13 per word
             bits = streams.bits(f"row/{attempt}", 2)[pending]

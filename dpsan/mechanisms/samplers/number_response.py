@@ -77,8 +77,8 @@ def respond(
     """The outputs of some words of a batch that are numbers.
 
     Args:
-        grids: for the place of each in the batch, its distribution and value.
-        streams: of all words of the batch, shape (places,).
+        grids: for the position of each in the batch, its distribution and value.
+        streams: of all words of the batch, shape (positions,).
     """
     bounds = np.ones(indices, dtype=np.uint64)
     bounds[list(grids)] = [grid.total for grid, _ in grids.values()]

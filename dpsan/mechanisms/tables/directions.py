@@ -72,7 +72,7 @@ def favoured(rows: Floats, favours: Floats | float | None) -> Floats:
 
 
 def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int32], Floats]:
-    """The ``width`` outputs with the largest products for each input, ties by place.
+    """The ``width`` outputs with the largest products for each input, ties by position.
 
     Args:
         inputs: integer vectors, shape (m, d).
@@ -80,13 +80,13 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
         width: 1 ... k.
 
     Returns:
-        Places of outputs and products, each of shape (width, m): the best ones first.
+        Positions of outputs and products, each of shape (width, m): the best ones first.
     """
     m, k = len(inputs), len(outputs)
     indices = np.empty((width, m), dtype=np.int32)
     products = np.empty((width, m), dtype=np.float32)
     columns, own = outputs.T, np.arange(width)
-    step = max(1, min(_PRODUCTS // k, 1 << 13))  # rows, products and places share 63 bits
+    step = max(1, min(_PRODUCTS // k, 1 << 13))  # rows, products and positions share 63 bits
 
     def rank(at: int) -> None:
         found = inputs[at : at + step] @ columns

@@ -87,7 +87,7 @@ class RankOrders:
         return out
 
     def _made(self, ids: Ids, ranks: Ids, indices: Ids, out: Ids) -> None:
-        """Make rows for these places, keep what there is room for, and answer by them."""
+        """Make rows for these positions, keep what there is room for, and answer by them."""
         strip = self._strip(len(indices))
         idle: list[SortedRows] = []  # one for each thread: new memory costs as much as its use
 

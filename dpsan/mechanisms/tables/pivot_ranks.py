@@ -17,7 +17,7 @@ from dpsan.space.metric_space import MetricSpace
 _FIRST: Final = 64
 """Neighbours of a pivot that are kept, at most."""
 _ROUND: Final = 8
-"""Searches go as far as the highest rank that is asked for, rounded up: they may serve again.
+"""Searches go as far as the highest rank that is requested, rounded up: they may serve again.
 Those of so few neighbours, which most pivots need, are apart: they are fast (dpsan/space)."""
 _GROWTH: Final = 2
 _HELD: Final = 1 << 22

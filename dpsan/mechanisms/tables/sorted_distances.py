@@ -20,7 +20,7 @@ from dpsan.space.lattice import Lattice
 _LEVELS: Final = 65_534
 """Keys of other words are 1 ... 65,535; 0 is the word itself."""
 _HALF: Final = 6
-"""Words compared on either side of a place, for every 2^15 words; more where more share a key."""
+"""Words compared on either side of a position, per 2^15 words; more where more share a key."""
 
 
 def index_type(n: int) -> np.dtype[Any]:
@@ -46,7 +46,7 @@ class SortedRows:
     def fill(self, words: Ids) -> Iterator[int]:
         """Make the rows of these words, not ⊥, shape (m,); tells the number of each, 0 ... m - 1.
 
-        What is wanted of a row alone is best asked for as soon as its number is told.
+        What is wanted of a row alone is best requested as soon as its number is told.
         """
         self._lattice.squares(words, self._distances[: len(words)])
         scaled = np.empty(self.n)

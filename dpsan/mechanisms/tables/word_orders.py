@@ -1,4 +1,4 @@
-"""Public orders of a vocabulary along one line, in which near places are similar words.
+"""Public orders of a vocabulary along one line, in which near positions are similar words.
 
 An order is a table of public data: how good it is concerns utility alone.
 """
@@ -21,7 +21,7 @@ _COMPACT: Final = 2048
 
 
 def word_order(space: MetricSpace, order: str) -> Ids:
-    """The rows of all words in order of their place, shape (n,); made once per vocabulary.
+    """The rows of all words in order of their position, shape (n,); made once per vocabulary.
 
     ``greedy`` begins at the first word and goes on to the nearest word that has no place yet;
     ``principal`` sorts by the coordinate along the direction of largest variance.  Ties go by row

@@ -71,7 +71,7 @@ class Cells:
 
 
 def longer(values: NDArray[Any], length: int) -> NDArray[Any]:
-    """The values, with zeros behind them if they are fewer than this."""
+    """The values, with zeros after them if they are fewer than this."""
     more = length - len(values)
     if more <= 0:
         return values

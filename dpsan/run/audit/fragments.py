@@ -17,17 +17,17 @@ from dpsan.run.audit.cells import WIDTH, Cells, Ids, longer
 from dpsan.sanitize.result import ACTIONS, AuditTable
 
 _MOST: Final = 1 << 18
-"""Places of an action that are kept: a number each, and their cells where they occurred."""
+"""Positions of an action that are kept: a number each, and their cells where they occurred."""
 _LENGTHS: Final = 64
 """Words as long as this, or longer, have no fragment of start and end together."""
 
 
 class _Made:
-    """Fragments by a key, each made when it is first asked for.
+    """Fragments by a key, each made when it is first requested.
 
     Args:
         cells: keeps them.
-        make: gives the fragments of some keys, of each of which a place is told.
+        make: gives the fragments of some keys, of each of which a position is told.
     """
 
     def __init__(
@@ -52,9 +52,10 @@ class _Made:
 
 
 class Fragments:
-    """The fragments of an audit's word rows: heads, places with actions, and outputs.
+    """The fragments of an audit's word rows: heads, positions with actions, and outputs.
 
-    Those of places and of usual outputs are kept, the others until :meth:`words` is called again.
+    Those of positions and of usual outputs are kept, the others until :meth:`words` is called
+    again.
     """
 
     def __init__(self) -> None:
@@ -113,7 +114,7 @@ class Fragments:
         return self.cells.add_filled(filled)
 
     def _spelled(self, keys: list[int], indices: list[int]) -> list[bytes]:
-        """The usual outputs with these keys, of each of which a place in the table is told."""
+        """The usual outputs with these keys, of each of which a position in the table is told."""
         outputs = [
             self._outputs[index] if key else "" for key, index in zip(keys, indices, strict=True)
         ]

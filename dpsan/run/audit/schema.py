@@ -1,7 +1,7 @@
 """The grammar of the audit: which rows there are, and what their fields are.
 
 A header; ``word`` rows; a ``remembered`` row for all words of a text whose earlier output is
-written again, at no cost; a ``file`` row behind each input that was finished, and ``totals``.  A
+written again, at no cost; a ``file`` row after each input that was finished, and ``totals``.  A
 run that stopped early has totals with ``"complete": false`` or none at all.  Keys, noise and noisy
 vectors are never written.  In a guarantee and in sums, null stands for infinity.
 
@@ -15,7 +15,7 @@ Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ld
 ``delta_sum`` are of the others, the largest record and file count all draws.
 
 The header says which ``fields`` were chosen.  When it is written, no input has been read: which
-other fields there are stands in ``passing`` of the rows behind it.  Each kind of field has a number
+other fields there are stands in ``passing`` of the rows after it.  Each kind of field has a number
 (``others`` of all, ``of``), at most twenty names, and whether it was left out; ``noted`` counts
 other text by kind.
 """

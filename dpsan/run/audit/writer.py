@@ -108,7 +108,8 @@ class AuditWriter:
             lines: for each text of the batch the line of its record; a record's are together.
             table: what was done.
             copy: 1-based number of the copy.
-            remembered: by its place, ascending, the words of each text that has one row for all of
+            remembered: by its position, ascending, the words of each text that has one row for all
+            of
                 them.
         """
         self.settle()
@@ -131,7 +132,7 @@ class AuditWriter:
         """Keep rows in memory until they are taken: what was finished earlier comes before them.
 
         Args:
-            overflow: called when they are many; takes them, and sends them behind what comes first.
+            overflow: called when they are many; takes them, and sends them after what comes first.
         """
         self.settle()
         self._held, self._held_bytes, self._overflow = [], 0, overflow
