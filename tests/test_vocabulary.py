@@ -353,7 +353,7 @@ def test_quick_build_loads(shared: Path, tmp_path: Path) -> None:
     command += ["--corpus", str(shared / "corpus"), "--constraints", str(shared / "constraints")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
-    built = load_bundled(place=out)
+    built = load_bundled(folder=out)
     assert 3_000 <= built.n <= 4_000
     assert built.counts is not None
     assert (np.diff(built.counts) <= 0).all()

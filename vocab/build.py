@@ -318,7 +318,7 @@ def build(options: argparse.Namespace, work: Path) -> None:
             "words": options.words,
             "least": options.least,
             "rated": options.rated,
-            "extends": bundled_digest(place=options.extend) if options.extend else None,
+            "extends": bundled_digest(folder=options.extend) if options.extend else None,
             "training": dataclasses.asdict(_settings(Training, options)),
             "shaping": dataclasses.asdict(shaping),
             "synonyms": len(constraints.synonyms),

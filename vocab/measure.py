@@ -115,7 +115,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def print_bias(folder: Path) -> bool:
     """Print the shares of harmful outputs, and return whether all are below twice the controls."""
-    embeddings = load_bundled(place=folder)
+    embeddings = load_bundled(folder=folder)
     space, nouns = MetricSpace(embeddings), control_nouns(_HERE / "kinds")
     good = True
     for kind, epsilon in product((OptimalResponse, KnnResponse), (6.0, 8.0, 10.0)):

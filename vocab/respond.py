@@ -54,7 +54,7 @@ def main() -> None:
         help="epsilons whose certified bound comes too, a minute each (default: 4 6 8 10)",
     )
     chosen = parser.parse_args()
-    space = MetricSpace(load_bundled(place=chosen.folder))
+    space = MetricSpace(load_bundled(folder=chosen.folder))
     (chosen.folder / "tables").mkdir(exist_ok=True)
     for epsilon in chosen.epsilon:
         started = time.perf_counter()

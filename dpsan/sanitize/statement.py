@@ -68,7 +68,7 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     if unchanged > _WEAK_SHARE:
         what = "protected words" if guarantee.public_words else "words"
         share = f"{percent(unchanged)} of the {what} in the vocabulary"
-        reasons.append(f"{share} are expected to stay the same")
+        reasons.append(f"{share} are expected to stay unchanged")
     return "; ".join(reasons) or None
 
 
@@ -145,6 +145,8 @@ class Statement:
         """
         totals = self.totals
         out = [self._summary(short=not verbose)] if totals.draws else []
+        if totals.draws and self._own() and not verbose:
+            out.append(f"not protected here: {', '.join(self._own())}")
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.records:
@@ -209,7 +211,6 @@ class Statement:
         if word.epsilon < math.inf:
             loss = f"{name} {_cost(word)} per {self._each}{copies}, {most}{_cost(cost)} for {whole}"
         share = percent(expected_share(self.unchanged, totals.counts))
-        exposed = ["these counts", *self._own(), "and what -v lists"]
         words = f"{counted(totals.draws, 'word')} drawn"
         if self.consistent:
             indices = sum(totals.counts[action] for action in DRAWN)
@@ -217,8 +218,7 @@ class Statement:
         return (
             f"{words}{self._others()} by {self.mechanism}, "
             f"{guarantee.grade}: {loss}; "
-            f"{share}{kind} are expected to stay the same"
-            + (f" (not protected: {', '.join(exposed)})" if short else "")
+            f"expected unchanged: {share}{kind}" + ". Not protected: see -v." * short
         )
 
     @property

@@ -61,9 +61,9 @@ def _spell(place: Path, *usual: str) -> None:
 
 
 def test_spellings(place: Path) -> None:
-    assert bundled.load_bundled(place=place).spellings == [f"w{i}" for i in range(N)]
+    assert bundled.load_bundled(folder=place).spellings == [f"w{i}" for i in range(N)]
     _spell(place, "", "W1")
-    embeddings = bundled.load_bundled(place=place, vocab_size=3)
+    embeddings = bundled.load_bundled(folder=place, vocab_size=3)
     assert embeddings.index_to_key == ["w0", "w1", "w2"]
     assert embeddings.spellings == ["w0", "W1", "w2"]
 
@@ -73,20 +73,20 @@ def test_a_spelling_is_of_its_word(place: Path, usual: str) -> None:
     """Another would be looked up, and compared, as another word."""
     _spell(place, usual)
     with pytest.raises(EmbeddingError, match=r"words\.tsv is damaged"):
-        bundled.load_bundled(place=place)
+        bundled.load_bundled(folder=place)
 
 
 def test_classes(place: Path) -> None:
     """They are part of the digest: the near sets that are drawn from depend on them."""
-    plain = bundled.load_bundled(place=place)
+    plain = bundled.load_bundled(folder=place)
     assert plain.classes is None
     (place / "classes.tsv").write_text("w1\tharm\nw2\treligion\nw8999\tname\n")
     _sign(place)
-    embeddings = bundled.load_bundled(place=place)
+    embeddings = bundled.load_bundled(folder=place)
     assert embeddings.classes is not None
     assert np.flatnonzero(embeddings.classes).tolist() == [1, 2, 8999]
-    assert embeddings.digest == bundled.bundled_digest(place=place) != plain.digest
-    few = bundled.load_bundled(place=place, vocab_size=3)
+    assert embeddings.digest == bundled.bundled_digest(folder=place) != plain.digest
+    few = bundled.load_bundled(folder=place, vocab_size=3)
     assert few.classes is not None
     assert few.classes.tolist() == embeddings.classes[:3].tolist()
 
@@ -96,7 +96,7 @@ def test_damaged_classes(place: Path, text: str) -> None:
     (place / "classes.tsv").write_text(text)
     _sign(place)
     with pytest.raises(EmbeddingError, match=r"^bundled:en: classes\.tsv is damaged"):
-        bundled.load_bundled(place=place)
+        bundled.load_bundled(folder=place)
 
 
 def test_vocab_size(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,12 +117,12 @@ def test_every_flipped_byte_is_seen(place: Path, name: str) -> None:
         data[at] ^= 1
         (place / name).write_bytes(data)
         with pytest.raises(EmbeddingError) as caught:
-            bundled.load_bundled(place=place)
+            bundled.load_bundled(folder=place)
         assert str(caught.value) == f"bundled:en: {name} is damaged (reinstall dpsan)"
         data[at] ^= 1
     (place / name).unlink()
     with pytest.raises(EmbeddingError, match="is damaged"):
-        bundled.load_bundled(place=place)
+        bundled.load_bundled(folder=place)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_every_flipped_byte_is_seen(place: Path, name: str) -> None:
 def test_manifest(place: Path, change: dict[str, object]) -> None:
     _sign(place, **change)
     with pytest.raises(EmbeddingError, match=r"^bundled:en: manifest\.json is damaged"):
-        bundled.load_bundled(place=place)
+        bundled.load_bundled(folder=place)
 
 
 def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_a_backup_is_forgotten_if_the_rewriting_is_not_placed(tmp_path, monkeypa
 
     (tmp_path / "a").write_text("here\n")
     with monkeypatch.context() as patch:
-        patch.setattr(files, "place", refuse)
+        patch.setattr(files, "publish", refuse)
         assert run([tmp_path / "a"], Inplace(".orig")).failed
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert not run([tmp_path / "a"], Inplace(".orig")).failed
@@ -254,14 +254,14 @@ def test_a_backup_is_forgotten_if_the_rewriting_is_not_placed(tmp_path, monkeypa
 
 def test_a_backup_is_never_the_only_name_that_is_removed(tmp_path, monkeypatch):
     """A signal behind the last step: the rewriting has its name, the backup stays."""
-    real = AtomicFile.place
+    real = AtomicFile.publish
 
     def interrupted(self):
         real(self)
         raise KeyboardInterrupt
 
     (tmp_path / "a").write_text("here\n")
-    monkeypatch.setattr(AtomicFile, "place", interrupted)
+    monkeypatch.setattr(AtomicFile, "publish", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run([tmp_path / "a"], Inplace(".orig"))
     assert (tmp_path / "a.orig").read_text() == "here\n"
@@ -425,7 +425,7 @@ def test_the_audit_is_that_of_one_file_after_the_other(tmp_path, monkeypatch, sm
 
 
 def test_words_are_in_the_audit_before_their_output_has_its_name(tmp_path, monkeypatch, small):
-    real = final_name.place
+    real = final_name.publish
     seen = []
 
     def place(temporary, target, *, force):
@@ -433,7 +433,7 @@ def test_words_are_in_the_audit_before_their_output_has_its_name(tmp_path, monke
         seen.append(f'"file":{int(target.stem) + 1},' in rows)
         real(temporary, target, force=force)
 
-    monkeypatch.setattr(files, "place", place)
+    monkeypatch.setattr(files, "publish", place)
     with AuditWriter(tmp_path / "audit", identity()) as audit:
         run(small, tmp_path / "out", tree=True, audit=audit)
     assert seen == [True] * 300

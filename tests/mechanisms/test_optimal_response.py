@@ -418,17 +418,17 @@ def test_a_damaged_table_is_refused(tmp_path):
             (tmp_path / file.relative_to(place)).parent.mkdir(exist_ok=True)
             (tmp_path / file.relative_to(place)).symlink_to(file)
     name = OptimalResponse(8.0).task(SPACE).name
-    assert bundled.bundled_table(name, place=tmp_path) is not None
-    assert bundled.bundled_table("base-of-nothing", place=tmp_path) is None
+    assert bundled.bundled_table(name, folder=tmp_path) is not None
+    assert bundled.bundled_table("base-of-nothing", folder=tmp_path) is None
     table = tmp_path / "tables" / f"{name}.npz"
     data = bytearray(table.read_bytes())
     table.unlink()
     with pytest.raises(EmbeddingError, match="damaged"):
-        bundled.bundled_table(name, place=tmp_path)
+        bundled.bundled_table(name, folder=tmp_path)
     data[100] ^= 1
     table.write_bytes(data)
     with pytest.raises(EmbeddingError, match="damaged"):
-        bundled.bundled_table(name, place=tmp_path)
+        bundled.bundled_table(name, folder=tmp_path)
 
 
 def test_more_similar_than_knn_response_on_the_bundled_vocabulary():

@@ -133,7 +133,7 @@ def test_long_texts_are_cut_between_words(monkeypatch, unit):
     spans = [(at, at + 9) for at in range(3, len(text) - 9, 31)]
     made = opened(consistent=unit, epsilon=3)
     whole = made.sanitize([text, "word1"], KEY, spans=[spans, []])
-    monkeypatch.setattr(tokens, "STRETCH", 300)
+    monkeypatch.setattr(tokens, "SEGMENT", 300)
     monkeypatch.setattr(tokens, "AHEAD", 40)
     monkeypatch.setattr(rewriting, "LONG", 301)
     done = made.sanitize([text, "word1"], KEY, spans=[spans, []])

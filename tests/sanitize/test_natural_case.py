@@ -15,7 +15,7 @@ from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import tokens
 from dpsan.text.letter_case import LetterCase
-from dpsan.text.tokens import TOKENIZERS, stretches
+from dpsan.text.tokens import TOKENIZERS, segments
 
 WORDS = ["the", "a", "an", "hour", "paris", "iphone", "house", "mcdonald", "5", "o'clock"]
 SPELLINGS = ["the", "a", "an", "hour", "Paris", "iPhone", "house", "McDonald", "5", "o'clock"]
@@ -127,11 +127,11 @@ def test_stretches_of_a_long_text_are_written_as_the_whole(text):
     sanitizer = small()
     (whole,) = sanitizer.sanitize([text], KEY).lines
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "STRETCH", 12)
+        patch.setattr(tokens, "SEGMENT", 12)
         patch.setattr(tokens, "AHEAD", 5)
         patch.setattr(rewriting, "LONG", 4)
         (cut,) = sanitizer.sanitize([text], KEY).lines
-        assert len(text) < 40 or len(list(stretches(text, TOKENIZERS["unicode"].split))) > 1
+        assert len(text) < 40 or len(list(segments(text, TOKENIZERS["unicode"].split))) > 1
     assert cut == whole
 
 

@@ -121,7 +121,7 @@ def test_a_number_depends_on_its_place_and_key_alone(monkeypatch):
     assert apart == whole.lines
     again = pickle.loads(pickle.dumps(sanitizer)).sanitize(texts, KEY, [3, 4, 5, 6])
     assert again.lines == whole.lines
-    monkeypatch.setattr(tokens, "STRETCH", 500)
+    monkeypatch.setattr(tokens, "SEGMENT", 500)
     monkeypatch.setattr(tokens, "AHEAD", 400)
     monkeypatch.setattr(rewriting, "LONG", 501)
     assert sanitizer.sanitize(texts, KEY, [3, 4, 5, 6]).lines == whole.lines
@@ -137,7 +137,7 @@ def test_equal_numbers_have_one_draw(monkeypatch, unit):
     assert sorted(first.values()) == sorted(second.values()) == [30, 30, 60]
     assert (first == second) == (unit == "run")
     assert done.drawn == [3, 3]
-    monkeypatch.setattr(tokens, "STRETCH", 500)
+    monkeypatch.setattr(tokens, "SEGMENT", 500)
     monkeypatch.setattr(tokens, "AHEAD", 400)
     monkeypatch.setattr(rewriting, "LONG", 501)
     if unit == "record":

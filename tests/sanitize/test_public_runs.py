@@ -96,12 +96,14 @@ def test_what_is_said_does_not_depend_on_how_many_words_are_public(tmp_path):
         statement = Statement(totals, "optimal-response", 0.1)
         told.append([statement.lines(), statement.lines(verbose=True)])
     assert told[0] == told[1]
-    (line,) = told[0][0]
+    line, exposed = told[0][0]
     assert line == (
         "4 words drawn by optimal-response, PROVED on integers: high-low LDP epsilon 3 "
-        "per protected word, at most 12 for the whole text; 10 % of the protected words are "
-        "expected to stay the same (not protected: these counts, 3 public words (an "
-        "output among them says what the input was), and what -v lists)"
+        "per protected word, at most 12 for the whole text; expected unchanged: 10 % of the "
+        "protected words. Not protected: see -v."
+    )
+    assert exposed == (
+        "not protected here: 3 public words (an output among them says what the input was)"
     )
     verbose = "\n".join(told[0][1])
     assert "sums count all draws, as if every word were protected" in verbose

@@ -12,13 +12,13 @@ from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import tokens
-from dpsan.text.tokens import TOKENIZERS, stretches
+from dpsan.text.tokens import TOKENIZERS, segments
 
 PIECES = st.text(st.sampled_from("abs1. ,-'’—é\u0301\u200b\U0001f600\n\ud800x"), max_size=200)
 
 
 def small(monkeypatch, stretch=16, ahead=6, long=32):
-    monkeypatch.setattr(tokens, "STRETCH", stretch)
+    monkeypatch.setattr(tokens, "SEGMENT", stretch)
     monkeypatch.setattr(tokens, "AHEAD", ahead)
     monkeypatch.setattr(rewriting, "LONG", long)
 
@@ -30,7 +30,7 @@ def test_a_text_in_stretches_has_the_same_pieces(name, text):
     split = TOKENIZERS[name].split
     with pytest.MonkeyPatch.context() as patch:
         small(patch)
-        found = list(stretches(text, split))
+        found = list(segments(text, split))
     joined = found[0]
     for pieces in found[1:]:
         joined[-1:] = [joined[-1] + pieces[0], *pieces[1:]]
@@ -40,7 +40,7 @@ def test_a_text_in_stretches_has_the_same_pieces(name, text):
 def test_stretches_are_short():
     """Else nothing is gained: 3 MB of words, a word of 1 MB among them."""
     text = "some words, " * 100_000 + "x" * 1_000_000 + " and more" * 100_000
-    sizes = [sum(map(len, pieces)) for pieces in stretches(text, TOKENIZERS["unicode"].split)]
+    sizes = [sum(map(len, pieces)) for pieces in segments(text, TOKENIZERS["unicode"].split)]
     assert sum(sizes) == len(text)
     assert sorted(sizes)[-2] <= tokens.SEGMENT
     assert max(sizes) < 3_000_000
@@ -78,7 +78,7 @@ def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechan
     whole = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
     small(monkeypatch, stretch=300, ahead=40, long=301)
     cut = []
-    monkeypatch.setattr(rewriting, "stretches", lambda *a: cut.append(a) or stretches(*a))
+    monkeypatch.setattr(rewriting, "segments", lambda *a: cut.append(a) or segments(*a))
     done = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
     assert len(cut) == 2
     assert done.lines == whole.lines != TEXTS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpsan.text import tokens
 from dpsan.text.lookup import Lookup
-from dpsan.text.tokens import TOKENIZERS, Kind, stretches
+from dpsan.text.tokens import TOKENIZERS, Kind, segments
 from dpsan.text.whole_tokens import FAR, amount, is_number
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "strings.md"
@@ -111,9 +111,9 @@ def test_lossless_and_the_same_in_pieces(name, text):
     pieces = split(text)
     assert "".join(pieces) == text
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "STRETCH", 16)
+        patch.setattr(tokens, "SEGMENT", 16)
         patch.setattr(tokens, "AHEAD", FAR)
-        found = list(stretches(text, split))
+        found = list(segments(text, split))
     joined = found[0]
     for more in found[1:]:
         joined[-1:] = [joined[-1] + more[0], *more[1:]]

@@ -69,7 +69,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
         *copies,
         (f"epsilon per {each}{unit}", number(sums["epsilon"])),
         (f"{loss} per {each}", _cost(sums["epsilon_ldp"], sums["delta"])),
-        ("expected to stay the same", percent(sums["expected_unchanged"])),
+        ("expected unchanged", percent(sums["expected_unchanged"])),
         *([("whole texts", sums["linked"])] if sums["linked"] else []),
         ("epsilon, all draws", number(sums["epsilon_sum"])),
         (f"{loss}, largest record{whole}", _cost(**sums["largest_record"])),
