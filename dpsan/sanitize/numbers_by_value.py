@@ -63,8 +63,8 @@ class Numbers:
 
         Args:
             words: the numbers.
-            places: of each, among the words of the batch that are drawn.
-            streams: of all of these.
+            indices: index of each number among the drawn words of the batch.
+            streams: one for each drawn word of the batch.
         """
         from dpsan.mechanisms.samplers.number_response import grid_response, respond
         from dpsan.text.number_forms import formed_number  # patterns that take time

@@ -57,12 +57,11 @@ def merged(
 
     Args:
         texts: the batch.
-        asked: positions in it of the texts that were sanitized; ascending.
+        indices: positions in it of the texts that were sanitized; ascending.
         done: what became of these.
-        earlier: by position, outputs that are written instead: of all texts that were not
-        requested,
-            and of those of which an output turned up meanwhile.  The draws of these are published
-            nowhere, so they count nowhere.
+        earlier: outputs that are written instead, by position: for every text that is not in
+            ``indices``, and for texts whose output another run wrote meanwhile.  The new draws of
+            the latter are not published, so they do not count.
         survey: counts the words of a text without drawing any.
     """
     fresh = [index not in earlier for index in indices]

@@ -39,6 +39,8 @@ _WEAK_LDP: Final = 16.0
 """LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
 than the words of any vocabulary."""
 _WEAK_SHARE: Final = 0.5
+_LONGEST: Final = 200 - len("dpsan: ")
+"""Longest main line without ``-v``, in characters."""
 _FEW_OUTSIDE: Final = 2
 """Out-of-vocabulary words that say nothing about the language of a text."""
 
@@ -139,12 +141,13 @@ class Statement:
     ledger: LedgerTotals | None = None
 
     def lines(self, *, verbose: bool = False) -> list[str]:
-        """One line and the warnings; with ``verbose`` also every cost and what is not protected.
+        """Return one line of at most 200 characters, and further lines for options and warnings.
 
-        Nothing is said of a run that drew nothing, but that it was not private, or what passed.
+        ``verbose`` adds every cost and the facts that are not protected.  A run that drew nothing
+        gets no main line, only warnings and the number of words that passed unchanged.
         """
         totals = self.totals
-        out = [self._summary(short=not verbose)] if totals.draws else []
+        out = self._summary(short=not verbose) if totals.draws else []
         if totals.draws and self._own() and not verbose:
             out.append(f"not protected here: {', '.join(self._own())}")
         if totals.counts[Action.PASSED]:
@@ -195,31 +198,49 @@ class Statement:
             line += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
         return line
 
-    def _summary(self, *, short: bool) -> str:
+    def _summary(self, *, short: bool) -> list[str]:
+        """Return the main line, and a second one for the parts that make it too long if short."""
         totals, guarantee = self.totals, self.totals.guarantee
         whole = "the largest file" if self.files > 1 else "the whole text"
         if totals.counts[Action.REMEMBERED]:
             whole = f"what was drawn now of {whole}"
-        cost = totals.composed(totals.largest_file)
+        cost = _cost(totals.composed(totals.largest_file))
         word = Composed(self.copies * guarantee.epsilon_ldp, self.copies * guarantee.delta, "")
         copies = f" in {self.copies} copies" if self.copies > 1 else ""
         name = guarantee.loss_name
-        loss = f"no finite {name}"
+        loss, total = f"no finite {name}", ""
         # How many of the words are public depends on them: the number of all is a bound.
         public = bool(guarantee.public_words)
         most, kind = ("at most ", " of the protected words") if public else ("", "")
         if word.epsilon < math.inf:
-            loss = f"{name} {_cost(word)} per {self._each}{copies}, {most}{_cost(cost)} for {whole}"
+            loss = f"{name} {_cost(word)} per {self._each}{copies}"
+            total = f"{most}{cost} for {whole}"
         share = percent(expected_share(self.unchanged, totals.counts))
-        words = f"{counted(totals.draws, 'word')} drawn"
+        words, for_words = f"{counted(totals.draws, 'word')} drawn", ""
         if self.consistent:
             indices = sum(totals.counts[action] for action in DRAWN)
-            words = f"{counted(totals.draws, 'draw')} for {counted(indices, 'word')}"
-        return (
-            f"{words}{self._others()} by {self.mechanism}, "
-            f"{guarantee.grade}: {loss}; "
-            f"expected unchanged: {share}{kind}" + ". Not protected: see -v." * short
-        )
+            words, for_words = counted(totals.draws, "draw"), f"for {counted(indices, 'word')}"
+        movable = [
+            (special := self._special(), f" ({special})"),
+            (total and f"{name} {total}", f", {total}"),
+            (unchanged := f"expected unchanged: {share}{kind}", f"; {unchanged}"),
+            (for_words, f" {for_words}"),
+        ]
+        inline = [within if alone else "" for alone, within in movable]
+        second: list[str] = []
+
+        def line() -> str:
+            special, total, unchanged, for_words = inline
+            return (
+                f"{words}{for_words}{special} by {self.mechanism}, {guarantee.grade}: "
+                f"{loss}{total}{unchanged}" + ". Not protected: see -v." * short
+            )
+
+        for index, (alone, _) in enumerate(movable):
+            if short and alone and len(line()) > _LONGEST:
+                inline[index] = ""
+                second.append(alone)
+        return [line(), *filter(None, ["; ".join(second)])]
 
     @property
     def _each(self) -> str:
@@ -233,15 +254,14 @@ class Statement:
         )
         return " ".join([*filter(None, kinds), "word"])
 
-    def _others(self) -> str:
-        """Words that are special, in parentheses."""
+    def _special(self) -> str:
+        """Return the counts of out-of-vocabulary words, numbers and words that were not drawn."""
         counts = self.totals.counts
-        unknown = [f"{number(counts[Action.UNKNOWN])} unknown"] if counts[Action.UNKNOWN] else []
+        line = [f"{number(counts[Action.UNKNOWN])} unknown"] if counts[Action.UNKNOWN] else []
         if counts[Action.NUMBER]:
-            unknown.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
+            line.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
         besides = [f"{number(counts[action])} {action}" for action in UNDRAWN if counts[action]]
-        line = unknown + ([f"besides {', '.join(besides)}"] if besides else [])
-        return f" ({'; '.join(line)})" if line else ""
+        return "; ".join(line + ([f"besides {', '.join(besides)}"] if besides else []))
 
     def _own(self) -> list[str]:
         """Return the facts that the options of this run leave unprotected."""

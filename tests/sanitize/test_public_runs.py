@@ -96,12 +96,13 @@ def test_what_is_said_does_not_depend_on_how_many_words_are_public(tmp_path):
         statement = Statement(totals, "optimal-response", 0.1)
         told.append([statement.lines(), statement.lines(verbose=True)])
     assert told[0] == told[1]
-    line, exposed = told[0][0]
+    line, total, exposed = told[0][0]
     assert line == (
         "4 words drawn by optimal-response, PROVED on integers: high-low LDP epsilon 3 "
-        "per protected word, at most 12 for the whole text; expected unchanged: 10 % of the "
-        "protected words. Not protected: see -v."
+        "per protected word; expected unchanged: 10 % of the protected words. "
+        "Not protected: see -v."
     )
+    assert total == "high-low LDP epsilon at most 12 for the whole text"
     assert exposed == (
         "not protected here: 3 public words (an output among them says what the input was)"
     )

@@ -37,12 +37,22 @@ def test_one_line_by_default():
     )
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_the_line_is_short(name):
-    """At most 200 characters for 100,000 words; a delta makes it up to 30 longer."""
-    run = totals(pure(8.0), (60_000, 40_000), unknown=12_345)
-    (line, *_) = Statement(run, name, 0.44, files=3).lines()
-    assert len(f"dpsan: {line}") <= 200
+@pytest.mark.parametrize("public", [0, 1653])
+@pytest.mark.parametrize("unit", [None, Unit.RUN])
+@pytest.mark.parametrize("copies", [1, 100])
+@pytest.mark.parametrize("delta", [0, 1.23e-6])
+@pytest.mark.parametrize("name", ["krr", max(MECHANISMS, key=len)])
+def test_the_main_line_is_short_and_loses_nothing(name, delta, copies, unit, public):
+    """At most 200 characters whatever the options: what is too long stands in a second line."""
+    others = {str(each): 12_345 for each in Action if each is not Action.DRAWN}
+    run = totals(pure(7.123, delta=delta, public_words=public), (10**9, 40_000), **others)
+    more = {"copies": copies, "consistent": unit, "files": 3}
+    first, second, *_ = Statement(run, name, 0.44, **more).lines()
+    assert len(f"dpsan: {first}") <= 200
+    assert first.endswith(". Not protected: see -v.")
+    (whole, *_) = Statement(run, name, 0.44, **more).lines(verbose=True)
+    figures = re.compile(r"[\w-]+(?:[.,]\d+)*")
+    assert set(figures.findall(whole)) <= set(figures.findall(f"{first} {second}"))
 
 
 @pytest.mark.parametrize("unit", Unit)
