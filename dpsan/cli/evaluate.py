@@ -111,12 +111,8 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         from dpsan.cli.progress import share_progress
 
         setting = None if self.audit is None else read_setting(self.audit)
-        adjusted = self if setting is None else self._as_in(setting)
-        question, free, draft = (
-            adjusted._question(),
-            adjusted._public_list(),
-            adjusted._draft(setting),
-        )
+        used = self if setting is None else self._as_in(setting)
+        question, free, draft = used._question(), used._public_list(), used._draft(setting)
         if setting is not None:
             setting.check_public(free)
             question = replace(question, by_value=setting.by_value)
@@ -128,10 +124,10 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         vocabulary, space = self.open_space()
         if setting is not None:
             setting.check(vocabulary.digest)
-        if adjusted.epsilon is not None:
+        if used.epsilon is not None:
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
-            question = replace(question, mechanism=draft.at(adjusted.epsilon).resolved(space))
+            question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
         with share_progress("judging", self.quiet) as bar:
             progress = bar or (lambda _: None)
             found = evaluate(

@@ -181,7 +181,7 @@ def _print_report(report: dict[str, Any]) -> None:
         ("dropped rows", dropped or "none"),
         (
             f"nearest word, 5/50/95 % of {number(near['words'])}",
-            " / ".join(number(near[folder]) for folder in ("p5", "p50", "p95")),
+            " / ".join(number(near[each]) for each in ("p5", "p50", "p95")),
         ),
         (
             "diameter",

@@ -165,9 +165,7 @@ class Vocabulary(Quiet):
         return open_space(self.embeddings, self.vocab_size, store or self.store())
 
     def check_files(self, *, stdin: bool = False) -> FileUses:
-        """Check the files of any command, and those of embeddings and mechanisms. Raises
-        UsageError.
-        """
+        """Check all files, those of embeddings and mechanisms too. Raises UsageError."""
         uses = super().check_files(stdin=stdin)
         self.add_files(uses)
         return uses

@@ -126,8 +126,7 @@ def table_progress(what: str) -> Iterator[Callable[[float], None] | None]:
 def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show the number and the time of each try of a search, on stderr if it is a terminal.
 
-    This is for searches of unknown length. Elsewhere print one line, if the search is not over
-    soon.
+    This is for searches of unknown length. Without a terminal print one line, after a while.
     """
     if quiet:
         yield lambda _: None

@@ -129,8 +129,8 @@ def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
         EmbeddingError: a file cannot be read.
     """
     hashes = [file if isinstance(file, str) else _sha256(file) for file in files]
-    report = {"format": _LOADER_FORMAT, "files": hashes, "vocab_size": vocab_size}
-    return hashlib.sha256(json.dumps(report, sort_keys=True).encode()).hexdigest()
+    settings = {"format": _LOADER_FORMAT, "files": hashes, "vocab_size": vocab_size}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

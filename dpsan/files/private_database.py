@@ -211,8 +211,8 @@ class PrivateDatabase(ABC):
     def _put(self, table: str, *values: Value) -> None:
         """Write a row and, last, its tag.  Raises OutputError."""
         row = *values, _tag(self._key, values)
-        positions = ", ".join("?" * len(row))
-        self._ask(f"INSERT OR REPLACE INTO {table} VALUES ({positions})", row)  # noqa: S608 - our own
+        marks = ", ".join("?" * len(row))
+        self._ask(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - our own
 
     def _intact(self, row: tuple[Any, ...]) -> bool:
         """Return whether a row is as it was written."""

@@ -97,17 +97,17 @@ def near_path(steps: Collection[str | None], records: Iterable[bytes]) -> str:
 
     for raw in islice((each for each in records if len(each) < _LARGEST), _RECORDS):
         try:
-            indices: list[object] = [orjson.loads(raw)]
+            values: list[object] = [orjson.loads(raw)]
         except orjson.JSONDecodeError:
             continue
         for step in steps:
             if step is None:
-                lists = [each for each in indices if isinstance(each, list)]
-                indices = [item for each in lists for item in each] if lists else indices
+                lists = [each for each in values if isinstance(each, list)]
+                values = [item for each in lists for item in each] if lists else values
                 continue
-            found = [each for each in indices if isinstance(each, dict)]
-            indices = [each[step] for each in found if step in each]
-            if not indices:
+            found = [each for each in values if isinstance(each, dict)]
+            values = [each[step] for each in found if step in each]
+            if not values:
                 if hint := did_you_mean(step, dict.fromkeys(key for each in found for key in each)):
                     return hint
                 break

@@ -63,7 +63,7 @@ class Scan:
 
     Args:
         position: where the value is in its record, and what is chosen there; None: nothing.
-        positions: takes note of what passes; None: nobody does.
+        positions: records the paths of values that pass; None: they are not recorded.
         at: where it begins, or white space before it.
 
     Raises:

@@ -327,6 +327,6 @@ def _rebuilt(array: Any, steps: _Steps, texts: Iterator[str]) -> Any:
         offsets = pa.concat_arrays([pa.array([0], offset), ends.cast(offset)])
         return made.from_arrays(offsets, items, type=kind, mask=array.is_null())
     children = array.flatten()
-    row_number = kind.get_field_index(steps[0])
-    children[row_number] = _rebuilt(children[row_number], steps[1:], texts)
+    index = kind.get_field_index(steps[0])
+    children[index] = _rebuilt(children[index], steps[1:], texts)
     return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())

@@ -112,9 +112,9 @@ def refuse_document(source: Source, first: bytes) -> None:
     """Raise InputError if the first bytes of a source are those of another kind of file."""
     first = first.removeprefix(b"\xef\xbb\xbf")
     markup = first[:256].lstrip().lower()
-    for message, kinds in ((first, _MAGIC), (markup, _MARKUP)):
+    for beginning, kinds in ((first, _MAGIC), (markup, _MARKUP)):
         for start, kind in kinds:
-            if message.startswith(start):
+            if beginning.startswith(start):
                 raise kind.error(source)
 
 

@@ -89,8 +89,8 @@ def _class(file: OwnFile, path: Path, code: bytes) -> Any:
         with redirect_stdout(sys.stderr):  # standard output is for sanitized text
             exec(compile(code, file.path, "exec", dont_inherit=True), vars(module))  # noqa: S102
     except (Exception, SystemExit) as error:  # noqa: BLE001 - its message may quote anything
-        indices = [each.lineno for each in extract_tb(error.__traceback__)]
-        line = error.lineno if isinstance(error, SyntaxError) else [*indices, None][1]
+        lines = [each.lineno for each in extract_tb(error.__traceback__)]
+        line = error.lineno if isinstance(error, SyntaxError) else [*lines, None][1]
         where = path if line is None else f"{path}:{line}"
         raise UsageError(f"{where}: cannot import: {type(error).__name__}") from None
     found = vars(module).get(file.class_name)

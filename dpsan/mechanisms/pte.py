@@ -63,7 +63,7 @@ class ProjectedLaplace(LaplaceNoise):
     def _stretch(self, space: MetricSpace) -> tuple[float, float]:
         """F, and a bound on what rounding moves a projected point by beyond that.
 
-        F is the largest segment of a difference of two inputs, ⊥ included, to the projected points
+        F is the largest stretch of a difference of two inputs, ⊥ included, to the projected points
         as they are used: rounding is in it.  Where that takes too long, or equal vectors have
         different images, it is the largest singular value of Phi, and rounding comes on top.
         """
@@ -83,7 +83,7 @@ class ProjectedLaplace(LaplaceNoise):
         return sound, 2.0**-23 * largest_norm(moved.vectors) + moved.d * 2.0**-149
 
     def factor(self, space: MetricSpace) -> float:
-        """F: the largest segment of a difference of two inputs, ⊥ included; rounded up."""
+        """F: the largest stretch of a difference of two inputs, ⊥ included; rounded up."""
         return self._stretch(space)[0]
 
     def projected(self, space: MetricSpace) -> MetricSpace:

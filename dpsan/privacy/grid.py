@@ -30,12 +30,12 @@ def grid_pmf(epsilon: float, levels: int, slopes: int = _SLOPES) -> Floats:
     randomized response) is the one with the least mean squared error over the levels.
     """
     epsilon = min(epsilon, _STEEPEST)
-    index = np.arange(levels)
-    apart = np.abs(index[:, None] - index).astype(np.float64)
+    level = np.arange(levels)
+    apart = np.abs(level[:, None] - level).astype(np.float64)
     slope = np.linspace(0.0, epsilon, slopes)[:, None, None]
     noise = np.exp(-slope * apart / (levels - 1))
     noise /= noise.sum(axis=2, keepdims=True)
-    peak = noise[:, index, index]
+    peak = noise[:, level, level]
     room = (math.exp(epsilon) * noise.min(axis=1) - peak).min(axis=1)
     odds = np.maximum(room, 0.0)
     kept = (odds / (1 + odds))[:, None, None]
@@ -56,8 +56,8 @@ def grid_table(epsilon: float, levels: int) -> Table:
         pmf = grid_pmf(epsilon * (1 - 8.0**attempt * 2.0**-44), levels)
         table = np.maximum(np.floor(pmf * 2.0**62), 1).astype(np.int64)
         # What the rounding left over goes to the diagonal, the largest entry of its column.
-        index = np.arange(levels)
-        table[index, index] += TOTAL - table.sum(axis=1)
+        level = np.arange(levels)
+        table[level, level] += TOTAL - table.sum(axis=1)
         out = table.astype(np.uint64)
         if (table >= 1).all() and certified_loss(out) <= epsilon:
             break

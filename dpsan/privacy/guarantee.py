@@ -112,9 +112,7 @@ class Guarantee:
         return Loss(epsilon, min(known)) if known else own
 
     def summary(self) -> str:
-        """Return the claimed and the true guarantee (of a third party: the stated one) in one
-        phrase.
-        """
+        """Return the claimed and the true (of a third party: stated) guarantee in one phrase."""
         true = "true" if self.reviewed else "stated"
         stated = (
             f"{true} {self.loss_name} {number(self.epsilon_ldp)}"
@@ -133,9 +131,7 @@ class Guarantee:
 
     @property
     def loss_name(self) -> str:
-        """Return the name of ``epsilon_ldp``: a loss of protected words alone is not an LDP
-        epsilon.
-        """
+        """Return the name of ``epsilon_ldp``: high-low LDP where words are public."""
         return "high-low LDP epsilon" if self.public_words else "LDP epsilon"
 
     @property

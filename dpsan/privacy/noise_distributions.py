@@ -45,9 +45,7 @@ class SphericalLaplace(NoiseDistribution):
         return np.asarray(np.linalg.solve(self.root.T, noise.T).T, dtype=np.float64)
 
     def uniforms(self, noise: Floats) -> dict[str, Floats]:
-        """Return uniforms of the radius and of each coordinate of the direction, which is Beta
-        distributed.
-        """
+        """Return uniforms of the radius and of each (Beta distributed) direction coordinate."""
         from scipy.special import betainc, gammainc  # heavy import
 
         d = noise.shape[1]

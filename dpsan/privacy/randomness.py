@@ -193,8 +193,7 @@ def streams_for(
 
 
 def string_positions(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]]:
-    """A position of a stream for each string: 126 bits of its keyed hash, never that of a row
-    number.
+    """Return a stream position for each string: 126 bits of its keyed hash, no row number.
 
     Args:
         key: of the unit within which equal strings have the same draw.
@@ -210,13 +209,13 @@ def string_positions(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]
     return out
 
 
-def streams_by_word(key: bytes, rows: Sequence[int], indices: Sequence[tuple[int, int]]) -> Streams:
+def streams_by_word(key: bytes, rows: Sequence[int], strings: Sequence[tuple[int, int]]) -> Streams:
     """A stream for each word that depends on the word alone, whatever stands before it.
 
     Args:
         key: of the unit within which equal words have the same draw; no other streams have it.
         rows: row numbers, all different.
-        places: of strings that have none, see :func:`string_positions`, all different.
+        strings: positions of strings that have no row, see :func:`string_positions`, all different.
     """
     known = [(row, 0, 1) for row in rows]
-    return Streams(key, (*known, *((first, second, 1) for first, second in indices)))
+    return Streams(key, (*known, *((first, second, 1) for first, second in strings)))

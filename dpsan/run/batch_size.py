@@ -47,7 +47,7 @@ class BatchSize:
     """Times the most records of a plan."""
     most: ClassVar[int] = _BATCH_CHARACTERS
     growth: ClassVar[int] = 2
-    """Largest growth of the next batch."""
+    """Largest ratio of the next batch to the last."""
     aim: ClassVar[float] = 2.0
     """Seconds that a batch should take at most; batches shrink where they take twice as many."""
     clocks: ClassVar[tuple[Callable[[], float], ...]] = (time.monotonic,)

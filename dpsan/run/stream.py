@@ -273,12 +273,12 @@ class _Flow:
             return batch, None
         drawn = budget.unpaid(results[0])  # the words are the same in every copy
         at = 0
-        for publish, record in enumerate(batch):
+        for index, record in enumerate(batch):
             end = at + len(record.texts)
             if not budget.take(len(results) * self.totals.cost(drawn[at:end])):
                 spent = f"{number(budget.spent)} of {number(budget.limit)} spent"
                 what = f"{name}:{record.line}: the budget ends here: {spent}"
-                return batch[:publish], BudgetError(what)
+                return batch[:index], BudgetError(what)
             at = end
         return batch, None
 

@@ -83,7 +83,7 @@ class OneDraw:
         Args:
             draw: inputs (m,), their streams -> outputs (m,).
             inputs: row number of each drawn word or ``n``, (m,).
-            words: positions -> the words there, as they stand in the text.
+            words: function from indices to the words there, as they stand in the text.
             sizes: drawn words of each text, (texts,).
             numbers: of the record of each text: those of a record are neighbours.
             key: of the file or run, and of the copy.
@@ -146,7 +146,7 @@ class OneDraw:
 
         return name
 
-    def _by_word(self, draw: Draw, key: bytes, codes: Ids, indices: list[tuple[int, int]]) -> Ids:
+    def _by_word(self, draw: Draw, key: bytes, codes: Ids, strings: list[tuple[int, int]]) -> Ids:
         """Outputs of words that have a stream each, (m,)."""
         if key not in self._tables:
             self._tables[key] = np.full(self.n, -1, dtype=np.int32)
@@ -157,8 +157,8 @@ class OneDraw:
         rows = codes[known]
         missing = np.unique(rows[table[rows] < 0])
         drawn = draw(
-            np.append(missing, np.full(len(indices), self.n)),
-            streams_by_word(key, missing.tolist(), indices),
+            np.append(missing, np.full(len(strings), self.n)),
+            streams_by_word(key, missing.tolist(), strings),
         )
         table[missing] = drawn[: len(missing)]
         outputs = np.empty_like(codes)

@@ -218,12 +218,13 @@ class Statement:
         share = percent(expected_share(self.unchanged, totals.counts))
         words, for_words = f"{counted(totals.draws, 'word')} drawn", ""
         if self.consistent:
-            indices = sum(totals.counts[action] for action in DRAWN)
-            words, for_words = counted(totals.draws, "draw"), f"for {counted(indices, 'word')}"
-        movable = [
-            (special := self._special(), f" ({special})"),
+            occurrences = sum(totals.counts[action] for action in DRAWN)
+            words, for_words = counted(totals.draws, "draw"), f"for {counted(occurrences, 'word')}"
+        special, unchanged = self._special(), f"expected unchanged: {share}{kind}"
+        movable = [  # each as it stands in the second line, and in the main one
+            (special, f" ({special})"),
             (total and f"{name} {total}", f", {total}"),
-            (unchanged := f"expected unchanged: {share}{kind}", f"; {unchanged}"),
+            (unchanged, f"; {unchanged}"),
             (for_words, f" {for_words}"),
         ]
         inline = [within if alone else "" for alone, within in movable]
@@ -244,7 +245,7 @@ class Statement:
 
     @property
     def _each(self) -> str:
-        """Return the unit of the guarantee: word, line or message."""
+        """Return the unit of the guarantee: a line, or a word, distinct or protected."""
         guarantee = self.totals.guarantee
         if guarantee.per_line:
             return "line"

@@ -137,7 +137,7 @@ class Product:
 
 
 def _room() -> NDArray[np.int32]:
-    """Return this thread's buffer for products: one large page, for which the kernel's writes hit.
+    """Return this thread's buffer for products: in one large page of memory.
 
     Rows of products are kilobytes apart, so of small pages the kernel needs a new one with every
     row, and takes twice as long.

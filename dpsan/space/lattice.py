@@ -124,7 +124,7 @@ class Lattice:
         return out
 
     def rows(self, words: int) -> int:
-        """Return the number of inputs in one product with so many words, in the calling thread."""
+        """Return the number of inputs in one product with ``words`` words, in this thread."""
         return max(1, int(_PIECE // (words * (self.d + 2))))
 
     def squared(self, left: Floats, right: Floats, out: Floats) -> None:

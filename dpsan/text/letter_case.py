@@ -34,7 +34,7 @@ class LetterCase(StrEnum):
 
 
 _LINE_BREAK: Final = re.compile("[\n\v\f\r\x85\u2028\u2029]")
-# After a full stop a closing quote ends the sentence; after ? and ! ("is she?" asked ...) it need
+# After a full stop a closing quote ends the sentence; after ? and ! ("is she?" said ...) it need
 # not.  Texts split in advance have white space before the quote too.
 _END: Final = re.compile(r"""[.…]["'”’»›)\]}]*\s | [!?]\s(?!\s*(?:''|["”’»›])\s)""", re.VERBOSE)
 _CONTINUES: Final = ",;:"
@@ -125,7 +125,7 @@ class NaturalCase:
         previous: str | None = None,
         following: tuple[str, str] | None = None,
     ) -> NDArray[np.int64]:
-        """Put the outputs of some texts into natural case, in position.
+        """Put the outputs of some texts into natural case, in place.
 
         A text of one word and no . ! ? … is a value and no sentence: *doctor* in a column of jobs
         stays small.  Words that were not drawn stay as they are.

@@ -139,7 +139,7 @@ class Codes:
 
     @property
     def full(self) -> bool:
-        """Return True if the next piece needs a new batch."""
+        """Return True if the cache is full."""
         return self._held >= _MOST
 
     def __call__(self, pieces: Pieces) -> Ids:

@@ -68,7 +68,7 @@ def inside(pieces: Sequence[str], wide: Spans) -> NDArray[np.bool_]:
 
     Args:
         pieces: of the text, gaps and words in turn.
-        segments: as :func:`widened` gives them.
+        wide: spans as :func:`widened` returns them.
     """
     out = np.zeros(len(pieces) // 2, dtype=np.bool_)
     if wide:
@@ -93,7 +93,7 @@ def gaps_inside(pieces: Sequence[str], wide: Spans) -> tuple[list[str], str, int
 
     Args:
         pieces: of a text, gaps and words in turn.
-        segments: as :func:`widened` gives them.
+        wide: spans as :func:`widened` returns them.
     """
     gaps = list(pieces[::2])
     dropped = 0

@@ -75,9 +75,9 @@ def public_words(vocabulary: Vocabulary, space: MetricSpace) -> Corpus:
     """
     key = randomness.seeded_key("dpsan compare words")
     streams = randomness.streams_for(key, range(CANDIDATES), [LINKED] * CANDIDATES)
-    indices = streams.uniform("word")[:, 0]
-    known = words_at(space, np.maximum(indices - UNKNOWN_PRIOR, 0) / (1 - UNKNOWN_PRIOR))
-    ids = np.where(indices < UNKNOWN_PRIOR, space.n, known)
+    uniforms = streams.uniform("word")[:, 0]
+    known = words_at(space, np.maximum(uniforms - UNKNOWN_PRIOR, 0) / (1 - UNKNOWN_PRIOR))
+    ids = np.where(uniforms < UNKNOWN_PRIOR, space.n, known)
     texts = Texts(ids, np.arange(CANDIDATES + 1) * LINKED)
     about = f"words of the vocabulary by public frequency, {_EACH} texts of {LINKED} a seed"
     return Corpus(texts, _folded(vocabulary), about, _EACH)

@@ -166,8 +166,8 @@ def check(question: Question, *, scores: bool = True) -> None:
     for library, name in _SCORERS.items() if scores else ():
         if find_spec(library) is None:
             raise ExtraMissingError(f"{name} (see --no-scores)", "evaluate")
-    for option, request in (("--labels", question.labels), ("--authors", question.authors)):
-        if request is not None and find_spec("sklearn") is None:
+    for option, wanted in (("--labels", question.labels), ("--authors", question.authors)):
+        if wanted is not None and find_spec("sklearn") is None:
             raise ExtraMissingError(option, "evaluate")
     for path in question.public:
         if path.is_file() or not path.exists():  # a pipe can be read only once

@@ -5,7 +5,7 @@ word is the likeliest input given all outputs of its line (forward-backward: no 
 more words right under this model).  At each position only some inputs are considered: those that
 explain the output best, and those that public text often has beside the likeliest words to the
 left and right; ⊥ is a state that is never guessed.  The second half, which decodes the best of
-these candidates with longer segments of words, is
+these candidates with longer n-grams, is
 :mod:`dpsan.analysis.evaluate.context_fourgrams`.
 
 A model of little text is too sure of itself, so each reader also takes its probabilities to the
@@ -34,7 +34,7 @@ KNOWN: Final = 100
 TAUS: Final = (1.0, 0.75, 0.5)
 """Powers of the model's probabilities that are tried."""
 _KEPT: Final = 12
-"""Inputs that are kept of each position for readers who know longer segments."""
+"""Inputs that are kept of each position for attackers whose model has longer n-grams."""
 _WORDS: Final = 20_000
 """Words whose candidates are held at once."""
 _LINE: Final = 256
@@ -152,12 +152,12 @@ def _beside(text: Ids, words: Ids, end: int) -> tuple[Ids, Ids]:
 
 def _states(seen: Ids, candidates: Likeliest, beside: Sequence[NDArray[np.int32]], n: int) -> Ids:
     """The inputs considered at each position, ascending, ⊥ always; -1 fills up.  Shape (m, s)."""
-    report = seen >= 0
+    known = seen >= 0
     best = candidates.inputs[seen][:, :BEST].astype(np.int64)
-    best[~report] = -1
+    best[~known] = -1
     unknown = np.full((len(seen), 1), n)
     states = np.concatenate([best, *beside, unknown], axis=1).astype(np.int64)
-    states[~report, :-1] = -1  # nothing is known of the word: it is left open
+    states[~known, :-1] = -1  # nothing is known of the word: it is left open
     states.sort(axis=1)
     states[:, 1:][states[:, 1:] == states[:, :-1]] = -1
     states.sort(axis=1)

@@ -26,19 +26,19 @@ BEAM: Final = 24
 
 @dataclass
 class _Order:
-    """Segments of so many symbols: each is the number of its history and a last symbol."""
+    """N-grams of one length: each is the number of its history and a last symbol."""
 
     keys: Ids
     """``history·size + symbol``, ascending."""
     counts: Ids
     totals: Ids
-    """Number of words that follow each history."""
+    """Number of symbols counted after each history."""
     types: Ids
-    """By how many different symbols."""
+    """Number of different symbols after each history."""
 
     @classmethod
     def build(cls, keys: Ids, histories: int, size: int) -> tuple[_Order, Ids]:
-        """From the keys of all positions; also the number of each position's own segment."""
+        """From the keys of all positions; also the index of each position's own n-gram."""
         distinct, numbers, counts = np.unique(keys, return_inverse=True, return_counts=True)
         first = distinct // size
         totals = np.bincount(first, weights=counts, minlength=histories).astype(np.int64)

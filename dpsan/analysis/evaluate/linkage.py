@@ -100,9 +100,9 @@ def linkage(
         )
         share = part_of(progress, at / len(lengths), (at + 1) / len(lengths))
         scores = partial(_scored, vocabulary, space, emissions, length is None)
-        for name, indices in _readers(these, scores, seed, share).items():
-            hits = Share(int((indices == 1).sum()), len(indices))
-            rows.append(Linked(name, length, len(some), hits, median(indices)))
+        for name, of_original in _readers(these, scores, seed, share).items():
+            hits = Share(int((of_original == 1).sum()), len(of_original))
+            rows.append(Linked(name, length, len(some), hits, median(of_original)))
     return Linkage(tuple(rows), _notes(emissions, found))
 
 

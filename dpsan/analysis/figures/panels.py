@@ -105,10 +105,10 @@ def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> byt
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     axes = figure.subplots(lines, columns, squeeze=False).ravel()
     styles = styles_of(panels)
-    for panel, position in zip(panels, axes, strict=False):
-        _draw_panel(position, panel, styles, legend=not shared)
-    for position in axes[len(panels) :]:
-        position.set_axis_off()
+    for panel, plot in zip(panels, axes, strict=False):
+        _draw_panel(plot, panel, styles, legend=not shared)
+    for plot in axes[len(panels) :]:
+        plot.set_axis_off()
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0, foot / height, 1, 1 - foot / height), w_pad=0.08, h_pad=0.08)
     figure.suptitle(title, x=0.012, ha="left", fontsize=12, fontweight="bold")

@@ -44,8 +44,7 @@ class FileReport:
     output_sha256: str | None = None
     invalid: int = 0
     passing: dict[str, Any] = field(default_factory=dict)
-    """Text that passed unchanged, see :class:`~dpsan.formats.passing.Passing`; empty as the
-    records."""
+    """Text that passed unchanged (:class:`~dpsan.formats.passing.Passing`), else empty."""
 
 
 @dataclass

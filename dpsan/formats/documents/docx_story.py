@@ -76,7 +76,7 @@ class Segment:
         self.text = "".join(each.text for each in pieces)
 
     def write(self, text: str) -> None:
-        """Put another text in the position of this one."""
+        """Replace this text by another one."""
         for (out, at, _), new in zip(self.pieces, self._laid_out(text), strict=True):
             out[at] = _spoken("t", new)
 
@@ -226,13 +226,11 @@ class Reader:
         linked = local in ("headerReference", "footerReference", "hyperlink")
         if not patterns and not linked:
             return True
-        text_value = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
-        if not all(
-            pattern.fullmatch(text_value.get(name, "")) for name, pattern in patterns.items()
-        ):
+        values = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
+        if not all(pattern.fullmatch(values.get(name, "")) for name, pattern in patterns.items()):
             return False
-        needless = local == "hyperlink" and "id" not in text_value
-        return not linked or needless or text_value.get("id") in self._part.links
+        needless = local == "hyperlink" and "id" not in values
+        return not linked or needless or values.get("id") in self._part.links
 
     def _characters(self, text: str) -> None:
         """Take text: outside of elements that hold it, it is white space, which goes."""

@@ -62,9 +62,9 @@ class _Page:
         self._before, self._encode = before, encode
         self._pieces: list[str] = []
 
-    def take(self, before: bytes, declared: HtmlText, texts: list[str]) -> bytes:
+    def take(self, before: bytes, piece: HtmlText, texts: list[str]) -> bytes:
         """Keep a text and the markup before it; nothing is written yet."""
-        self._pieces += (before.decode(), declared.write(texts[0]))
+        self._pieces += (before.decode(), piece.write(texts[0]))
         return b""
 
     def finish(self, rest: bytes, texts: list[str]) -> bytes:
@@ -155,9 +155,9 @@ class _Mail:
         self._write(f"--{boundary}--")
         yield from self._around(entity.parts[-1].blank + 1, entity.epilogue or "")
 
-    def _around(self, line: int, declared: str) -> Iterator[Record]:
+    def _around(self, line: int, around: str) -> Iterator[Record]:
         """Yield what stands before or after the parts, for programs that know none."""
-        text, invalid = self._decoded(line, declared.encode("ascii", "surrogateescape"), "utf-8")
+        text, invalid = self._decoded(line, around.encode("ascii", "surrogateescape"), "utf-8")
         yield from self._text(line, text, invalid, str.encode)
 
     def _part(self, entity: Entity) -> Iterator[Record]:
@@ -191,10 +191,10 @@ class _Mail:
         page = _Page(self.taken(), encode)
         options = replace(self._options, encoding="utf-8", first_line=line)
         passing: dict[str, int] = {}
-        for before, _, declared, _ in page_texts(self._source, text.encode(), options, passing):
-            if declared is None:
+        for before, _, piece, _ in page_texts(self._source, text.encode(), options, passing):
+            if piece is None:
                 yield Record(line, [], partial(page.finish, before), part="frame")
             else:
-                yield Record(line, [declared.text], partial(page.take, before, declared), invalid)
+                yield Record(line, [piece.text], partial(page.take, before, piece), invalid)
                 invalid = 0
         self.noted.update(noted(passing))

@@ -55,14 +55,14 @@ class HtmlText:
         entities: dict[int, str] = {}
         at = length = 0
         for match in _ENTITY.finditer(raw):
-            text_only = unescape(match[0])
-            if text_only in ("", "\ufffd"):  # no character: its number may be somebody's
-                text_only = match[0]
-            out += (raw[at : match.start()], text_only)
+            plain = unescape(match[0])
+            if plain in ("", "\ufffd"):  # no character: its number may be somebody's
+                plain = match[0]
+            out += (raw[at : match.start()], plain)
             length += match.start() - at
-            if len(text_only) == 1 and match[0].endswith(";"):
+            if len(plain) == 1 and match[0].endswith(";"):
                 entities[length] = match[0]
-            length += len(text_only)
+            length += len(plain)
             at = match.end()
         out.append(raw[at:])
         self.text = "".join(out)

@@ -112,7 +112,7 @@ class Entity(Message):
 
     @property
     def hollow(self) -> bool:
-        """Return True if all parts inside cannot be rewritten."""
+        """Return True if nothing in the part can be rewritten."""
         parts = self.parts
         return self.attached or (bool(parts) and all(each.hollow for each in parts))
 

@@ -47,8 +47,8 @@ def pack(text: str, charset: str, encoding: str, like: bytes, *, page: bool = Fa
         like: the body that stood there: whether it was ASCII, and how its lines and it end.
     """
     narrow = encoding == "7bit" and like.isascii() and charset == "utf-8"
-    declared = "ascii" if narrow else charset
-    out = text.encode(declared, errors="xmlcharrefreplace") if page else _encoded(text, declared)
+    encoding = "ascii" if narrow else charset
+    out = text.encode(encoding, errors="xmlcharrefreplace") if page else _encoded(text, encoding)
     eol = b"\r\n" if b"\r\n" in like else b"\n"
     if encoding == "quoted-printable":
         return binascii.b2a_qp(out, istext=True)

@@ -61,8 +61,7 @@ class RankNoise:
         self.weights = each[:-1]
         """W_k, shape (n-1,)."""
         self.cumulative = np.cumsum(each)
-        """Cumulative probabilities of the noise 0, 1, ... in one direction, shape (n,); the last is
-        H_0."""
+        """Cumulative weights of the noise 0, 1, ... in one direction, (n,); the last is H_0."""
         self.tails = np.cumsum(each[::-1])[::-1]
         """H_k, shape (n,)."""
         self.total = 2 * int(self.tails[0]) - int(each[0])

@@ -65,9 +65,7 @@ class Sampler(ABC):
 
     @property
     def by_rank(self) -> ByRank | None:
-        """Return the distribution by ranks, if a probability depends on the rank of the output
-        alone.
-        """
+        """Return the distribution of ranks, if the rank alone decides the probability."""
         return None
 
     def integer_weights(self) -> IntegerWeights | None:
@@ -206,12 +204,12 @@ class RowSampler(Sampler):
         return RowWeights(rows)
 
     def unchanged(self, ids: Ids) -> Floats:
-        distinct, position = np.unique(ids, return_inverse=True)
+        distinct, inverse = np.unique(ids, return_inverse=True)
         found = np.empty(len(distinct))
         for at in range(0, len(distinct), self.block):
             part = distinct[at : at + self.block]
             found[at : at + len(part)] = self.probabilities(part)[np.arange(len(part)), part]
-        return np.asarray(found[position], dtype=np.float64)
+        return np.asarray(found[inverse], dtype=np.float64)
 
     def _cumulative(self, ids: Ids) -> None:
         """Make sure that the rows of these distinct inputs are held, at most ``block`` of them."""

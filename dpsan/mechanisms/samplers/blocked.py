@@ -147,9 +147,7 @@ class DistanceSampler(RowSampler):
         self._high[slots, 1:], self._low[slots, 1:] = high, low & LOW
 
     def _slots(self, words: Ids) -> Ids:
-        """Return the slots of the block sums of at most ``_room`` distinct words; compute missing
-        ones.
-        """
+        """Return the slots of block sums of at most ``_room`` words; compute missing sums."""
         slots = self._slot[words].astype(np.int64)
         held = slots >= 0
         self._clock += 1

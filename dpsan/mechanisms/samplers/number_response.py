@@ -72,15 +72,15 @@ def grid_response(epsilon: float, size: int, widest: int = 1) -> GridResponse:
 
 
 def respond(
-    grids: dict[int, tuple[GridResponse, int]], streams: Streams, indices: int
+    grids: dict[int, tuple[GridResponse, int]], streams: Streams, count: int
 ) -> dict[int, int]:
     """The outputs of some words of a batch that are numbers.
 
     Args:
-        grids: for the position of each in the batch, its distribution and value.
-        streams: of all words of the batch, shape (positions,).
+        grids: maps the index of each number in the batch to its distribution and value.
+        streams: of all words of the batch, shape (count,).
     """
-    bounds = np.ones(indices, dtype=np.uint64)
+    bounds = np.ones(count, dtype=np.uint64)
     bounds[list(grids)] = [grid.total for grid, _ in grids.values()]
     drawn = streams.integers("number", bounds)
     return {at: grid.chosen(value, int(drawn[at])) for at, (grid, value) in grids.items()}

@@ -86,11 +86,11 @@ def fill(
             found.append((rows, base.words[order.T[used]], part.astype(np.int32)))
             pending, width = pending[~full], 4 * width
     rows = np.concatenate([each[0] for each in found])
-    index = np.argsort(rows, kind="stable")
+    order = np.argsort(rows, kind="stable")
     return {
         "sizes": sizes,
-        "words": np.concatenate([each[1] for each in found])[index],
-        "ends": np.concatenate([each[2] for each in found])[index],
+        "words": np.concatenate([each[1] for each in found])[order],
+        "ends": np.concatenate([each[2] for each in found])[order],
     }
 
 

@@ -46,9 +46,9 @@ class PivotRanks:
         near = np.flatnonzero((ranks > 0) & (ranks < width) & (pivots < room))
         out[near] = self._rows[pivots[near], ranks[near]] - 1
         rest = np.flatnonzero(out < 0)
-        words, index = np.unique(pivots[rest], return_inverse=True)
+        words, inverse = np.unique(pivots[rest], return_inverse=True)
         highest = np.zeros(len(words), dtype=np.int64)
-        np.maximum.at(highest, index, ranks[rest])
+        np.maximum.at(highest, inverse, ranks[rest])
         low, k = 0, min(_ROUND, width)
         while low < self.space.n:
             group = np.flatnonzero((highest >= low) & (highest < k))
@@ -57,8 +57,8 @@ class PivotRanks:
                 some = group[at : at + step]
                 wide = min(k, _ROUND * (int(highest[some].max()) // _ROUND + 1))
                 found = self.space.neighbors(words[some], wide)
-                wanted = np.flatnonzero(np.isin(index, some))
-                rows = np.searchsorted(some, index[wanted])
+                wanted = np.flatnonzero(np.isin(inverse, some))
+                rows = np.searchsorted(some, inverse[wanted])
                 out[rest[wanted]] = found[rows, ranks[rest[wanted]]]
                 kept = words[some] < room
                 self._rows[words[some[kept]], :wide] = found[kept, :width] + 1

@@ -46,7 +46,7 @@ class SortedRows:
     def fill(self, words: Ids) -> Iterator[int]:
         """Make the rows of these words, not ⊥, shape (m,); tells the number of each, 0 ... m - 1.
 
-        What is wanted of a row alone is best requested as soon as its number is told.
+        Request the figures of a row alone as soon as its number is known.
         """
         self._lattice.squares(words, self._distances[: len(words)])
         scaled = np.empty(self.n)

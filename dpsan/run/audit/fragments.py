@@ -27,7 +27,7 @@ class _Made:
 
     Args:
         cells: keeps them.
-        make: gives the fragments of some keys, of each of which a position is told.
+        make: returns the fragments of keys, each of which comes with the index of one occurrence.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Fragments:
     def __init__(self) -> None:
         self.cells = Cells()
         self._kept = 0
-        self._indices = _Made(self.cells, lambda codes, _: [*map(_index, codes)])
+        self._positions = _Made(self.cells, lambda codes, _: [*map(_position, codes)])
         self._outputs: list[str] = []
         self._usual = _Made(self.cells, self._spelled)
         self._lengths = np.zeros(1 << 10, dtype=np.int64)
@@ -83,18 +83,18 @@ class Fragments:
         starts = table.output_starts(lengths)
         codes = starts * _LENGTHS
         few = codes.max(initial=0) < _MOST and lengths.max(initial=0) < _LENGTHS
-        indices = np.empty(0, dtype=np.int64)
+        positions = np.empty(0, dtype=np.int64)
         if few:
             codes += table.actions * _MOST
             codes += lengths
-            indices = self._indices(codes)
+            positions = self._positions(codes)
         self._kept = self.cells.count
         if not few:
             ends = (starts + lengths).tolist()
             each = zip(starts.tolist(), ends, table.actions.tolist(), strict=True)
-            indices = self.cells.add([_from_to(*one) for one in each])
+            positions = self.cells.add([_from_to(*one) for one in each])
         outputs[others] = self.cells.add(as_json(words))
-        return indices, outputs
+        return positions, outputs
 
     def heads(self, file: int, lines: Ids, texts: Ids) -> Ids:
         """Return the beginning of the row of each text, from its line and its number there."""
@@ -114,7 +114,7 @@ class Fragments:
         return self.cells.add_filled(filled)
 
     def _spelled(self, keys: list[int], indices: list[int]) -> list[bytes]:
-        """The usual outputs with these keys, of each of which a position in the table is told."""
+        """Return the usual outputs of these keys, given the index of one occurrence of each."""
         outputs = [
             self._outputs[index] if key else "" for key, index in zip(keys, indices, strict=True)
         ]
@@ -129,12 +129,12 @@ def _bytes(text: bytes) -> NDArray[np.uint8]:
 
 def _digits(values: Ids) -> NDArray[np.uint8]:
     """Each value (at least 0) in decimal digits, NUL before the first, shape (m, most digits)."""
-    indices = np.arange(len(str(values.max(initial=0))))[::-1]
-    left = values[:, np.newaxis] // 10**indices
-    return np.where((left > 0) | (indices == 0), left % 10 + ord("0"), 0).astype(np.uint8)
+    powers = np.arange(len(str(values.max(initial=0))))[::-1]
+    left = values[:, np.newaxis] // 10**powers
+    return np.where((left > 0) | (powers == 0), left % 10 + ord("0"), 0).astype(np.uint8)
 
 
-def _index(code: int) -> bytes:
+def _position(code: int) -> bytes:
     action, rest = divmod(code, _MOST)
     start, length = divmod(rest, _LENGTHS)
     return _from_to(start, start + length, action)

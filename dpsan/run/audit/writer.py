@@ -108,9 +108,7 @@ class AuditWriter:
             lines: for each text of the batch the line of its record; a record's are together.
             table: what was done.
             copy: 1-based number of the copy.
-            remembered: by its position, ascending, the words of each text that has one row for all
-            of
-                them.
+            remembered: the words by action of each text that has one row for all words.
         """
         self.settle()
         parts = self._rows.of(file, lines, table, copy, remembered)
