@@ -47,8 +47,8 @@ def pack(text: str, charset: str, encoding: str, like: bytes, *, page: bool = Fa
         like: the body that stood there: whether it was ASCII, and how its lines and it end.
     """
     narrow = encoding == "7bit" and like.isascii() and charset == "utf-8"
-    encoding = "ascii" if narrow else charset
-    out = text.encode(encoding, errors="xmlcharrefreplace") if page else _encoded(text, encoding)
+    written = "ascii" if narrow else charset
+    out = text.encode(written, errors="xmlcharrefreplace") if page else _encoded(text, written)
     eol = b"\r\n" if b"\r\n" in like else b"\n"
     if encoding == "quoted-printable":
         return binascii.b2a_qp(out, istext=True)
