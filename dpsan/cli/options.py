@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from dpsan.cli.command import Command, choice, flag, option
-from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
+from dpsan.cli.command import Command, flag, option
+from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RUNNING
 from dpsan.errors import UsageError
 from dpsan.files.same_files import FileUses, Use
 from dpsan.formats.registry import FORMATS
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.public_words import PublicWords
     from dpsan.formats.base import ReadOptions
-    from dpsan.sanitize.request import RunSpec
     from dpsan.space.metric_space import MetricSpace
 
 # The registry would load numpy; a test compares the two.
@@ -179,85 +178,6 @@ class Vocabulary(Quiet):
         for name in [names] if isinstance(names, str) else names:
             uses.add(Use.READ, "--mechanism", path_of(name))
         uses.add(Use.READ, "--embeddings", *files_of(self.embeddings))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sanitizing(Vocabulary, Privacy):
-    """Everything that decides how words are drawn."""
-
-    panel: ClassVar = PRIVACY
-
-    unknown: str = choice(
-        "--unknown sample|mask|keep",
-        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` as "
-        "<unk>, or `keep` unchanged (NOT PRIVATE).",
-        "sample",
-        env=True,
-    )
-    keep: Path | None = option(
-        "--keep FILE",
-        "Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
-        "word was none of them (infinite loss).",
-        env=True,
-    )
-    case: str = choice(
-        "--case natural|vocabulary|input",
-        "Letter case of the output: each word's usual spelling with capitals where sentences "
-        "begin, the vocabulary's, or the input's capitals put back (which leaks them).",
-        "natural",
-        env=True,
-    )
-    consistent: str | None = choice(
-        "--consistent record|file|run",
-        "One draw for each distinct word of a record, a file or the run: equal words come "
-        "out equal, which is not protected, and the loss counts distinct words.",
-        env=True,
-    )
-    numbers: str = choice(
-        "--numbers word|value",
-        "A number becomes a word, or a number of the same form, mostly near in value; then which "
-        "words are numbers, and their form, is not protected.",
-        "word",
-        env=True,
-    )
-    tokenizer: str = option(
-        "--tokenizer unicode|ptb|whitespace",
-        "How lines become words; ptb splits contractions as GloVe was trained.",
-        "unicode",
-        panel=RARE,
-        env=True,
-    )
-    allow_unproved: bool = flag("--allow-unproved", "Run a mechanism whose status is not PROVED.")
-
-    def spec(self, **more: Any) -> RunSpec:
-        """Return what is asked of a sanitizer.
-
-        Args:
-            more: further arguments of RunSpec.
-
-        Raises:
-            DpsanError: a value outside its domain, or a list that cannot be read.
-        """
-        from dpsan.sanitize.consistent import Unit
-        from dpsan.sanitize.request import RunSpec
-        from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
-
-        return RunSpec(
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            parameters=dict(parameters(self.param)),
-            embeddings=self.embeddings,
-            vocab_size=self.vocab_size,
-            tokenizer=self.tokenizer,
-            unknown=UnknownPolicy(self.unknown),
-            keep=frozenset(read_word_list(self.keep, self.tokenizer) if self.keep else ()),
-            public=self.public_words(),
-            case=self.case,
-            consistent=Unit(self.consistent) if self.consistent else None,
-            numbers=self.numbers,
-            allow_unproved=self.allow_unproved,
-            **more,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from dpsan.cli.command import argument, choice, flag, option
-from dpsan.cli.options import Container, Sanitizing
+from dpsan.cli.options import Container
+from dpsan.cli.sanitizing import Sanitizing
 from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dpsan.cli.command import flag, option
-from dpsan.cli.options import JsonAndFile, Sanitizing
+from dpsan.cli.options import JsonAndFile
 from dpsan.cli.output import print_json, say
+from dpsan.cli.sanitizing import Sanitizing
 from dpsan.cli.tree import PRIVACY
 from dpsan.errors import UsageError, printable
 
@@ -34,8 +35,8 @@ class Verify(JsonAndFile, Sanitizing):
     one shape are cut alike, that strings of every kind (e-mail addresses, capitals, long lines) are
     drawn and counted, and that a run prints the certified losses. --unknown keep or mask, --case
     input, --keep, --spans and --consistent violate the guarantee of a word at one position. With
-    --public the verdict is about all other words, with --numbers value about two words or two
-    numbers of one form.
+    --public the verdict is about all other words, with --only about two words of one class, with
+    --numbers value about two words or two numbers of one form.
 
     dpsan verify -e 8
     """
@@ -108,6 +109,8 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     delta = f", delta {claimed.delta:.4g}" if claimed.delta else ""
     public = found.public_words
     whom = " for protected words" if public else ""
+    if any(each.option == "only" for each in found.exposures):
+        whom = " for two words of one class"
     numbers = any(each.option == "numbers" for each in found.exposures)
     whom += " and" * bool(whom and numbers) + " for two words, or two numbers of one form" * numbers
     grade = f" ({found.grade.name})" if found.grade else ""

@@ -24,6 +24,10 @@ BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
 """Names of the lists that come with dpsan, and the files ``vocab/public/*.txt`` of each."""
 
 
+_LEAST_ENGLISH: Final = 0.5
+"""Share of the English function words that a vocabulary has if it is English."""
+
+
 @dataclass(frozen=True)
 class PublicWords:
     """A list of public words; picklable."""
@@ -36,8 +40,10 @@ class PublicWords:
         """The row numbers of the listed words that a vocabulary has, ascending.
 
         Raises:
-            UsageError: it has none of them.
+            UsageError: it has none of them, or they are English and it is not.
         """
+        if self.name in BUNDLED:
+            check_english(key_to_index, "the public words of dpsan")
         found = {row_of(key_to_index, word) for word in self.words}
         rows = sorted(row for row in found if row is not None)
         if not rows:
@@ -51,6 +57,29 @@ class PublicWords:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_english(key_to_index: Mapping[str, int]) -> bool:
+    """Return True if a vocabulary has half of the English function words or more."""
+    words = _bundled("function")
+    known = sum(row_of(key_to_index, word) is not None for word in words)
+    return known >= _LEAST_ENGLISH * len(words)
+
+
+def check_english(key_to_index: Mapping[str, int], what: str) -> None:
+    """Raise UsageError if a vocabulary for which English lists are named is not English."""
+    if not is_english(key_to_index):
+        raise UsageError(
+            f"{what} are English, and the vocabulary lacks most English function words",
+            "name a FILE of your own words instead",
+        )
+
+
+def _bundled(name: str) -> frozenset[str]:
+    """Return the words of a list that comes with dpsan."""
+    folder = directory().parent / "public"
+    files = [folder / f"{each}.txt" for each in BUNDLED[name]]
+    return frozenset(word for file in files for word in read_word_list(file))
+
+
 def public_words(given: str | Path) -> PublicWords:
     """A list by its name, ``function`` or ``common``, else from a file of the grammar of --keep.
 
@@ -58,11 +87,7 @@ def public_words(given: str | Path) -> PublicWords:
         InputError: the file is missing, not UTF-8 or lists no word.
     """
     if given in BUNDLED:
-        folder = directory().parent / "public"
-        files = [folder / f"{each}.txt" for each in BUNDLED[str(given)]]
-        return PublicWords(
-            str(given), frozenset(word for file in files for word in read_word_list(file))
-        )
+        return PublicWords(str(given), _bundled(str(given)))
     path = Path(given)
     if not path.exists() and (near := difflib.get_close_matches(str(given), BUNDLED, n=1)):
         raise InputError(path, "no such file", f"did you mean --public {near[0]}?")

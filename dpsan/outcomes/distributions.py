@@ -91,6 +91,18 @@ def draw_counts(
     return counts
 
 
+def expected_share_of(sampler: Sampler, space: MetricSpace, ids: Ids) -> float:
+    """Return the expected share of unchanged words among some, weighted by public frequencies.
+
+    Raises:
+        AssertionError: the sampler does not know the probability.
+    """
+    known = sampler.unchanged(ids)
+    if known is None:
+        raise AssertionError("the probability of an unchanged word is not known")
+    return float(np.average(known, weights=space.frequencies[ids])) if len(ids) else 0.0
+
+
 def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, ...] = ()) -> float:
     """Return the expected share of unchanged words, weighted by public word frequencies.
 

@@ -57,6 +57,17 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassLoss:
+    """Loss between two words of one public class."""
+
+    name: str
+    epsilon: float
+    """LDP epsilon in nats; 0 where outputs are uniform."""
+    words: int
+    """Words of the vocabulary that have the class."""
+
+
+@dataclass(frozen=True, slots=True)
 class Guarantee:
     """The true guarantee of one word's release, over every pair of input strings.
 
@@ -85,6 +96,9 @@ class Guarantee:
     """The claimed epsilon with its true delta, where ``epsilon_ldp`` is another epsilon."""
     public_words: int = 0
     """Words for which nothing is promised [Acharya20]: x is any other string, x' any string."""
+    classes: tuple[ClassLoss, ...] = ()
+    """Classes within which the guarantee holds: x and x' are of one class, ``epsilon_ldp`` is the
+    largest of their epsilons, and words of no class are not protected. Empty: all words."""
     gaussian_mu: float | None = None
     """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
     claimed: Claim | None = None
@@ -132,6 +146,8 @@ class Guarantee:
     @property
     def loss_name(self) -> str:
         """Return the name of ``epsilon_ldp``: high-low LDP where words are public."""
+        if self.classes:
+            return "within-class LDP epsilon"
         return "high-low LDP epsilon" if self.public_words else "LDP epsilon"
 
     @property

@@ -1,6 +1,6 @@
 """The integers that a table mechanism draws from, in full: what a certificate file lists.
 
-P(u|w) is the weight of output u for input w over the sum of the weights of w.  Three forms hold all
+P(u|w) is the weight of output u for input w over the sum of the weights of w.  Four forms hold all
 of them without n² numbers where that is possible.  In each, ⊥ is one more input: it has no masses
 (common weights), or gives every word with the same probability.
 """
@@ -47,4 +47,21 @@ class RowWeights:
     """For every word in order: the weights of all outputs, shape (n,), >= 1."""
 
 
-IntegerWeights = CommonWeights | RankWeights | RowWeights
+@dataclass(frozen=True)
+class ClassWeights:
+    """Words in classes: a word is drawn among the words of its class.
+
+    A word of no class is written unchanged, and no guarantee covers it.
+    """
+
+    rows: tuple[Ids, ...]
+    """Row numbers of the words of each class, ascending."""
+    epsilons: tuple[float, ...]
+    """Stated LDP epsilon between two words of each class, nats."""
+    parts: tuple[CommonWeights, ...]
+    """Weights within each class; words are numbered by their position in the class."""
+    unknown: int
+    """Index of the class to which ⊥ belongs."""
+
+
+IntegerWeights = CommonWeights | RankWeights | RowWeights | ClassWeights

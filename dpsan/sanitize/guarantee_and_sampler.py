@@ -16,6 +16,7 @@ from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize.classes import class_response
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
@@ -58,7 +59,8 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     if own is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
     reviewed = not is_own(kind.name)
-    given = spec.build() if wanted is None else None  # before the slow part: usage errors first
+    # Before the slow part: usage errors first.
+    given = spec.build() if wanted is None and not spec.only else None
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
@@ -69,9 +71,12 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
         draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
-    mechanism = given or spec.build()
-    mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
-    mechanism = mechanism.with_public(public).resolved(space)
+    if spec.only:
+        mechanism: Mechanism = class_response(spec, embeddings)
+    else:
+        mechanism = given or spec.build()
+        mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
+        mechanism = mechanism.with_public(public).resolved(space)
     guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted, reviewed)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(

@@ -53,10 +53,11 @@ class Numbers:
     Args:
         epsilon: LDP epsilon of each.
         unit: within what equal ones have the same draw.
+        strings: also made-up strings, which are drawn uniformly.
     """
 
-    def __init__(self, epsilon: float, unit: Unit | None) -> None:
-        self._epsilon, self._unit = epsilon, unit
+    def __init__(self, epsilon: float, unit: Unit | None, *, strings: bool = False) -> None:
+        self._epsilon, self._unit, self._strings = epsilon, unit, strings
 
     def drawn(self, words: Sequence[str], indices: Sequence[int], streams: Streams) -> list[str]:
         """Another number for each, from the streams of a batch.
@@ -66,17 +67,24 @@ class Numbers:
             indices: index of each number among the drawn words of the batch.
             streams: one for each drawn word of the batch.
         """
-        from dpsan.mechanisms.samplers.number_response import grid_response, respond
-        from dpsan.text.number_forms import formed_number  # patterns that take time
+        from dpsan.mechanisms.samplers.number_response import grid_response, respond, uniform
+        from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
+        from dpsan.text.number_forms import formed_number
 
-        numbers = [number for word in words if (number := formed_number(word))]
-        every = list(zip(indices, numbers, strict=True))
+        kind_of = recognized if self._strings else formed_number
+        kinds = [kind for word in words if (kind := kind_of(word))]
+        every = list(zip(indices, kinds, strict=True))
         grids = {
-            at: (grid_response(self._epsilon, number.size, number.widest), number.value)
-            for at, number in every
+            at: (uniform(kind.size), 0)
+            if isinstance(kind, MadeUp)
+            else (grid_response(self._epsilon, kind.size, kind.widest), kind.value)
+            for at, kind in every
         }
         values = respond(grids, streams, len(streams))
-        return [number.written(values[at]) for at, number in every]
+        return [
+            kind.write(values[at]) if isinstance(kind, MadeUp) else kind.written(values[at])
+            for at, kind in every
+        ]
 
     def drawn_once(self, words: Sequence[str], records: NDArray[np.int64], key: bytes) -> list[str]:
         """The same where equal numbers have the same draw: each has a stream of its own.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpsan.embeddings.class_lists import WordClass
 from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, check_public, mechanism_class
@@ -38,6 +39,8 @@ class RunSpec:
     consistent: Unit | None = None
     """Within what equal words have the same draw; None: nowhere."""
     numbers: str = NumberPolicy.WORD
+    only: tuple[WordClass, ...] = ()
+    """Classes of words that are drawn; all other words pass. Empty: all words are drawn."""
     own_sha256: str | None = None
     """Digest of the mechanism's file, once it was read: workers refuse another one."""
 
@@ -51,7 +54,25 @@ class RunSpec:
             raise UsageError(f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         if self.public is not None:
             check_public(kind)
+        if self.only:
+            self._check_only(kind)
         return kind
+
+    def _check_only(self, kind: type[Mechanism]) -> None:
+        """Raise UsageError for settings that classes of words exclude."""
+        if kind.name != DEFAULT_MECHANISM:
+            raise UsageError(
+                f"classes of words are not for mechanism '{kind.name}'", f"{DEFAULT_MECHANISM} can"
+            )
+        excluded = {
+            "public words": self.public is not None,
+            "parameters of the mechanism": bool(self.parameters),
+            "a certified epsilon to search for": self.epsilon_ldp is not None,
+            "numbers by value": self.numbers != NumberPolicy.WORD,
+        }
+        for what, given in excluded.items():
+            if given:
+                raise UsageError(f"classes of words exclude {what}")
 
     def build(self) -> Mechanism:
         """The mechanism.

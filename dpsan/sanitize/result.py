@@ -21,6 +21,8 @@ class Action(StrEnum):
     """Not in the vocabulary: its output was drawn as that of ⊥."""
     NUMBER = "number"
     """A number whose output was drawn by value (``numbers=value``)."""
+    STRING = "string"
+    """A string of a recognized kind that became a made-up string of the kind (``only``)."""
     MASKED = "masked"
     """Not in the vocabulary and written as a mask (``unknown=mask``)."""
     KEPT = "kept"
@@ -31,10 +33,12 @@ class Action(StrEnum):
     """Word of a message whose earlier output is written again: drawn earlier, and not now."""
     OUTSIDE = "outside"
     """Outside the spans that were requested, and written unchanged: not protected."""
+    PLAIN = "plain"
+    """Of no class that is drawn, and written unchanged (``only``): not protected."""
 
 
 ACTIONS: Final = tuple(Action)
-DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER})
+DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING})
 """Actions of words whose output is drawn now."""
 UNDRAWN: Final = tuple(each for each in Action if each not in DRAWN)
 
@@ -52,8 +56,8 @@ class AuditRecord:
     original: str = field(repr=False)
     output: str = field(repr=False)
     input_id: int = -1
-    """Row number of the input, n for ⊥, n + 1 for a number drawn by value, negative if nothing was
-    drawn."""
+    """Row number of the input, n for ⊥, n + 1 for a number drawn by value, n + 2 for a made-up
+    contact, n + 3 for another made-up string, negative if nothing was drawn."""
     output_id: int = -1
     """Row number of the output, negative if it is no drawn word."""
 

@@ -10,14 +10,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.optimal.class_response import ClassResponse
 from dpsan.privacy import randomness
+from dpsan.sanitize.classes import class_rules, number_epsilon
 from dpsan.sanitize.consistent import Held, OneDraw
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
 from dpsan.text.batch import Batch, Ids
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
-from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, Lookup
+from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, PLAIN, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
 from dpsan.text.tokens import LONG, TOKENIZERS, segments
@@ -27,10 +29,13 @@ _ACTIONS: Final = {
     MASKED: Action.MASKED,
     PASSED: Action.PASSED,
     OUTSIDE: Action.OUTSIDE,
+    PLAIN: Action.PLAIN,
 }
 _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Positions in ACTIONS of what negative codes mean, indexed by the code."""
-_DRAWN, _UNKNOWN, _NUMBER = map(ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER))
+_DRAWN, _UNKNOWN, _NUMBER, _STRING = map(
+    ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,18 @@ class Rewriter:
         self._number = built.space.n + 1
         """The code of numbers that are drawn by value: the mechanism takes them for ⊥."""
         self._numbers = None
+        self._classes = None
+        self.number_epsilon: float | None = None
+        """LDP epsilon between two numbers of one form; None if numbers are not drawn by value."""
         if built.spec.numbers == NumberPolicy.VALUE:
-            self._numbers = Numbers(built.guarantee.epsilon_ldp, unit)
-        self._public = np.zeros(built.space.n + 2, dtype=np.bool_)
+            self.number_epsilon = built.guarantee.epsilon_ldp
+            self._numbers = Numbers(self.number_epsilon, unit)
+        elif isinstance(built.mechanism, ClassResponse):
+            epsilon = number_epsilon(built.mechanism)
+            self.number_epsilon = epsilon or None
+            self._numbers = Numbers(epsilon, unit, strings=True)
+            self._classes = class_rules(built.spec, built.mechanism, built.space.n)
+        self._public = np.zeros(built.space.n + 4, dtype=np.bool_)
         self._public[list(built.public)] = True
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
         self._natural: NaturalCase | None = None
@@ -112,7 +126,10 @@ class Rewriter:
         }[spec.unknown]
         split = TOKENIZERS[spec.tokenizer].split
         number = None if self._numbers is None else self._number
-        return Lookup(split, self._built.embeddings.key_to_index, spec.keep, unknown, number)
+        if self._classes is not None and not self._classes.numbers:
+            number = None
+        rows = self._built.embeddings.key_to_index
+        return Lookup(split, rows, spec.keep, unknown, number, self._classes)
 
     def begin(self) -> bool:
         """Return True for the first call; then libraries load while threads read the vectors."""
@@ -237,7 +254,7 @@ class Rewriter:
             rows = np.full(len(codes), -1, dtype=np.int64)
             rows[drawing] = chosen
         outputs = self._outputs(words, codes, drawing, chosen)
-        if self._numbers and len(at := np.flatnonzero(codes == self._number)):
+        if self._numbers and len(at := np.flatnonzero(codes >= self._number)):
             numbered = [words[position] for position in at.tolist()]
             if streams is None:
                 values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
@@ -331,7 +348,9 @@ class Rewriter:
     def _actions(self, codes: Ids) -> Ids:
         """Return the action on each word, as indices of ACTIONS."""
         n = self._built.space.n
-        kinds = np.select([codes < n, codes == n], [_DRAWN, _UNKNOWN], _NUMBER)
+        kinds = np.select(
+            [codes < n, codes == n, codes == self._number], [_DRAWN, _UNKNOWN, _NUMBER], _STRING
+        )
         actions: Ids = np.where(codes >= 0, kinds, _INDICES[np.minimum(codes, -1)])
         return actions
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.class_lists import word_classes
 from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
 from dpsan.errors import UsageError, check_name, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
+from dpsan.mechanisms.optimal.class_response import ClassResponse
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import expected_unchanged
+from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.classes import ClassCodes, class_codes
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers_by_value import NumberPolicy
@@ -59,6 +62,8 @@ class Sanitizer:
             one draw for each distinct word; which words are equal is not protected.
         numbers: ``word``, or ``value``: a number becomes a number of the same form, mostly near in
             value; which words are numbers, and their form, is then not protected.
+        only: draw words of some classes only, such as ``sensitive`` or ``names=2,places``, and
+            pass all others unchanged; which words have which class is then not protected.
         seed: repeatable output for tests; NOT PRIVATE.
         allow_unproved: accept a mechanism whose status is not PROVED.
         cache: directory for indexes and tables; default the user's cache.
@@ -84,6 +89,7 @@ class Sanitizer:
         vocab_size: int | None = None,
         consistent: str | None = None,
         numbers: str = NumberPolicy.WORD,
+        only: str | None = None,
         seed: str | int | None = None,
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
@@ -117,6 +123,7 @@ class Sanitizer:
             epsilon_ldp=epsilon_ldp,
             consistent=None if consistent is None else Unit(consistent),
             numbers=numbers,
+            only=() if only is None else word_classes(only),
         )
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._set_up(spec, loaded, store, None if seed is None else str(seed))
@@ -178,6 +185,18 @@ class Sanitizer:
         opened = self.embeddings, self.space
         return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
 
+    @cached_property
+    def class_codes(self) -> ClassCodes | None:
+        """The class of each input code; None if all words are drawn."""
+        if isinstance(self.mechanism, ClassResponse):
+            return class_codes(self.mechanism, self.space.n)
+        return None
+
+    @property
+    def number_epsilon(self) -> float | None:
+        """LDP epsilon between two numbers of one form; None if numbers are not drawn by value."""
+        return self._rewriter.number_epsilon
+
     @property
     def seeded(self) -> bool:
         """Return True if the random numbers are public."""
@@ -201,19 +220,22 @@ class Sanitizer:
 
     @cached_property
     def expected_unchanged(self) -> float:
-        """Share of the vocabulary's words that are expected to stay unchanged; public.
-
-        Of protected words, where some are public.
-        """
+        """Expected share of unchanged words among those that are protected; public."""
         self._rewriter.begin()
+        if isinstance(self.mechanism, ClassResponse):
+            return expected_share_of(
+                self._rewriter.sampler, self.space, self.mechanism.rows(self.space)
+            )
         return expected_unchanged(self._rewriter.sampler, self.space, self.public)
 
     @cached_property
     def half_linked(self) -> HalfLinked | None:
         """Words by which half of the texts are linked to their originals; public.
 
-        None where the distribution is not known.
+        None where the distribution is not known, or only classes of words are drawn.
         """
+        if self.spec.only:  # words that pass tell which text it is
+            return None
         from dpsan.outcomes.linked_words import half_linked
 
         return half_linked(self.mechanism, self.space)
@@ -225,8 +247,9 @@ class Sanitizer:
         """The mechanism's input that a one-word text stands for.
 
         Returns:
-            A row number, n for ⊥, n + 1 for a number that is drawn by value, a negative number if
-            nothing is drawn, None if the text is not one word.
+            A row number, n for ⊥, n + 1 for a number that is drawn by value, n + 2 or more
+            for a made-up string, a negative number if nothing is drawn, None if the text is not
+            one word.
         """
         found = self.inputs_of(text)
         return found[0][1] if len(found) == 1 and found[0][0] == text else None

@@ -21,6 +21,8 @@ EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
+OPEN: Final = ("words of no class", "which words have which class; kinds of strings")
+"""Facts that are not protected where only classes of words are drawn."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
 NOT_PROTECTED: Final = (
@@ -48,6 +50,8 @@ _FEW_OUTSIDE: Final = 2
 def not_protected(guarantee: Guarantee) -> list[str]:
     """Return the facts that a guarantee itself leaves out, in words."""
     words = guarantee.public_words
+    if guarantee.classes:
+        return list(OPEN)
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
@@ -98,7 +102,8 @@ def vocabulary_warning(files: Mapping[str, Mapping[Action, int]]) -> str:
     worst: list[tuple[float, str]] = []
     for name, counts in files.items():
         outside = sum(counts[each] for each in lacking)
-        words = outside + sum(counts[each] for each in (Action.DRAWN, Action.NUMBER))
+        known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
+        words = outside + sum(counts[each] for each in known)
         if outside > max(_FEW_OUTSIDE, words / 3):
             worst.append((outside / words, name))
     if not worst:
@@ -147,9 +152,14 @@ class Statement:
         gets no main line, only warnings and the number of words that passed unchanged.
         """
         totals = self.totals
-        out = self._summary(short=not verbose) if totals.draws else []
-        if totals.draws and self._own() and not verbose:
-            out.append(f"not protected here: {', '.join(self._own())}")
+        out = []
+        if totals.guarantee.classes and totals.records:
+            plain = counted(totals.counts[Action.PLAIN], "word")
+            out.append(f"NOT PROTECTED: {plain} of no class, written unchanged; {OPEN[1]}")
+        out += self._summary(short=not verbose) if totals.draws else []
+        own = [each for each in self._own() if each not in OPEN]
+        if totals.draws and own and not verbose:
+            out.append(f"not protected here: {', '.join(own)}")
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.records:
@@ -163,7 +173,7 @@ class Statement:
             out.append(self._memo(self.memo))
         if self.ledger:
             out.append(self._ledger(self.ledger, verbose))
-        if totals.counts[Action.NUMBER]:
+        if totals.counts[Action.NUMBER] and not totals.guarantee.classes:
             out.append(f"numbers drawn by value: {FORMS} is not protected")
         if totals.written:
             out += self._warnings()
@@ -212,7 +222,10 @@ class Statement:
         # How many of the words are public depends on them: the number of all is a bound.
         public = bool(guarantee.public_words)
         most, kind = ("at most ", " of the protected words") if public else ("", "")
-        if word.epsilon < math.inf:
+        if guarantee.classes:
+            loss = f"LDP epsilon {_classes(guarantee, self.copies)}{copies}"
+            total = f"at most {cost} for {whole}"
+        elif word.epsilon < math.inf:
             loss = f"{name} {_cost(word)} per {self._each}{copies}"
             total = f"{most}{cost} for {whole}"
         share = percent(expected_share(self.unchanged, totals.counts))
@@ -249,7 +262,7 @@ class Statement:
         guarantee = self.totals.guarantee
         if guarantee.per_line:
             return "line"
-        kinds = (
+        kinds: tuple[str, ...] = (
             "distinct" if self.consistent else "",
             "protected" if guarantee.public_words else "",
         )
@@ -261,7 +274,13 @@ class Statement:
         line = [f"{number(counts[Action.UNKNOWN])} unknown"] if counts[Action.UNKNOWN] else []
         if counts[Action.NUMBER]:
             line.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
-        besides = [f"{number(counts[action])} {action}" for action in UNDRAWN if counts[action]]
+        if counts[Action.STRING]:
+            line.append(f"{number(counts[Action.STRING])} made up")
+        besides = [
+            f"{number(counts[action])} {action}"
+            for action in UNDRAWN
+            if counts[action] and action is not Action.PLAIN
+        ]
         return "; ".join(line + ([f"besides {', '.join(besides)}"] if besides else []))
 
     def _own(self) -> list[str]:
@@ -271,7 +290,10 @@ class Statement:
             what
             for what, holds in (
                 ("which words are unknown", counts[Action.MASKED]),
-                ("which words are numbers and their form", counts[Action.NUMBER]),
+                (
+                    "which words are numbers and their form",
+                    counts[Action.NUMBER] and not self.totals.guarantee.classes,
+                ),
                 ("the words of the keep-list", counts[Action.KEPT]),
                 ("capital letters", self.case_input),
             )
@@ -289,7 +311,12 @@ class Statement:
     def _details(self) -> Iterator[str]:
         totals, guarantee = self.totals, self.totals.guarantee
         name = guarantee.loss_name
-        counts = (f"{number(count)} {action}" for action, count in totals.counts.items())
+        classes = () if guarantee.classes else (Action.STRING, Action.PLAIN)
+        counts = (
+            f"{number(count)} {action}"
+            for action, count in totals.counts.items()
+            if action not in classes
+        )
         yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
         metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
         parts = [
@@ -299,6 +326,10 @@ class Statement:
         ]
         one = totals.composed(1)
         yield f"per {self._each}: {', '.join([*parts, f'{name} {_cost(one)}'])}"
+        for each in guarantee.classes:
+            words = f"{number(each.words)} words of the vocabulary" if each.words else "strings"
+            uniform = "" if each.epsilon else ", drawn uniformly"
+            yield f"class {each.name}: LDP epsilon {number(each.epsilon)}, {words}{uniform}"
         if self.copies > 1:
             many = totals.composed(self.copies)
             yield f"{self.copies} copies of every {self._each}: {name} {_cost(many)}"
@@ -323,6 +354,14 @@ class Statement:
         better = compose_optimal(self.totals.guarantee, charges)
         if better:
             yield f"{what}, {better.method}: {name} {_cost(better)}"
+
+
+def _classes(guarantee: Guarantee, copies: int) -> str:
+    """Return the LDP epsilon within each class, in words; small classes have less."""
+    smaller = [each for each in guarantee.classes if 0 < each.epsilon < guarantee.epsilon_ldp]
+    less = ", ".join(f"{each.name} {number(copies * each.epsilon)}" for each in smaller)
+    largest = number(copies * guarantee.epsilon_ldp)
+    return f"{largest} between two words of one class" + (f" ({less})" if less else "")
 
 
 def _cost(composed: Composed) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ PASSED: Final = -3
 """Unknown, and written unchanged."""
 OUTSIDE: Final = -4
 """Outside the spans that are drawn, and written unchanged."""
+PLAIN: Final = -5
+"""Of no class, and written unchanged."""
 _CACHE_TOKENS: Final = 100_000
 _CACHED_LENGTH: Final = 64
 _CACHE_CHUNKS: Final = 50_000
@@ -39,6 +41,17 @@ _PLAIN: Final = frozenset(",.;:!?")
 """Most gaps are of these, which are written as they are."""
 
 
+class ClassRules(NamedTuple):
+    """Rules for texts of which only some classes of words are drawn."""
+
+    words: frozenset[int]
+    """Row numbers of words that have a class."""
+    numbers: bool
+    """True if numbers, and codes with digits, are drawn; contacts always are."""
+    string: int
+    """The code of made-up contacts; that of other made-up strings is one more."""
+
+
 class Lookup:
     """Splits texts into words and finds a code for each: a row number, or a negative rule.
 
@@ -48,6 +61,7 @@ class Lookup:
         keep: words passed through, in any case.
         unknown: the code of unknown words.
         number: the code of numbers, where they have one of their own.
+        classes: which words and strings are drawn; default all.
     """
 
     def __init__(
@@ -57,9 +71,10 @@ class Lookup:
         keep: Iterable[str],
         unknown: int,
         number: int | None = None,
+        classes: ClassRules | None = None,
     ) -> None:
         self.split = split
-        self._codes = _Codes(rows, keep, unknown, number)
+        self._codes = _Codes(rows, keep, unknown, number, classes)
         chunk = self._codes.chunk
         self._chunks = BoundedCache(lambda piece: chunk(split(piece)), _CACHE_CHUNKS)
         self._pieces = PieceCodes(partial(_code, split, self._codes))
@@ -132,11 +147,17 @@ class _Codes(dict[str, int]):
     """
 
     def __init__(
-        self, rows: Mapping[str, int], keep: Iterable[str], unknown: int, number: int | None
+        self,
+        rows: Mapping[str, int],
+        keep: Iterable[str],
+        unknown: int,
+        number: int | None,
+        classes: ClassRules | None,
     ) -> None:
         super().__init__()
         self._rows = rows
         self._number = number
+        self._classes = classes
         self._keep = {key for word in keep for key in lookup_keys(word)}
         self._unknown = unknown
 
@@ -150,7 +171,8 @@ class _Codes(dict[str, int]):
 
     def _resolve(self, token: str) -> int:
         row = self._rows.get(token)
-        if row is not None and not self._keep and self._number is None:
+        plain = self._number is None and self._classes is None
+        if row is not None and plain and not self._keep:
             return row
         unseen = INVISIBLE.search(token)
         for key in lookup_keys(token):
@@ -159,6 +181,8 @@ class _Codes(dict[str, int]):
                 return KEPT
             if row is None:
                 row = self._rows.get(key)
+        if self._classes is not None:
+            return self._in_class(token, row, self._classes)
         if self._number is not None:
             from dpsan.text.number_forms import formed_number  # patterns that take time
 
@@ -167,6 +191,24 @@ class _Codes(dict[str, int]):
         if row is None and (number := amount(token)):
             row = self._rows.get(number)  # $5 is read as 5, whatever the currency
         return self._unknown if row is None else row
+
+    def _in_class(self, token: str, row: int | None, classes: ClassRules) -> int:
+        """Return the code where only classes of words are drawn.
+
+        The kind of a string decides before the vocabulary: it depends on the shape alone.
+        """
+        from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
+
+        found = recognized(token)
+        if isinstance(found, MadeUp):
+            if found.contact:
+                return classes.string
+            return classes.string + 1 if classes.numbers else PLAIN
+        if found is not None:
+            return self._number if self._number is not None else PLAIN
+        if row is None:
+            return self._unknown
+        return row if row in classes.words else PLAIN
 
     def chunk(self, pieces: list[str]) -> Chunk:
         """Return what is written of the pieces of a text, and the codes of its words."""

@@ -29,6 +29,7 @@ HEADER = {
     "case": str,
     "keep_words": int,
     "numbers": str,
+    "only": list | None,
     "public": (dict, type(None)),
     "copies": int,
     "consistent": (str, type(None)),

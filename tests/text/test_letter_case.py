@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsan.cli.options import Sanitizing
+from dpsan.cli.sanitizing import Sanitizing
 from dpsan.text.batch import Chunk, joined
 from dpsan.text.letter_case import (
     LetterCase,

@@ -12,6 +12,8 @@ import numpy as np
 
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
+from dpsan.embeddings.class_lists import NAMES, SENSITIVE, class_rows, word_classes
+from dpsan.embeddings.public_words import is_english
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.outcomes.distributions import Progress, distributions, draw_counts, has_distribution
@@ -81,12 +83,27 @@ def explain(
             pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
     optimum = mechanism.optimum(space, quick=True)
     nothing = Posteriors((), "")
+    classes = _classes(sanitizer)
     return [
         _explanation(
-            sanitizer, word, figures[word.id], pointed.get(word.id, nothing), observer, optimum
+            sanitizer,
+            word,
+            figures[word.id],
+            pointed.get(word.id, nothing),
+            observer,
+            optimum,
+            classes,
         )
         for word in words
     ]
+
+
+def _classes(sanitizer: Sanitizer) -> dict[int, str]:
+    """Return the class of each word that has one; nothing for a vocabulary that is not English."""
+    if not is_english(sanitizer.embeddings.key_to_index):
+        return {}
+    rows = class_rows(word_classes(SENSITIVE), sanitizer.embeddings.key_to_index)
+    return {row: each.name for each in rows for row in each.rows} | {sanitizer.space.n: NAMES}
 
 
 def _scaled(progress: Progress, share: float) -> Progress:
@@ -101,6 +118,7 @@ def _explanation(
     posteriors: Posteriors,
     observer: Observer | None,
     optimum: Optimum | None,
+    classes: dict[int, str],
 ) -> Explanation:
     keys, space = sanitizer.embeddings.index_to_key, sanitizer.space
 
@@ -123,6 +141,7 @@ def _explanation(
         input=None if word.id == space.n else keys[word.id],
         mechanism=sanitizer.mechanism,
         guarantee=guarantee,
+        word_class=classes.get(word.id),
         public=word.id in sanitizer.public,
         epsilon_ldp=finite(guarantee.epsilon_ldp),
         optimum=optimum,

@@ -79,7 +79,10 @@ def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
     it is no input of the mechanism.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
-    ids = np.arange(n) if n <= most else np.sort(in_random_order(n, key)[:most])
+    drawn = np.arange(n)
+    if sanitizer.class_codes is not None:  # words of no class are written unchanged
+        drawn = np.flatnonzero(sanitizer.class_codes.kind[:n] >= 0)
+    ids = drawn if len(drawn) <= most else np.sort(drawn[in_random_order(len(drawn), key)[:most]])
     return np.array([w for w in ids.tolist() if sanitizer.input_of(keys[w]) == w], dtype=np.int64)
 
 

@@ -5,9 +5,12 @@ docs/check_certificate.py checks them without dpsan.  The file consists of JSON 
 * the claim, an object with these keys: ``dpsan_certificate`` (version of this layout),
   ``mechanism``, ``vocabulary`` (digest), ``words`` (n), ``public`` (row numbers), ``epsilon`` and
   ``delta`` (exact decimals) and ``weights`` (name of the form).  The form ``common`` adds
-  ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``;
+  ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form ``classes`` adds
+  ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``, ``words`` (row
+  numbers), ``common`` (pairs of output and weight) and ``increment``;
 * a line for each word, in order of row numbers.  ``common``: output, mass, output, mass ...;
-  ``ranks``: the outputs by rank; ``rows``: the weight of every output;
+  ``ranks``: the outputs by rank; ``rows``: the weight of every output; ``classes``: index of the
+  class, output, mass, output, mass ..., and nothing for a word of no class;
 * ``sha256`` of all lines before it.
 
 The forms are those of :mod:`dpsan.privacy.integer_weights`.
@@ -21,11 +24,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from dpsan.analysis.verify.verdict import Verdict, Verification
 from dpsan.errors import Hint, UsageError
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.privacy.certificate import MATRIX_WORDS
-from dpsan.privacy.integer_weights import CommonWeights, IntegerWeights, RankWeights
+from dpsan.privacy.integer_weights import (
+    ClassWeights,
+    CommonWeights,
+    IntegerWeights,
+    RankWeights,
+)
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _VERSION: Final = 1
@@ -43,7 +53,7 @@ def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
     found = sanitizer.sampler.integer_weights()
     if found is None:
         raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
-    if not isinstance(found, CommonWeights) and n > MATRIX_WORDS:
+    if not isinstance(found, CommonWeights | ClassWeights) and n > MATRIX_WORDS:
         raise UsageError(
             f"a certificate of {name} has {n:,} x {n:,} numbers: at most {MATRIX_WORDS:,} words",
             _FEWER,
@@ -92,7 +102,7 @@ def write_certificate(
     sink = AtomicFile(path, force=force)
     try:
         sink.write(_line(_claim(sanitizer, found.certified, weights)))
-        for word, row in enumerate(_rows(weights)):
+        for word, row in enumerate(_rows(weights, n)):
             sink.write(_line(row))
             if progress is not None and word % 256 == 255:
                 progress((word + 1) / n)
@@ -117,16 +127,42 @@ def _claim(sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights) -> dic
     if isinstance(weights, CommonWeights):
         claim |= {"weights": "common", "common": weights.common.tolist()}
         return claim | {"increment": weights.increment}
+    if isinstance(weights, ClassWeights):
+        return claim | {
+            "weights": "classes",
+            "unknown": weights.unknown,
+            "classes": [
+                {
+                    "epsilon": str(Decimal(epsilon)),
+                    "words": rows.tolist(),
+                    "common": [
+                        [int(rows[at]), int(part.common[at])] for at in np.flatnonzero(part.common)
+                    ],
+                    "increment": part.increment,
+                }
+                for rows, epsilon, part in zip(
+                    weights.rows, weights.epsilons, weights.parts, strict=True
+                )
+            ],
+        }
     if isinstance(weights, RankWeights):
         return claim | {"weights": "ranks", "by_rank": weights.weights.tolist()}
     return claim | {"weights": "rows"}
 
 
-def _rows(weights: IntegerWeights) -> Iterator[list[int]]:
+def _rows(weights: IntegerWeights, n: int) -> Iterator[list[int]]:
     if isinstance(weights, CommonWeights):
         for outputs, masses in weights.rows():
             pairs = zip(outputs.tolist(), masses.tolist(), strict=True)
             yield [number for pair in pairs for number in pair]
+        return
+    if isinstance(weights, ClassWeights):
+        lines: list[list[int]] = [[] for _ in range(n)]
+        for index, (rows, part) in enumerate(zip(weights.rows, weights.parts, strict=True)):
+            for word, (outputs, masses) in zip(rows.tolist(), part.rows(), strict=True):
+                pairs = zip(rows[outputs].tolist(), masses.tolist(), strict=True)
+                lines[word] = [index, *(number for pair in pairs for number in pair)]
+        yield from lines
         return
     for row in weights.rows():
         yield row.tolist()

@@ -4,9 +4,9 @@ A certificate is about drawn words.  Each setting below writes something fixed f
 there is an event, a set of outputs, that one input gives and another never gives.  The loss is
 infinite, and the guarantee of the mechanism is not that of the configuration.
 
-Two events are part of the stated guarantee.  With public words the guarantee is for all other
-inputs.  With numbers by value it is for two numbers of one form, and for two words that are not
-numbers.
+Some events are part of the stated guarantee.  With public words the guarantee is for all other
+inputs.  With classes of words it is for two words of one class.  With numbers by value it is for
+two numbers of one form, and for two words that are not numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
 from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.lookup import KEPT
+from dpsan.text.lookup import KEPT, PLAIN
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import lookup_keys
@@ -120,6 +120,17 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             (seen, next((word for word in drawn if word not in public and is_drawn(word)), other)),
             lambda output: output.lower() == str(seen).lower(),
             left_out="public words",
+        )
+    plain = next((word for word in keys if sanitizer.input_of(word) == PLAIN), None)
+    if spec.only and plain is not None:
+        yield _Rule(
+            "only",
+            "CLASS",
+            ("a word of no class", "a word of a class"),
+            "the word of no class, which is always written unchanged",
+            (plain, other),
+            lambda output: output.lower() == str(plain).lower(),
+            left_out="words of no class, and two words of different classes",
         )
     if spec.unknown in (UnknownPolicy.KEEP, UnknownPolicy.MASK):
         fixed, always = missing[0], "the OOV word, which is always written unchanged"

@@ -197,6 +197,8 @@ def stated_losses(
     else:
         most = np.array([[allowed(x, y) for y in chosen.tolist()] for x in chosen.tolist()])
     losses[np.isin(rows[chosen], public)] = 0
+    losses[np.isinf(most)] = 0  # the guarantee does not cover the pair
+    most[np.isinf(most)] = most[np.isfinite(most)].max(initial=0.0)
     with np.errstate(invalid="ignore"):
         over = np.where(losses > 0, losses - most, -most)
     worst = float(np.nanmax(over)) if np.isfinite(over).any() else math.inf

@@ -31,7 +31,6 @@ from dpsan.outcomes.intervals import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 
@@ -120,7 +119,7 @@ def independence(
                 f"; only OOV words were compared, for two draws of any of {_CANDIDATES} vocabulary "
                 f"words agree with probability {q:.3f} or more"
             )
-    if sanitizer.spec.numbers == NumberPolicy.VALUE:
+    if sanitizer.number_epsilon is not None:
         some = number_strings(sanitizer, different) * (many // different)
         if not some:
             return Check(name, None, "no number is known whose draws could be compared")

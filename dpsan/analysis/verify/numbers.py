@@ -58,8 +58,12 @@ itself.  Cells by last digit: ten for near positions, and one for the others."""
 
 def number_strings(sanitizer: Sanitizer, many: int) -> list[str]:
     """Return different numbers of one form with a large grid."""
-    out = [f"4{number:011}" for number in range(many)]
-    return out if all(sanitizer.input_of(word) == sanitizer.space.n + 1 for word in out) else []
+    # Twelve digits in a row are an account where strings have kinds.
+    for form in ("4{0:011}", "4{0:07}.0"):
+        out = [form.format(number) for number in range(many)]
+        if all(sanitizer.input_of(word) == sanitizer.space.n + 1 for word in out):
+            return out
+    return []
 
 
 def agreement(sanitizer: Sanitizer, word: str) -> float:
@@ -81,7 +85,7 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
     shapes = [shape for shape in _SHAPES if sanitizer.input_of(shape) == n + 1]
     every = [_same_shape(sanitizer, shape, derive_key(key, "shape", shape)) for shape in shapes]
     few = max(200, draws // (_DRAWN * len(shapes) + 1))
-    epsilon, tails, loss = sanitizer.guarantee.epsilon_ldp, [], 0.0
+    epsilon, tails, loss = sanitizer.number_epsilon or 0.0, [], 0.0
     for shape, words in zip(shapes, every, strict=True):
         if any(sanitizer.input_of(word) != n + 1 or not _alike(shape, word) for word in words):
             return Check(name, False, "the form of a number depends on its digits")
@@ -123,7 +127,7 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
 def _grid(sanitizer: Sanitizer, word: str) -> tuple[GridResponse, FormedNumber]:
     number = formed_number(word)
     assert number is not None  # noqa: S101 - the caller saw that it is one
-    return grid_response(sanitizer.guarantee.epsilon_ldp, number.size, number.widest), number
+    return grid_response(sanitizer.number_epsilon or 0.0, number.size, number.widest), number
 
 
 def _same_shape(sanitizer: Sanitizer, shape: str, key: bytes) -> list[str]:

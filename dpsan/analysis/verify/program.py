@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.verify.base import Check
+from dpsan.analysis.verify.classes import classes
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.integers import integer_draws
@@ -18,11 +19,10 @@ from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.printed_losses import statement_check
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.analysis.verify.strings import strings
-from dpsan.mechanisms.samplers.base import PointSampler
+from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers
-from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _STAGES: Final = 6
@@ -36,6 +36,22 @@ def steps(draws: int) -> int:
         draws: of the lower bound.
     """
     return _STAGES * (draws // 8)
+
+
+def _stated_losses(
+    sanitizer: Sanitizer,
+    stated: Sampler,
+    rows: NDArray[np.int64],
+    certificate: Certificate | None,
+    allowed: Callable[[int, int], float],
+) -> Check:
+    if sanitizer.class_codes is not None:  # what is allowed differs from class to class
+        kinds = sanitizer.class_codes.kind[rows]
+        largest = np.flatnonzero(kinds == np.bincount(kinds).argmax())
+        return stated_losses(
+            stated, rows[largest], (), None, lambda x, y: allowed(int(largest[x]), int(largest[y]))
+        )
+    return stated_losses(stated, rows, sanitizer.public, certificate, allowed)
 
 
 def check_program(
@@ -84,10 +100,12 @@ def check_program(
     else:
         fit = goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit"))
         if fit.held is not None:
-            out.append(stated_losses(stated, ids, sanitizer.public, certificate, allowed))
+            out.append(_stated_losses(sanitizer, stated, ids, certificate, allowed))
         out.append(fit)
     done()
-    if sanitizer.spec.numbers == NumberPolicy.VALUE:
+    if sanitizer.spec.only:
+        out.append(classes(sanitizer, key=part("classes")))
+    if sanitizer.number_epsilon is not None:
         out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))
     fits = all(each.held is not False for each in out)
     out += filter(None, [integer_draws(sanitizer, stated, ids, key=part("integers"))])

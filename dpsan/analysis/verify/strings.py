@@ -30,6 +30,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase
+from dpsan.text.lookup import PLAIN
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import lookup_keys
 
@@ -179,6 +180,8 @@ def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text
 def _may_pass(sanitizer: Sanitizer, word: str) -> bool:
     """Return whether the options allow a word to be kept or masked."""
     spec = sanitizer.spec
+    if spec.only and sanitizer.input_of(word) == PLAIN:
+        return True
     kept = {key for each in spec.keep for key in lookup_keys(each)}
     return spec.unknown != UnknownPolicy.SAMPLE or not kept.isdisjoint(lookup_keys(word))
 

@@ -128,13 +128,31 @@ def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
     return np.array(list(out)[:words], dtype=np.int64)
 
 
+def _class_words(kind: NDArray[np.int64], words: int) -> NDArray[np.int64]:
+    """Return rows of words of every class in turn, frequent and rare ones.
+
+    Args:
+        kind: class of each word, -1 without one.
+        words: number of rows, about.
+    """
+    out = []
+    for each in range(kind.max() + 1):
+        rows = np.flatnonzero(kind == each)
+        most = min(len(rows), max(2, words * len(rows) // int((kind >= 0).sum())))
+        out.append(rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)])
+    return np.concatenate(out)
+
+
 def _inputs(
     sanitizer: Sanitizer, words: int, certificate: Certificate | None
 ) -> tuple[list[str], NDArray[np.int64]]:
     """Return input strings, and the row number of each."""
     space = sanitizer.space
     worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
-    ids = list(dict.fromkeys([*worst, *probe_words(space, words).tolist()]))
+    probes = probe_words(space, words)
+    if sanitizer.class_codes is not None:
+        probes = _class_words(sanitizer.class_codes.kind[: space.n], words)
+    ids = list(dict.fromkeys([*worst, *probes.tolist()]))
     keys = sanitizer.embeddings.index_to_key
     # Words that the tokenizer takes apart would be several words to the mechanism.
     single = [w for w in ids if sanitizer.input_of(keys[w]) == w]
@@ -167,9 +185,15 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
     if claim.metric not in (None, "euclidean"):
         other = sanitizer.mechanism.claim_distances(space, rows)
 
+    classes = sanitizer.class_codes
+    kinds = None if classes is None else classes.kind[rows]
+
     def allowed(x: int, y: int) -> float:
         if public[x]:
             return math.inf
+        if classes is not None and kinds is not None:
+            same = kinds[x] == kinds[y] >= 0
+            return classes.kinds[int(kinds[x])][1] if same else math.inf
         if claim.metric is None:
             return claim.epsilon
         if claim.metric != "euclidean":  # where its distances are not known, no loss refutes it
@@ -267,6 +291,9 @@ def verify(
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
     ldp = claim.epsilon if claim.metric is None else upper
     protected = rows[~np.isin(rows, sanitizer.public)]
+    if sanitizer.class_codes is not None:  # the class with the most inputs
+        kinds = sanitizer.class_codes.kind[rows]
+        protected = rows[kinds == np.bincount(kinds[kinds >= 0]).argmax()]
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
         verdict,

@@ -17,6 +17,7 @@ from decimal import Decimal, localcontext
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import Base, NearSets
@@ -63,6 +64,8 @@ class BaseResponseSampler(Sampler):
         base: outputs, their weights, and the mass of near sets.
         epsilon: LDP epsilon in nats, of protected words.
         public: row numbers of public words, ascending; none is in the base.
+        euclidean: near by the distance of the space, else by the cosine.
+        on_demand: see :class:`NearSets`.
     """
 
     batch_words = 1 << 14
@@ -75,6 +78,7 @@ class BaseResponseSampler(Sampler):
         public: tuple[int, ...] = (),
         *,
         euclidean: bool = False,
+        on_demand: bool = False,
     ) -> None:
         self.space, self.base = space, base
         self.public = np.array(public, dtype=np.int64)
@@ -88,23 +92,36 @@ class BaseResponseSampler(Sampler):
         if base.favours is not None:
             content.update(b" favours " + base.favours.astype("<f4").tobytes())
         self.key = content.hexdigest()[:32]
-        self.near = NearSets(space, base, self.key, self.public, euclidean=euclidean)
+        self.near = NearSets(space, base, self.key, self.public, euclidean, on_demand)
         self._draws = np.repeat(base.words, base.weights)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        known = ids < self.space.n
-        words = ids[known]
-        self.near.make(words)
-        # The set's own mass is added, so the distribution is what the certificate reads.
-        more = np.zeros(len(ids), dtype=np.int64)
-        more[known] = self.near.masses(words) * self.increment
-        totals = np.where(known, self.scale * self.base.total + more, self.base.total)
-        drawn = streams.integers("response", totals.astype(np.uint64)).astype(np.int64)
+        totals = self.totals(ids)
+        return self.outputs(ids, streams.integers("response", totals).astype(np.int64))
+
+    def totals(self, ids: Ids) -> NDArray[np.uint64]:
+        """Return the sum of the integer weights of each input, shape (m,)."""
+        base = np.where(ids < self.space.n, self.scale, 1) * self.base.total
+        return np.asarray(base + self._masses(ids), dtype=np.uint64)
+
+    def outputs(self, ids: Ids, drawn: Ids) -> Ids:
+        """Return the output of an integer below the total of each input, shape (m,)."""
+        more = self._masses(ids)
         inside = drawn < more
-        scale = np.where(known, self.scale, 1)
+        scale = np.where(ids < self.space.n, self.scale, 1)
         number = np.where(inside, drawn // max(self.increment, 1), (drawn - more) // scale)
         out = self._draws[np.where(inside, 0, number)].astype(np.int64)
         out[inside] = self.near.find(ids[inside], number[inside])
+        return out
+
+    def _masses(self, ids: Ids) -> Ids:
+        """Return the weight that the near set of each input adds; 0 for ⊥."""
+        # The set's own mass is added, so the distribution is what the certificate reads.
+        known = ids < self.space.n
+        words = ids[known]
+        self.near.make(words)
+        out = np.zeros(len(ids), dtype=np.int64)
+        out[known] = self.near.masses(words) * self.increment
         return out
 
     def weights(self, ids: Ids) -> Ids:

@@ -71,6 +71,11 @@ def grid_response(epsilon: float, size: int, widest: int = 1) -> GridResponse:
     return GridResponse(size, near, *integer_weights(epsilon, near, size))
 
 
+def uniform(size: int) -> GridResponse:
+    """Return the uniform distribution on a grid."""
+    return GridResponse(size, size, 1, 1)
+
+
 def respond(
     grids: dict[int, tuple[GridResponse, int]], streams: Streams, count: int
 ) -> dict[int, int]:

@@ -147,6 +147,7 @@ class NearSets:
         key: names the base and what follows, for the cache.
         public: row numbers of public words, ascending.
         euclidean: a base of equal weights 1, near by the distance of the space.
+        on_demand: make a set when its word is first met, also where all are cheap to make.
     """
 
     def __init__(
@@ -156,6 +157,7 @@ class NearSets:
         key: str,
         public: Ids | None = None,
         euclidean: bool = False,
+        on_demand: bool = False,
     ) -> None:
         self.space, self.base = space, base
         self._euclidean = euclidean
@@ -168,7 +170,7 @@ class NearSets:
         self.ends = np.empty(0, dtype=np.int32)
         if public is not None and len(public):
             self._add(public, _themselves(public, base.mass))
-        if space.eager(len(base.words)):
+        if not on_demand and space.eager(len(base.words)):
             others = np.flatnonzero(self.starts < 0)
             self._add(others, space.table(f"near-sets-1-{key}", lambda: self._all(others)))
 

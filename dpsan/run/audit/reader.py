@@ -97,7 +97,13 @@ class _Grammar:
         self._per_line = header["guarantee"]["per_line"]
         self._public = header["public"] is not None
         self._spans = header["spans"]
-        self._word = word_fields(copies=header["copies"] > 1, originals=header["originals"])
+        only = header["only"]
+        self._only = None if only is None else {each["class"]: each["epsilon"] for each in only}
+        self._word = word_fields(
+            copies=header["copies"] > 1,
+            originals=header["originals"],
+            classes=only is not None,
+        )
         self._text: tuple[int, ...] | None = None
         self._shares: list[float] = []
         self._ended = False
@@ -123,6 +129,8 @@ class _Grammar:
             raise DamagedError("unknown action")
         if action == Action.OUTSIDE and not self._spans:
             raise DamagedError("a word outside spans where there are none")
+        if action in (Action.PLAIN, Action.STRING) and self._only is None:
+            raise DamagedError("a class where there are none")
         free = self._public and action == Action.DRAWN  # of public words
         if (action in DRAWN) != (epsilon is not None) and not free:
             raise DamagedError("an epsilon where nothing was drawn, or none where it was")
@@ -132,6 +140,9 @@ class _Grammar:
             self._text = text
         if self._per_line and epsilon is not None:
             self._shares.append(epsilon)
+        elif self._only is not None:
+            if epsilon not in (None, 0, self._only.get(row["class"])):
+                raise DamagedError("another epsilon than that of its class")
         elif epsilon not in (None, self._epsilon) and not self._repeated(text[:3], epsilon):
             raise DamagedError("another epsilon than the header's")
         if action in DRAWN:  # of a public word without an epsilon

@@ -10,6 +10,7 @@ import orjson
 
 from dpsan.run.audit.cells import Ids
 from dpsan.run.audit.fragments import Fragments, as_json
+from dpsan.sanitize.classes import ClassCodes
 from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
@@ -33,6 +34,7 @@ class Rows:
         self._epsilon = sanitizer.mechanism.epsilon
         self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
+        self._classes = sanitizer.class_codes
         self._fragments = Fragments()
 
     def of(
@@ -83,6 +85,8 @@ class Rows:
 
     def _tails(self, table: AuditTable, copy: int) -> tuple[list[bytes], Ids]:
         """The ends of rows, from the epsilon on, and which of them each word has."""
+        if self._classes is not None:
+            return self._class_tails(table, copy, self._classes)
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
         shares = [self._epsilon]
@@ -101,10 +105,33 @@ class Rows:
             public = np.isin(table.input_ids, self._public)
             drawn &= ~(public if table.first is None else public & table.first)
         which[~drawn] = 0
-        more = b',"copy":%d' % copy if self._copies > 1 else b""
-        end = b"" if self._originals else b"}\n"
+        more, end = self._ends(copy)
         kinds = [b',"epsilon":%s%s%s' % (each, more, end) for each in [b"null", *as_json(shares)]]
         return kinds, which
+
+    def _class_tails(
+        self, table: AuditTable, copy: int, classes: ClassCodes
+    ) -> tuple[list[bytes], Ids]:
+        """Return the same where words have classes: epsilon and class of each word."""
+        more, end = self._ends(copy)
+        kinds = [(None, None), *((x, name) for name, x in classes.kinds)]
+        kinds += [(0.0, name) for name, _ in classes.kinds]
+        tails = [
+            b',"epsilon":%s,"class":%s%s%s' % (*map(orjson.dumps, each), more, end)
+            for each in kinds
+        ]
+        codes = table.input_ids
+        which = np.where(codes >= 0, classes.kind[np.maximum(codes, 0)] + 1, 0)
+        if table.first is not None:  # the draw of an equal word before it
+            which[(which > 0) & ~table.first] += len(classes.kinds)
+        return tails, which
+
+    def _ends(self, copy: int) -> tuple[bytes, bytes]:
+        """Return what stands after the epsilon of each row, and what ends it."""
+        return (
+            b',"copy":%d' % copy if self._copies > 1 else b"",
+            b"" if self._originals else b"}\n",
+        )
 
     def _inputs(self, table: AuditTable) -> list[bytes]:
         """Return the fragments about the inputs."""

@@ -14,6 +14,10 @@ one record.  With ``spans`` only words that a span touches were drawn; the other
 Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum`` and
 ``delta_sum`` are of the others, the largest record and file count all draws.
 
+With ``only`` words of some classes were drawn, each with the epsilon of its ``class`` (0 where it
+is drawn uniformly); the others are ``plain``, and no guarantee covers them.  The sums count every
+draw with the largest of these epsilons.
+
 The header says which ``fields`` were chosen.  When it is written, no input has been read: which
 other fields there are stands in ``passing`` of the rows after it.  Each kind of field has a number
 (``others`` of all, ``of``), at most twenty names, and whether it was left out; ``noted`` counts
@@ -31,7 +35,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 7
+SCHEMA: Final = 8
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -59,6 +63,7 @@ _HEADER: Final[Fields] = {
     "case": (str,),
     "keep_words": (int,),
     "numbers": (str,),
+    "only": (list, NoneType),
     "public": (dict, NoneType),
     "copies": (int,),
     "consistent": (str, NoneType),
@@ -113,6 +118,13 @@ _WORD: Final[Fields] = {
     "action": (str,),
     "out": (str,),
     "epsilon": _SUM,
+}
+_CLASS: Final[Fields] = {"class": (str, NoneType)}
+_ONLY: Final[Fields] = {
+    "class": (str,),
+    "epsilon": _NUMBER,
+    "words": (int,),
+    "sha256": (str, NoneType),
 }
 _COPY: Final[Fields] = {"copy": (int,)}
 _ORIGINALS: Final[Fields] = {
@@ -191,9 +203,13 @@ def guarantee_row(guarantee: Guarantee) -> Row:
     }
 
 
-def word_fields(*, copies: bool, originals: bool) -> Fields:
-    """The fields of a word's row in an audit of several copies, with the input words."""
-    return {**_WORD, **(_COPY if copies else {}), **(_ORIGINALS if originals else {})}
+def word_fields(*, copies: bool, originals: bool, classes: bool = False) -> Fields:
+    """The fields of a word's row in an audit of several copies, with classes and input words."""
+    more = ((_CLASS, classes), (_COPY, copies), (_ORIGINALS, originals))
+    out = dict(_WORD)
+    for each, has in more:
+        out |= each if has else {}
+    return out
 
 
 def checked(row: object, fields: Fields | None = None) -> Row:
@@ -223,6 +239,10 @@ def checked(row: object, fields: Fields | None = None) -> Row:
         _match(row["embeddings"], _EMBEDDINGS)
         if row["own"] is not None:
             _match(row["own"], _OWN)
+        for each in row["only"] or ():
+            if type(each) is not dict:
+                raise DamagedError("only is of another type")
+            _match(each, _ONLY)
         if row["public"] is not None:
             _match(row["public"], _PUBLIC)
         if (row["public"] is None) != (row["guarantee"]["public_words"] == 0):

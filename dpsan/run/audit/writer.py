@@ -230,6 +230,22 @@ def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
     }
 
 
+def _only(sanitizer: Sanitizer) -> list[dict[str, Any]] | None:
+    """Return the classes of words that are drawn; None if all words are."""
+    if not sanitizer.spec.only:
+        return None
+    digests = {each.name: each.sha256 for each in sanitizer.spec.only}
+    return [
+        {
+            "class": each.name,
+            "epsilon": each.epsilon,
+            "words": each.words,
+            "sha256": digests.get(each.name),
+        }
+        for each in sanitizer.guarantee.classes
+    ]
+
+
 def _header(
     sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int, spans: bool
 ) -> dict[str, Any]:
@@ -264,6 +280,7 @@ def _header(
         "case": spec.case,
         "keep_words": len(spec.keep),
         "numbers": str(spec.numbers),
+        "only": _only(sanitizer),
         "public": None
         if spec.public is None
         else {
@@ -274,7 +291,7 @@ def _header(
         "copies": copies,
         "originals": originals,
         "seeded": seeded,
-        "private": not seeded and str(spec.unknown) != "keep" and not spans,
+        "private": not seeded and str(spec.unknown) != "keep" and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
         "not_protected": [

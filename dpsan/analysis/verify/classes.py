@@ -1,0 +1,69 @@
+"""Check that all words of the drawn classes are drawn, and that made-up strings say nothing.
+
+A word of a class must be drawn in every letter case: a class that is looked up before the case is
+folded would pass *MARIA*.  A made-up string must depend on the kind alone: two strings of one kind
+have the same output under the same key.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dpsan.analysis.verify.base import Check
+from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.lookup import PLAIN
+
+_PAIRS: Final = (
+    ("maria.g@example.com", "qzx9@mail.example.net"),
+    ("@maria_g", "@qzx"),
+    ("https://example.com/a?b=1", "http://qzx.example/9"),
+    ("www.example.com", "www.qzx.example/9"),
+    ("192.168.1.1", "10.200.30.4"),
+    ("555-0199", "408-1234"),
+    ("(408) 555-0123", "(212) 987-6543"),
+    ("+44 20 7946 0123", "+1 212 987 6543"),
+    ("4511 8170 8658 0174", "3700 0000 0000 002"),
+    ("123-45-6789", "987-65-4321"),
+    ("GB29NWBK60161331926819", "DE89370400440532013000"),
+    ("12345678", "98765432"),
+    ("5km", "9mg"),
+    ("MP3", "AB7"),
+)
+"""Strings of one kind each."""
+
+
+def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
+    """Look up every word of every class in three spellings, and draw pairs of strings of one kind.
+
+    Args:
+        sanitizer: with classes of words.
+        key: fresh.
+    """
+    name, passed, words = "classes", 0, 0
+    for each in sanitizer.spec.only:
+        for word in {word for group in each.groups for word in group}:
+            spellings = {word, word.lower(), word.capitalize(), word.upper()}
+            codes = [sanitizer.input_of(spelling) for spelling in spellings]
+            words += 1
+            passed += PLAIN in codes
+    single = sanitizer.by_text()
+    differ = []
+    for at, (first, second) in enumerate(_PAIRS):
+        own = derive_key(key, "pair", at)
+        one, other = (single.sanitize([text], own).lines[0] for text in (first, second))
+        both_pass = one == first and other == second
+        if one != other and not both_pass:
+            differ.append(first)
+    figures = {"words": words, "passed": passed, "pairs": len(_PAIRS), "differ": len(differ)}
+    if passed:
+        sentence = f"{passed:,} of {words:,} words of the drawn classes are written unchanged"
+        return Check(name, False, sentence, figures)
+    if differ:
+        sentence = f"made-up strings depend on the string that they replace: {differ[0]}"
+        return Check(name, False, sentence, figures)
+    sentence = (
+        f"all {words:,} words of the lists are drawn in every letter case, and "
+        f"{len(_PAIRS)} pairs of strings of one kind have one made-up string"
+    )
+    return Check(name, True, sentence, figures)

@@ -1,0 +1,116 @@
+"""Options that decide how words are drawn, for ``rewrite`` and ``verify``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpsan.cli.command import choice, flag, option
+from dpsan.cli.options import Privacy, Vocabulary, parameters
+from dpsan.cli.tree import PRIVACY, RARE
+
+if TYPE_CHECKING:
+    from dpsan.embeddings.class_lists import WordClass
+    from dpsan.sanitize.request import RunSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sanitizing(Vocabulary, Privacy):
+    """Everything that decides how words are drawn."""
+
+    panel: ClassVar = PRIVACY
+
+    unknown: str = choice(
+        "--unknown sample|mask|keep",
+        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` as "
+        "<unk>, or `keep` unchanged (NOT PRIVATE).",
+        "sample",
+        env=True,
+    )
+    keep: Path | None = option(
+        "--keep FILE",
+        "Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
+        "word was none of them (infinite loss).",
+        env=True,
+    )
+    case: str = choice(
+        "--case natural|vocabulary|input",
+        "Letter case of the output: each word's usual spelling with capitals where sentences "
+        "begin, the vocabulary's, or the input's capitals put back (which leaks them).",
+        "natural",
+        env=True,
+    )
+    consistent: str | None = choice(
+        "--consistent record|file|run",
+        "One draw for each distinct word of a record, a file or the run: equal words come "
+        "out equal, which is not protected, and the loss counts distinct words.",
+        env=True,
+    )
+    numbers: str = choice(
+        "--numbers word|value",
+        "A number becomes a word, or a number of the same form, mostly near in value; then which "
+        "words are numbers, and their form, is not protected.",
+        "word",
+        env=True,
+    )
+    only: str | None = option(
+        "--only CLASSES",
+        "Draw the words of these classes only, such as names=2,places: each within its class, with "
+        "that LDP epsilon (default: --epsilon). All other words pass unchanged: NOT PROTECTED. "
+        "Classes: names, places, organizations, nationalities, numbers, contacts, health, a FILE "
+        "of words, or sensitive for all but FILE.",
+        env=True,
+    )
+    tokenizer: str = option(
+        "--tokenizer unicode|ptb|whitespace",
+        "How lines become words; ptb splits contractions as GloVe was trained.",
+        "unicode",
+        panel=RARE,
+        env=True,
+    )
+    allow_unproved: bool = flag("--allow-unproved", "Run a mechanism whose status is not PROVED.")
+
+    def word_classes(self) -> tuple[WordClass, ...]:
+        """Return the classes of words that are drawn; empty: all words.  Raises DpsanError."""
+        from dpsan.embeddings.class_lists import word_classes
+
+        return () if self.only is None else word_classes(self.only)
+
+    def required_epsilon(self) -> float:
+        """Return epsilon; with classes that all have one of their own, the largest of these."""
+        own = [each.epsilon for each in self.word_classes()]
+        if self.epsilon is None and own and None not in own:
+            return max(each for each in own if each is not None)
+        return super().required_epsilon()
+
+    def spec(self, **more: Any) -> RunSpec:
+        """Return what is asked of a sanitizer.
+
+        Args:
+            more: further arguments of RunSpec.
+
+        Raises:
+            DpsanError: a value outside its domain, or a list that cannot be read.
+        """
+        from dpsan.sanitize.consistent import Unit
+        from dpsan.sanitize.request import RunSpec
+        from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
+
+        return RunSpec(
+            epsilon=self.epsilon,
+            mechanism=self.mechanism,
+            parameters=dict(parameters(self.param)),
+            embeddings=self.embeddings,
+            vocab_size=self.vocab_size,
+            tokenizer=self.tokenizer,
+            unknown=UnknownPolicy(self.unknown),
+            keep=frozenset(read_word_list(self.keep, self.tokenizer) if self.keep else ()),
+            public=self.public_words(),
+            case=self.case,
+            consistent=Unit(self.consistent) if self.consistent else None,
+            numbers=self.numbers,
+            only=self.word_classes(),
+            allow_unproved=self.allow_unproved,
+            **more,
+        )

@@ -1,0 +1,170 @@
+"""Public classes of words for ``--only``: the lists that come with dpsan, and a user's own.
+
+A class is a property of the word alone.  A word belongs to the first class that lists it; a word
+that the vocabulary lacks belongs to names, or to the first class if names is not chosen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from dpsan.embeddings.bundled import directory
+from dpsan.embeddings.public_words import check_english
+from dpsan.embeddings.word_lists import row_of
+from dpsan.errors import InputError, UsageError, check_positive
+from dpsan.text.out_of_vocabulary import read_utf8, read_word_list
+
+CONTACTS: Final = "contacts"
+"""E-mail addresses, telephone numbers and the like: strings of a recognized kind, and no words."""
+NUMBERS: Final = "numbers"
+NAMES: Final = "names"
+CLASSES: Final = (
+    CONTACTS,
+    NUMBERS,
+    "health",
+    NAMES,
+    "places",
+    "organizations",
+    "nationalities",
+)
+"""Names of the classes that come with dpsan, in the order in which a word is looked up."""
+SENSITIVE: Final = "sensitive"
+"""All of these together."""
+
+
+@dataclass(frozen=True)
+class WordClass:
+    """One class of words; picklable."""
+
+    name: str
+    """One of :data:`CLASSES`, or the name of the user's file."""
+    epsilon: float | None = None
+    """LDP epsilon between two of its words, in nats; None: that of the run."""
+    groups: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    """Its words. A word is drawn among the words of its group."""
+    outputs: frozenset[str] = field(default=frozenset(), repr=False)
+    """Words that are drawn; empty: all words of the class."""
+    english: bool = True
+    """True for the lists of dpsan."""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) of its words, groups and outputs."""
+        content = repr((self.groups, sorted(self.outputs)))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Words of one group on a vocabulary."""
+
+    name: str
+    """Name of the class."""
+    epsilon: float | None
+    rows: tuple[int, ...]
+    """Row numbers of the words, ascending."""
+    outputs: tuple[int, ...]
+    """Row numbers of the outputs, all among ``rows``, ascending."""
+
+
+def word_classes(given: str) -> tuple[WordClass, ...]:
+    """Return the classes of ``CLASS[=X],…``, in the order in which a word is looked up.
+
+    Raises:
+        UsageError: an unknown class, a class named twice, or an epsilon that is not positive.
+        InputError: a file that is missing, not UTF-8 or lists no word.
+    """
+    own: list[WordClass] = []
+    bundled: dict[str, WordClass] = {}
+    for item in filter(None, given.split(",")):
+        name, equals, value = item.rpartition("=") if "=" in item else (item, "", "")
+        epsilon = _epsilon(name, value) if equals else None
+        if name not in (*CLASSES, SENSITIVE):
+            own.append(_own(name, epsilon))
+            continue
+        for each in CLASSES if name == SENSITIVE else (name,):
+            if each in bundled:
+                raise UsageError(f"the class {each} is named twice")
+            bundled[each] = replace(bundled_class(each), epsilon=epsilon)
+    names = [each.name for each in own]
+    if len(set(names)) < len(names):
+        raise UsageError(f"the class {max(names, key=names.count)} is named twice")
+    found = (*own, *(bundled[name] for name in CLASSES if name in bundled))
+    if not found:
+        raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
+    return found
+
+
+def bundled_class(name: str) -> WordClass:
+    """Return a class that comes with dpsan."""
+    if name == CONTACTS:
+        return WordClass(name)
+    folder = directory().parent / "classes"
+    outputs = folder / f"{name}-outputs.txt"
+    return WordClass(
+        name,
+        groups=tuple(_groups(folder / f"{name}.txt")),
+        outputs=frozenset(word for group in _groups(outputs) for word in group)
+        if outputs.exists()
+        else frozenset(),
+    )
+
+
+def class_rows(
+    classes: tuple[WordClass, ...], key_to_index: Mapping[str, int]
+) -> tuple[ClassRows, ...]:
+    """Return the rows of each group of each class on a vocabulary; a word counts once.
+
+    Raises:
+        UsageError: English classes for a vocabulary that is not English, or a class without a
+            word of the vocabulary.
+    """
+    if any(each.english for each in classes):
+        check_english(key_to_index, "the classes of dpsan")
+    taken: set[int] = set()
+    out: list[ClassRows] = []
+    for each in classes:
+        before = len(out)
+        for group in each.groups:
+            found = {row for word in group if (row := row_of(key_to_index, word)) is not None}
+            rows = sorted(found - taken)
+            if rows:
+                taken.update(rows)
+                wanted = {row_of(key_to_index, word) for word in each.outputs}
+                outputs = [row for row in rows if row in wanted] or rows
+                out.append(ClassRows(each.name, each.epsilon, tuple(rows), tuple(outputs)))
+        if each.groups and len(out) == before:
+            raise UsageError(f"no word of the class {each.name} is in the vocabulary")
+    return tuple(out)
+
+
+def _epsilon(name: str, value: str) -> float:
+    try:
+        epsilon = float(value)
+    except ValueError:
+        raise UsageError(f"the epsilon of the class {name} must be a number") from None
+    check_positive(f"the epsilon of the class {name}", epsilon)
+    return epsilon
+
+
+def _own(name: str, epsilon: float | None) -> WordClass:
+    path = Path(name)
+    if not path.exists():
+        known = ", ".join((*CLASSES, SENSITIVE))
+        raise UsageError(f"no class and no file '{name}'", f"classes: {known}")
+    words = tuple(read_word_list(path))
+    if not words:
+        raise InputError(path, "lists no word")
+    return WordClass(path.name, epsilon, (words,), english=False)
+
+
+def _groups(path: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the groups of a list of dpsan: words between blank lines."""
+    for block in read_utf8(path).split("\n\n"):
+        lines = [line for line in block.split("\n") if not line.startswith("#")]
+        if words := tuple(" ".join(lines).split()):
+            yield words

@@ -1,0 +1,456 @@
+"""Classes of words: what is drawn, what passes, the exact loss, and mutants that verify catches."""
+
+import hashlib
+import json
+import math
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import make_embeddings
+
+from dpsan.analysis.verify import certificate_file
+from dpsan.analysis.verify import verdict as verifying
+from dpsan.embeddings import class_lists
+from dpsan.embeddings.class_lists import CLASSES, bundled_class, word_classes
+from dpsan.errors import InputError, UsageError
+from dpsan.mechanisms.optimal.class_response import ClassResponse, near_outputs, part
+from dpsan.privacy.certificate import matrix_certificate
+from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.result import Action
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.metric_space import MetricSpace
+from dpsan.text.lookup import PLAIN
+from dpsan.text.made_up import made_up
+
+KEY = b"k" * 32
+WORDS = [f"w{chr(97 + at // 26)}{chr(97 + at % 26)}x" for at in range(120)]
+CHECKER = Path(__file__).parents[2] / "docs" / "check_certificate.py"
+TEXT = (
+    "Maria Gonzalez met Dr. Chen at Riverside Clinic in Boston on Monday; call 555-0199 or write "
+    "to maria.g@example.com."
+)
+
+
+@pytest.fixture(scope="module")
+def sensitive():
+    return Sanitizer(epsilon=2.0, only="sensitive")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """Two classes of a small vocabulary without meaning: the first 90 words, and ten others."""
+    folder = tmp_path_factory.mktemp("classes")
+    large, small = folder / "large.txt", folder / "small.txt"
+    large.write_text("\n".join(WORDS[:90]))
+    small.write_text("\n".join(WORDS[90:100]))
+    return f"{large}=1.5,{small}=2"
+
+
+def made(own):
+    loaded = replace(make_embeddings(n=120, d=4), index_to_key=WORDS)
+    return Sanitizer(epsilon=2.0, only=own, embeddings=loaded)
+
+
+def test_the_example_of_the_readme(sensitive):
+    """Names become names, a day a day, and strings strings of their kind; the rest stays."""
+    output = sensitive.rewrite(TEXT)
+    for kept in (" met Dr. ", " at ", " on ", "; call ", " or write to "):
+        assert kept in output
+    codes = sensitive.class_codes
+
+    def class_of(word):
+        found = sensitive.input_of(word)
+        return None if found is None or found < 0 else codes.kinds[codes.kind[found]][0]
+
+    words = [word for word, _ in sensitive.inputs_of(output)]
+    classes = [class_of(word) for word in words]
+    assert [c for c in classes if c] == [
+        *("names", "names", "names", "places", "health", "places", "numbers"),
+        *("contacts", "contacts"),
+    ]
+    assert "555-01" in output
+    assert output.endswith("@example.org.")
+
+
+def test_words_of_no_class_pass_in_their_own_letters(sensitive):
+    text = "The QUICK grey cat didn't jump over 'the' lazy dog\u2019s back."
+    assert sensitive.rewrite(text) == text
+    counts = sensitive.survey(text).counts
+    assert counts[Action.PLAIN] == 11
+    assert not sum(sensitive.sanitize([text], KEY).drawn)
+
+
+@pytest.mark.parametrize("word", ["maria", "Maria", "MARIA", "mArIa"])
+def test_letter_case_decides_nothing(sensitive, word):
+    assert sensitive.input_of(word) == sensitive.embeddings.key_to_index["maria"]
+
+
+def test_classes_that_are_not_chosen_pass_but_contacts_never():
+    names = Sanitizer(epsilon=2.0, only="names")
+    text = "42 days in Boston on Monday, MP3 and 5km; mail bob@example.net or 555-0199"
+    output = names.rewrite(text)
+    assert output.startswith("42 days in Boston on Monday, MP3 and 5km; mail ")
+    assert "bob@" not in output
+    assert output[-8:] != "555-0199"
+
+
+def test_a_string_without_a_class_of_its_own_belongs_to_names(sensitive, own):
+    """Of a vocabulary without names ⊥ belongs to the first class."""
+    rows = np.full(50, sensitive.space.n)
+    pmf = sensitive.sampler.probabilities(rows[:1])[0]
+    names = next(each for each in sensitive.mechanism.parts if each.name == "names")
+    assert set(np.flatnonzero(pmf)) == set(names.outputs)
+    assert np.ptp(pmf[pmf > 0]) == 0
+    one = made(own)
+    pmf = one.sampler.probabilities(np.array([one.space.n]))[0]
+    assert set(np.flatnonzero(pmf)) == set(one.mechanism.parts[0].outputs)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
+def test_the_exact_loss_within_each_class(own, epsilon):
+    """All pairs of each class, ⊥ included: from the distribution, and from the integers."""
+    spec = own.replace("=1.5", f"={epsilon}")
+    one = made(spec)
+    sampler, n = one.sampler, one.space.n
+    large, small = one.mechanism.parts
+    pmf = sampler.probabilities(np.array([*large.rows, n]))[:, list(large.outputs)]
+    found = matrix_certificate(pmf)
+    assert epsilon - 1e-6 < found.epsilon_ldp <= epsilon + 1e-9
+    assert found.epsilon_ldp == pytest.approx(sampler.certificate().epsilon_ldp, abs=1e-8)
+    uniform = sampler.probabilities(np.array(small.rows))[:, list(small.outputs)]
+    assert np.ptp(uniform) == 0
+    assert uniform.shape == (10, 10)
+    weights = sampler.integer_weights()
+    for stated, common in zip(weights.epsilons, weights.parts, strict=True):
+        worst = []
+        for outputs, masses in common.rows():
+            row = common.common.astype(object)
+            row[outputs] += common.increment * masses.astype(object)
+            worst.append([Fraction(int(each), int(row.sum())) for each in row])
+        for column in zip(*worst, strict=True):
+            high, low = max(column), min(column)
+            assert high == low == 0 or math.log(high / low) <= stated
+
+
+def test_draws_have_the_distribution(own):
+    one = made(own)
+    sizes, rows = 30_000, [0, 95, one.space.n]
+    for row in rows:
+        text = one.embeddings.index_to_key[row] if row < one.space.n else "qzxjk"
+        lines = one.sanitize([text] * sizes, derive_key(KEY, row)).lines
+        drawn = np.array([one.row_of(line) for line in lines])
+        pmf = one.sampler.probabilities(np.array([row]))[0]
+        counts = np.bincount(drawn, minlength=one.space.n)
+        assert not counts[pmf == 0].any()
+        own_cells = pmf > 0
+        expected = sizes * pmf[own_cells]
+        statistic = ((counts[own_cells] - expected) ** 2 / expected).sum()
+        assert statistic < own_cells.sum() + 6 * math.sqrt(2 * own_cells.sum())
+        # The twin: half the near mass would be seen.
+        other = 0.5 * pmf + 0.5 * own_cells / own_cells.sum()
+        expected = sizes * other[own_cells]
+        if np.ptp(pmf[own_cells]) > 0:
+            statistic = ((counts[own_cells] - expected) ** 2 / expected).sum()
+            assert statistic > own_cells.sum() + 6 * math.sqrt(2 * own_cells.sum())
+
+
+@given(outputs=st.integers(1, 5000), epsilon=st.floats(0, 80))
+def test_near_outputs_are_some_of_the_outputs(outputs, epsilon):
+    assert 1 <= near_outputs(outputs, epsilon) <= outputs
+
+
+def test_unchanged_words_are_few(sensitive):
+    """Names at most 2 %, places 7 %, small classes 1/size."""
+    frequencies, limits = sensitive.space.frequencies, {"names": 0.02, "places": 0.07}
+    for each in sensitive.mechanism.parts:
+        rows = np.array(each.rows)
+        known = sensitive.sampler.unchanged(rows)
+        share = float(np.average(known, weights=frequencies[rows]))
+        if not each.epsilon:
+            assert share == pytest.approx(1 / len(rows))
+        assert share <= limits.get(each.name, 1.0)
+        some = rows[:: max(1, len(rows) // 5)]
+        pmf = sensitive.sampler.probabilities(some)
+        assert pmf[np.arange(len(some)), some] == pytest.approx(sensitive.sampler.unchanged(some))
+
+
+def test_the_lists_of_dpsan(sensitive):
+    """No word is in two groups, outputs are words of the class, and large classes have 300."""
+    rows = [row for each in sensitive.mechanism.parts for row in each.rows]
+    assert len(rows) == len(set(rows))
+    for each in sensitive.mechanism.parts:
+        assert set(each.outputs) <= set(each.rows)
+        assert (len(each.rows) < 60) == (each.epsilon == 0)
+        if each.name in ("names", "places"):
+            assert len(each.outputs) >= 300
+    for word in ("mr", "dr", "st", "tv", "dna", "internet", "the", "may"):
+        assert sensitive.input_of(word) == PLAIN
+    for name in CLASSES[1:]:
+        assert bundled_class(name).groups
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ("namse", "no class and no file 'namse'"),
+        ("names=0", "must be > 0"),
+        ("names=-1", "must be > 0"),
+        ("names=nan", "must be > 0"),
+        ("names=two", "must be a number"),
+        ("names,names=2", "the class names is named twice"),
+        ("sensitive,places", "the class places is named twice"),
+        ("", "no class of words is named"),
+    ],
+)
+def test_wrong_classes(given_, message):
+    with pytest.raises(UsageError, match=message):
+        word_classes(given_)
+
+
+def test_a_file_is_split_off_at_the_last_equals_sign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a=b.txt").write_text("# projects\nMaria\nAtlas\n")
+    found = word_classes("names,a=b.txt=3")
+    assert [(each.name, each.epsilon) for each in found] == [("a=b.txt", 3.0), ("names", None)]
+    one = Sanitizer(epsilon=2.0, only="names,a=b.txt=3")
+    assert one.mechanism.parts[0].name == "a=b.txt"  # and maria is in it
+    assert one.embeddings.key_to_index["maria"] in one.mechanism.parts[0].rows
+    Path("empty.txt").write_text("# none\n")
+    with pytest.raises(InputError, match="lists no word"):
+        word_classes("empty.txt")
+    Path("strange.txt").write_text("qzxjk\n")
+    with pytest.raises(UsageError, match=r"no word of the class strange\.txt"):
+        Sanitizer(epsilon=2.0, only="strange.txt")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"mechanism": "laplace"},
+        {"public": "function"},
+        {"parameters": {"mass": "0.1"}},
+        {"numbers": "value"},
+    ],
+)
+def test_what_classes_exclude(more):
+    with pytest.raises(UsageError):
+        Sanitizer(epsilon=2.0, only="names", **more)
+    with pytest.raises(UsageError):
+        Sanitizer(epsilon_ldp=2.0, only="names")
+    with pytest.raises(UsageError, match="out-of-vocabulary words need a class"):
+        Sanitizer(epsilon=2.0, only="contacts")
+
+
+def test_english_lists_need_an_english_vocabulary():
+    with pytest.raises(UsageError, match="lacks most English function words"):
+        Sanitizer(epsilon=2.0, only="names", embeddings=make_embeddings(n=120, d=4))
+
+
+def test_a_copy_in_another_process_draws_alike(sensitive):
+    copy = pickle.loads(pickle.dumps(sensitive))
+    assert copy.sanitize([TEXT], KEY).lines == sensitive.sanitize([TEXT], KEY).lines
+
+
+def test_equal_strings_share_a_draw_with_consistent():
+    one = Sanitizer(epsilon=2.0, only="sensitive", consistent="record")
+    words = one.rewrite("Bob, Bob and bob@x.org, bob@x.org at 7 or 7").replace(",", "").split()
+    assert words[0] == words[1]
+    assert words[3] == words[4]
+    assert words[6] == words[8]
+
+
+KINDS = {
+    "maria.g@example.com": "e-mail address",
+    "@maria_g": "handle",
+    "https://example.com/a?b=1": "URL",
+    "www.example.com": "URL",
+    "example.com/a": "URL",
+    "192.168.1.1": "IP address",
+    "555-0199": "telephone number",
+    "(408) 555-0123": "telephone number",
+    "408.555.0123": "telephone number",
+    "+44 20 7946 0123": "telephone number",
+    "4511 8170 8658 0174": "card number",
+    "4511817086580174": "card number",
+    "123-45-6789": "social security number",
+    "GB29NWBK60161331926819": "IBAN",
+    "12345678": "account",
+    "👍🏽👍🏽": "picture",
+    "5km": "number with a unit",
+    "21st": "number with a unit",
+    "MP3": "code",
+    "hello": None,
+    "don't": None,
+    "2023-03-05": None,
+    "42": None,
+    "3.14": None,
+}
+
+
+@pytest.mark.parametrize(("token", "kind"), KINDS.items())
+def test_kinds_of_strings(token, kind):
+    """A made-up string is one token of the same kind, at both ends of its range."""
+    found = made_up(token)
+    assert (found and found.kind) == kind
+    if found is not None:
+        split = Sanitizer(epsilon=2.0, only="names").inputs_of
+        for number in (0, found.size // 2, found.size - 1):
+            written = found.write(number)
+            assert len(split(written)) == 1
+            assert made_up(written).kind == kind
+
+
+def luhn(digits):
+    total = 0
+    for at, each in enumerate(reversed(digits)):
+        total += sum(divmod(int(each) * (1 + at % 2), 10))
+    return total % 10 == 0
+
+
+@given(number=st.integers(0, 10**9 - 1))
+def test_no_card_number_and_no_iban_is_valid(number):
+    card = made_up("4511 8170 8658 0174").write(number).replace(" ", "")
+    assert len(card) == 16
+    assert not luhn(card)
+    assert luhn("4111111111111111")
+    iban = made_up("GB29NWBK60161331926819").write(number)
+    turned = "".join(str(int(each, 36)) for each in iban[4:] + iban[:4])
+    assert int(turned) % 97 != 1
+
+
+@given(text=st.text(min_size=1, max_size=30))
+def test_the_kind_depends_on_the_shape_alone(text):
+    """Other letters and digits of the same classes: the same kind."""
+    swapped = text.translate({ord("7"): "3", ord("q"): "k", ord("Q"): "K"})
+    first, second = made_up(text), made_up(swapped)
+    assert (first and first[:3]) == (second and second[:3])
+
+
+def broken_case(monkeypatch):
+    """The class is looked up before letter case is folded."""
+    from dpsan.text import lookup
+
+    true = lookup._Codes._in_class
+
+    def by_spelling(self, token, row, classes):
+        return PLAIN if token.isupper() and len(token) > 3 else true(self, token, row, classes)
+
+    monkeypatch.setattr(lookup._Codes, "_in_class", by_spelling)
+
+
+def broken_made_up(monkeypatch):
+    """A made-up string keeps something of the string."""
+    from dpsan.sanitize import numbers_by_value
+
+    true = numbers_by_value.Numbers.drawn
+
+    def leaking(self, words, indices, streams):
+        written = true(self, words, indices, streams)
+        return [f"{word[0]}{out}" for word, out in zip(words, written, strict=True)]
+
+    monkeypatch.setattr(numbers_by_value.Numbers, "drawn", leaking)
+
+
+def broken_unknown(monkeypatch):
+    """⊥ is drawn in another class than the stated one."""
+    from dpsan.mechanisms.optimal.class_response import ClassSampler
+
+    true = ClassSampler.__init__
+
+    def moved(self, space, parts, unknown):
+        true(self, space, parts, (unknown + 1) % len(parts))
+
+    monkeypatch.setattr(ClassSampler, "__init__", moved)
+
+
+def broken_mass(monkeypatch):
+    """The near sets of one class have more than the stated mass."""
+    from dpsan.mechanisms.optimal import class_response
+
+    true = class_response.BaseResponseSampler
+
+    def larger(space, base, epsilon, **more):
+        return true(space, base, epsilon + 1 if space.n > 1000 else epsilon, **more)
+
+    monkeypatch.setattr(class_response, "BaseResponseSampler", larger)
+
+
+def broken_passing(monkeypatch):
+    """A word of a class is written unchanged."""
+    from dpsan.sanitize import classes
+
+    true = classes.class_rules
+
+    def fewer(spec, mechanism, n):
+        rules = true(spec, mechanism, n)
+        return rules._replace(words=frozenset(list(rules.words)[50:]))
+
+    monkeypatch.setattr("dpsan.sanitize.rewriting.class_rules", fewer)
+
+
+BROKEN = [broken_case, broken_made_up, broken_unknown, broken_mass, broken_passing]
+
+
+@pytest.mark.parametrize("broken", [None, *BROKEN], ids=lambda b: b.__name__ if b else "sound")
+def test_verify_keeps_the_program_and_catches_broken_ones(broken, monkeypatch, tmp_path):
+    if broken is not None:
+        broken(monkeypatch)
+    one = Sanitizer(epsilon=2.0, only="names,places=3,numbers")
+    found = verifying.verify(one, draws=20_000)
+    assert found.verdict == (verifying.Verdict.VIOLATED if broken else verifying.Verdict.KEPT)
+    if broken is None:
+        assert found.certified == pytest.approx(3, abs=1e-6)
+        check_certificates(one, found, tmp_path)
+
+
+def check_certificates(one, found, folder):
+    """The checker proves the file, and rejects a row of the wrong class and a larger mass."""
+    path = folder / "certificate.json"
+    certificate_file.write_certificate(path, one, found)
+    lines = path.read_bytes().splitlines(keepends=True)[:-1]
+    claim = json.loads(lines[0])
+
+    def run(rows):
+        own = folder / "changed.json"
+        digest = hashlib.sha256(b"".join(rows)).hexdigest()
+        own.write_bytes(b"".join(rows) + b'{"sha256":"%s"}\n' % digest.encode())
+        checked = [sys.executable, str(CHECKER), str(own)]
+        return subprocess.run(checked, capture_output=True, text=True, check=False)
+
+    assert run(lines).stdout.startswith("PROVED: epsilon 3")
+    first, second = (each["words"][3] for each in claim["classes"][-2:])
+    swapped = [*lines]
+    swapped[1 + first], swapped[1 + second] = lines[1 + second], lines[1 + first]
+    assert "wrong class" in run(swapped).stderr
+    row = json.loads(lines[1 + first])
+    row[2] *= 3
+    larger = [*lines]
+    larger[1 + first] = json.dumps(row, separators=(",", ":")).encode() + b"\n"
+    assert "the loss is more" in run(larger).stderr
+
+
+def test_a_mechanism_without_words_of_a_small_class_is_uniform():
+    assert part("x", 2.0, tuple(range(59)), (1, 2)).epsilon == 0
+    assert part("x", 2.0, tuple(range(60)), (1, 2)).epsilon == 2
+    with pytest.raises(UsageError):
+        ClassResponse(0.0)
+
+
+def test_classes_keep_their_order(monkeypatch):
+    """A word of two lists belongs to the first class."""
+    one = make_embeddings(n=5, d=2)
+    lists = tuple(
+        class_lists.WordClass(name, 2.0, (words,), english=False)
+        for name, words in (("a", ("word1", "word2")), ("b", ("WORD2", "word3")))
+    )
+    found = class_lists.class_rows(lists, one.key_to_index)
+    assert [(each.name, each.rows) for each in found] == [("a", (1, 2)), ("b", (3,))]
+    assert MetricSpace(one).n == 5
