@@ -24,24 +24,24 @@ class _Targets(Command):
     panel: ClassVar = "Targets"
 
     unchanged: float | None = option(
-        "--unchanged X", "Share of the vocabulary's words that stay the same."
+        "--unchanged X", "Target share of the vocabulary's words that stay unchanged."
     )
     close: float | None = option(
-        "--close X", "Share of outputs among the 100 words nearest to the true one, itself apart."
+        "--close X", "Target share of outputs among the 100 nearest other words."
     )
     epsilon_ldp: float | None = option(
-        "--epsilon-ldp X", "Certified LDP epsilon: the fair way to compare mechanisms."
+        "--epsilon-ldp X", "Target LDP epsilon, certified. It means the same for every mechanism."
     )
     epsilon_metric: float | None = option(
-        "--epsilon-metric X", "Certified epsilon per unit of distance."
+        "--epsilon-metric X", "Target epsilon per unit of distance, certified."
     )
     epsilon: float | None = option(
-        "-e, --epsilon X", "With --maximize: the epsilon at which to choose."
+        "-e, --epsilon X", "With --maximize: the epsilon at which parameters are chosen."
     )
     maximize: str | None = choice(
         "--maximize similarity",
-        "Choose the free parameters (those not given with -p) for the highest mean cosine of "
-        "word and output.",
+        "Choose the parameters that -p does not set for the highest mean cosine of word and "
+        "output.",
     )
 
 
@@ -49,10 +49,14 @@ class _Targets(Command):
 class Calibrate(_Targets, Json, Vocabulary, Privacy):
     """Find the epsilon that reaches a target, such as 40 % of words unchanged.
 
-    What is achieved on your vocabulary stays on the private side of what is wanted.
-
-    dpsan calibrate -m laplace --unchanged 0.3
+    The result is on the private side of the target.
     """
+
+    examples: ClassVar = (
+        "dpsan calibrate --unchanged 0.4",
+        "dpsan calibrate -m laplace --epsilon-ldp 8",
+        "dpsan calibrate -m knn-response -e 8 --maximize similarity",
+    )
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""

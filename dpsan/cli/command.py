@@ -91,6 +91,10 @@ class Command:
 
     panel: ClassVar[str | None] = None
     """Heading of the help for the options that this class defines."""
+    everyday: ClassVar[tuple[str, ...]] = ()
+    """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
+    examples: ClassVar[tuple[str, ...]] = ()
+    """Lines that end the help, to be pasted into a shell."""
 
     def run(self) -> int:
         """Carry the command out and return its exit status.  Raises DpsanError."""
@@ -130,6 +134,14 @@ class Typed(Command):
     """Fields whose values stand on the command line."""
 
 
+def _help_all(context: typer.Context, value: bool) -> None:
+    """Print the help with all options, and exit."""
+    if value:
+        context.command.everyday = ()  # type: ignore[attr-defined]
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
 def function(kind: type[Command]) -> Callable[..., int]:
     """Return the function that the parser calls: its parameters are the fields of a command."""
     owners = {name: owner for owner in reversed(kind.__mro__) for name in get_annotations(owner)}
@@ -144,7 +156,19 @@ def function(kind: type[Command]) -> Callable[..., int]:
                 Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
             )
 
+    if kind.everyday:
+        every: Any = Annotated[
+            bool,
+            typer.Option(
+                "--help-all", is_eager=True, callback=_help_all, help="Show all options and exit."
+            ),
+        ]
+        parameters.append(
+            Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=every)
+        )
+
     def call(context: typer.Context, **given: Any) -> int:
+        given.pop("help_all", None)
         if issubclass(kind, Typed):
             sources = {name: context.get_parameter_source(name) for name in given}
             given["typed"] = frozenset(

@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
@@ -34,43 +34,47 @@ if TYPE_CHECKING:
 class Compare(Picture, Texts, Vocabulary):
     """Compare mechanisms at the same certified LDP epsilon.
 
-    Utility and attacks, on words of the vocabulary or with --data on texts of yours. Only figures
-    are written.
-
-    dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8
+    Measure utility and attacks on words of the vocabulary, or with --data on your own texts. The
+    result contains no text.
     """
+
+    examples: ClassVar = (
+        "dpsan compare",
+        "dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8",
+        "dpsan compare --data reviews.tsv -k text --labels label --latex",
+    )
 
     mechanism: list[str] | None = option(
         "-m, --mechanism NAME",
-        "What to compare, repeatable. Default: optimal-response, knn-response, laplace, krr.",
+        "Compare this mechanism. Repeatable; default: optimal-response, knn-response, "
+        "laplace, krr.",
         panel=PRIVACY,
         autocompletion=mechanism_names,
     )
     epsilon_ldp: list[str] | None = option(
         "--epsilon-ldp LIST",
-        "Certified LDP epsilons, numbers separated by commas, repeatable. Default: 4,8.",
+        "Certified LDP epsilons with commas between them. Default: 4,8.",
         panel=PRIVACY,
     )
     param: list[str] | None = option(
         "-p, --param NAME=VALUE",
-        "Parameter of all mechanisms that have it, repeatable: delta=1e-6 ...",
+        "Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable.",
         panel=PRIVACY,
     )
     data: Path | None = option(
         "--data FILE",
-        "Texts to sanitize, in a container that rewrite reads. Default: words of the "
-        "vocabulary at their public frequencies.",
+        "Texts to sanitize. Default: words of the vocabulary at their public frequencies.",
         panel=INPUT,
     )
     labels: str | None = option(
         "--labels FIELD",
-        "Field of --data with labels: train and test a classifier on clean (c) and sanitized "
-        "(s) texts.",
+        "Field of --data with labels. Train and test a classifier on clean (c) and "
+        "sanitized (s) texts.",
         panel=INPUT,
     )
     seeds: int = option(
         "--seeds N",
-        "Sanitize N times with public random numbers: means with 95 % intervals.",
+        "Sanitize N times with public random numbers, and print means with 95 % intervals.",
         5,
         min=1,
     )

@@ -29,28 +29,27 @@ class _Attacks(Command):
 
     language_model: list[Path] | None = option(
         "--language-model FILE",
-        "Public text, one sentence or paragraph a line, repeatable: for readability "
-        "(perplexity) and for the attack that reads context.",
+        "Public text, one paragraph a line. It trains the model of the context attack and "
+        "of readability. Repeatable.",
     )
     spans: Path | None = option(
         "--spans FILE",
-        "Spans of personal data, as in rewrite --spans: how much of each type is read back?",
+        "Measure how much of these spans of personal data is read back.",
     )
     candidates: Path | None = option(
         "--candidates FILE",
-        "Texts of which an attacker knows that one is the original, in the form of ORIGINAL: "
-        "how often is the right one found?",
+        "Texts of which the attacker knows that one is the original. Measure how often it "
+        "is found.",
     )
     words: list[str] | None = option(
         "--words LIST",
-        "With --candidates: also by the first N words of each text; numbers separated by "
-        "commas, repeatable.",
+        "With --candidates: also measure by the first N words. Numbers with commas between them.",
     )
     authors: str | None = option(
         "--authors FIELD",
-        "Column of ORIGINAL with authors: how often are they found, by their other texts?",
+        "Column of ORIGINAL with authors. Measure how often they are found by their other texts.",
     )
-    seed: str = option("--seed TEXT", "Key of draws made for attackers: another text, others.", "1")
+    seed: str = option("--seed TEXT", "Use other random numbers for the attackers' draws.", "1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +60,16 @@ class _Utility(Command):
 
     labels: str | None = option(
         "--labels COLUMN",
-        "Column of ORIGINAL with labels: train and test a classifier on both versions.",
+        "Column of ORIGINAL with labels. Train and test a classifier on both versions.",
     )
     test_original: Path | None = option(
-        "--test-original FILE", "Test records; default: every fifth of ORIGINAL."
+        "--test-original FILE", "Test records. Default: every fifth record of ORIGINAL."
     )
-    test_sanitized: Path | None = option("--test-sanitized FILE", "Their sanitized versions.")
+    test_sanitized: Path | None = option(
+        "--test-sanitized FILE", "Sanitized versions of the test records."
+    )
     no_scores: bool = flag(
-        "--no-scores", "Neither ROUGE-1 nor BLEU, which need the extra 'evaluate'."
+        "--no-scores", "Leave out ROUGE-1 and BLEU, which need the extra 'evaluate'."
     )
 
 
@@ -76,10 +77,31 @@ class _Utility(Command):
 class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
     """Measure the utility of sanitized text and how much an attacker can recover.
 
-    Only figures are written, no word of the texts; the attacks need --epsilon or --audit.
-
-    dpsan evaluate -e 8 letter.txt safe.txt
+    The result contains no text. Attacks need --epsilon or --audit.
     """
+
+    everyday: ClassVar = (
+        "--epsilon",
+        "--mechanism",
+        "--audit",
+        "--embeddings",
+        "--format",
+        "--field",
+        "--copies",
+        "--language-model",
+        "--spans",
+        "--candidates",
+        "--authors",
+        "--labels",
+        "--json",
+        "--html",
+        "--quiet",
+    )
+    examples: ClassVar = (
+        "dpsan evaluate -e 8 letter.txt safe.txt",
+        "dpsan evaluate --audit audit.jsonl -k body tickets.csv safe.csv",
+        "dpsan evaluate -e 8 --language-model public.txt letter.txt safe.txt",
+    )
 
     original: Path = argument("ORIGINAL", "The texts.")
     sanitized: list[Path] = argument(
@@ -88,18 +110,15 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
     )
     audit: Path | None = option(
         "--audit FILE",
-        "Instead of --mechanism, --epsilon, --param and --tokenizer: those of the run that "
-        "wrote this audit.",
+        "Take mechanism, epsilon, parameters and tokenizer from this audit of the run.",
         panel=PRIVACY,
     )
     tokenizer: str | None = option(
         "--tokenizer unicode|ptb|whitespace",
-        "The one that was used for rewriting; default unicode.",
+        "The tokenizer of the run; default unicode.",
         panel=INPUT,
     )
-    copies: int = option(
-        "--copies N", "What --copies of rewrite was; the audit knows it.", 1, panel=INPUT, min=1
-    )
+    copies: int = option("--copies N", "The --copies of the run.", 1, panel=INPUT, min=1)
 
     def run(self) -> int:
         """Judge the texts and print the figures."""

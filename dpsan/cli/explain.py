@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.command import Typed, argument, flag, option
 from dpsan.cli.options import (
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Picture, Vocabulary, Privacy, Typed):
-    """Show the output distribution of a word and what an attacker learns from it.
+    """Show the output distribution of a word and what an attacker learns from it."""
 
-    dpsan explain doctor -e 8
-    """
+    examples: ClassVar = (
+        "dpsan explain doctor -e 8",
+        "dpsan explain doctor -m optimal-response -m laplace --at ldp=8",
+        "dpsan explain --unknown -e 8 --plot unknown.svg",
+    )
 
     words: list[str] | None = argument(
         "[WORD]...", "Words; - reads more from stdin, one a line.", None
@@ -43,19 +46,19 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
     )
     at: str | None = option(
         "--at ldp=X|unchanged=X",
-        "Instead of --epsilon: find the epsilon of each mechanism where its certified LDP "
-        "epsilon, or the share of the vocabulary's words that stay the same, is X.",
+        "Find the epsilon of each mechanism with this certified LDP epsilon or share of "
+        "unchanged words, instead of --epsilon.",
         panel="Comparison",
     )
-    unknown: bool = flag("--unknown", "Also explain ⊥, which every out-of-vocabulary word becomes.")
-    top: int = option("--top N", "Outputs to list.", 10, min=0)
+    unknown: bool = flag("--unknown", "Also explain ⊥, the input of every out-of-vocabulary word.")
+    top: int = option("--top N", "Number of outputs to list.", 10, min=0)
     draws: int = option(
-        "--draws N", "Draws for a word where the distribution is not known.", 10_000, min=1
+        "--draws N", "Draws for each word if the distribution is not known.", 10_000, min=1
     )
     no_posterior: bool = flag(
-        "--no-posterior", "Do not ask which inputs the outputs point to: the slow part."
+        "--no-posterior", "Leave out the posterior of the attacker, which is the slow part."
     )
-    seed: str = option("--seed TEXT", "Names other (public) random numbers.", "")
+    seed: str = option("--seed TEXT", "Use other (public) random numbers.", "")
 
     def run(self) -> int:
         """Explain each word by each mechanism."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import typer
 
@@ -25,37 +25,39 @@ _PIECE: Final = 8 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Index(JsonAndFile, Vocabulary, Typed):
-    """Build, list, check or clear cached indexes of embeddings.
+    """Build, list, check or clear cached indexes of embeddings."""
 
-    dpsan index -e 8 glove.txt
-    """
+    examples: ClassVar = (
+        "dpsan index -e 8",
+        "dpsan index -e 8 glove.txt",
+        "dpsan index --list",
+    )
 
     files: list[Path] | None = argument("[EMBEDDINGS]...", "Default: the bundled vocabulary.", None)
-    list_: bool = flag("--list", "List what is cached.")
+    list_: bool = flag("--list", "List the cached indexes.")
     check: bool = flag("--check", "Verify every cached byte.")
-    clear: bool = flag("--clear", "Remove everything cached.")
+    clear: bool = flag("--clear", "Remove all cached indexes.")
     epsilon: float | None = option(
-        "-e, --epsilon X", "Also make what the default mechanism needs at this epsilon."
+        "-e, --epsilon X", "Also build the tables of the default mechanism for this epsilon."
     )
     optimize: bool = flag(
         "--optimize",
-        "With --epsilon: take minutes for a more exact distribution, which later runs use.",
+        "With --epsilon: solve for a more exact distribution, which takes minutes. Later "
+        "runs use it.",
     )
     unsafe_pickle: bool = flag(
         "--unsafe-pickle",
-        "Read a gensim .kv or .model file, which can run any code it contains, and "
-        "store the vectors in the safe cache for later runs.",
+        "Read a gensim .kv or .model file. It can run any code that it contains.",
     )
     export: Path | None = option(
         "--export FILE",
-        "Write the index for other programs as well: FILE, which faiss.read_index opens, "
-        "and its words beside it, one a line, with the ending .words.txt.",
+        "Also write the index for faiss.read_index, and its words to FILE.words.txt.",
         writes=True,
     )
     verbose: bool = flag(
         "-v, --verbose",
-        "With --epsilon: the mean cosine of word and output, and what no mechanism can "
-        "exceed, which takes minutes. With --list: those that are cached.",
+        "With --epsilon: also print the mean cosine and its upper bound, which takes "
+        "minutes. With --list: the cached ones.",
     )
 
     def run(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import typer
 
@@ -28,10 +28,14 @@ _COLUMNS: Final = {
 class Mechanisms(Json, Vocabulary, Epsilon):
     """List the mechanisms and their guarantees, or explain one.
 
-    With NAME and --epsilon: the true guarantee for these parameters on this vocabulary.
-
-    dpsan mechanisms trlaplace-paper -e 1
+    With NAME and --epsilon, print the true guarantee on this vocabulary.
     """
+
+    examples: ClassVar = (
+        "dpsan mechanisms",
+        "dpsan mechanisms optimal-response -e 8",
+        "dpsan mechanisms trlaplace-paper -e 1",
+    )
 
     name: str | None = argument(
         "[NAME]", "Default: a table of all.", None, autocompletion=mechanism_names

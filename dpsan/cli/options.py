@@ -39,7 +39,7 @@ class Quiet(Command):
 
     panel: ClassVar = RUNNING
 
-    quiet: bool = flag("-q, --quiet", "No statement, notes or progress; errors and warnings only.")
+    quiet: bool = flag("-q, --quiet", "Print errors and warnings only.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,13 +86,12 @@ class Epsilon(Command):
 
     epsilon: float | None = option(
         "-e, --epsilon X",
-        "Privacy parameter, required: smaller is more private. In nats for optimal-response "
-        "(8 keeps most words near their meaning, 4 little), per unit of distance for laplace and "
-        "exponential (see 'dpsan index' for distances).",
+        "Privacy parameter: smaller is more private. The unit is nats for optimal-response "
+        "(try 8), and 1/distance for laplace and exponential.",
         env=True,
     )
     param: list[str] | None = option(
-        "-p, --param NAME=VALUE", "Parameter of the mechanism, repeatable: k=20, outputs=5000 ..."
+        "-p, --param NAME=VALUE", "Set a parameter of the mechanism, such as k=20. Repeatable."
     )
 
     def required_epsilon(self) -> float:
@@ -110,16 +109,16 @@ class Privacy(Epsilon):
 
     mechanism: str = option(
         "-m, --mechanism NAME",
-        "How words are drawn; 'dpsan mechanisms' lists them. One of your own: FILE.py:CLASS.",
+        "Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one "
+        "of your own.",
         DEFAULT_MECHANISM,
         env=True,
         autocompletion=mechanism_names,
     )
     public: Path | None = option(
         "--public FILE|function|common",
-        "Words that need no protection, one a line; or dpsan's own list of function words, or "
-        "of common everyday words. They mostly stay, at times come out as others, so that the "
-        "guarantee holds for all other words. For optimal-response and knn-response.",
+        "Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, "
+        "and the guarantee holds for all other words.",
         env=True,
     )
 
@@ -138,12 +137,12 @@ class Vocabulary(Quiet):
 
     embeddings: Path | None = option(
         "-E, --embeddings FILE",
-        "Word vectors: word2vec, GloVe, fastText .vec, .npz; .gz of each. Default: the bundled "
-        "English vocabulary.",
+        "Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. "
+        "Default: the bundled English vocabulary.",
         env=True,
     )
     vocab_size: int | None = option(
-        "--vocab-size N", "Use only the first N words of the file.", env=True, min=2
+        "--vocab-size N", "Use only the first N words of the vocabulary.", env=True, min=2
     )
 
     def store(self) -> Store:
@@ -188,18 +187,17 @@ class Container(Command):
 
     format_: str = option(
         f"-f, --format {'|'.join(['auto', *FORMATS])}",
-        "Container of the text; auto goes by the file's suffix.",
+        "Container of the text. `auto` goes by the suffix of the file.",
         "auto",
         env=True,
     )
     field: list[str] | None = option(
         "-k, --field NAME",
-        "Which columns or fields to sanitize, repeatable: a column's name or number; a path such "
-        "as user.name or messages[].content, with ? at the end if no record need have it. Other "
-        "fields pass unchanged. Of a page: one more attribute; of a mail: one more header.",
+        "Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other "
+        "fields pass unchanged.",
     )
     no_header: bool = flag(
-        "--no-header", "The first row of a table is data: choose columns by number."
+        "--no-header", "Treat the first row of a table as data. Choose columns by number."
     )
     delimiter: str | None = option(
         "--delimiter CHAR",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import typer
 
@@ -23,10 +23,13 @@ _WIDTH: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Page):
-    """Summarize audit files. The summary contains no text.
+    """Summarize audit files. The summary contains no text."""
 
-    dpsan report audit.jsonl
-    """
+    examples: ClassVar = (
+        "dpsan report audit.jsonl",
+        "dpsan report --html report.html *.jsonl",
+        "dpsan report --json audit.jsonl",
+    )
 
     audits: list[Path] = argument("AUDIT...", "Files of --audit.")
 

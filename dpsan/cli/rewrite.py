@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.output import say
 from dpsan.cli.rewrite_files import STDIN, Completed
@@ -29,10 +29,38 @@ if TYPE_CHECKING:
 class Rewrite(Request):
     """Sanitize text, line by line.
 
-    For each word and number another is drawn, perhaps the same; the rest stays in place.
-
-    dpsan rewrite -e 8 < letter.txt > safe.txt
+    Draw another word for each word and number; it may be the same. Punctuation and spaces stay.
     """
+
+    everyday: ClassVar = (
+        "--epsilon",
+        "--mechanism",
+        "--only",
+        "--unknown",
+        "--keep",
+        "--allow-unproved",
+        "--epsilon-ldp",
+        "--budget",
+        "--memo",
+        "--ledger",
+        "--embeddings",
+        "--format",
+        "--field",
+        "--recursive",
+        "--output",
+        "--output-dir",
+        "--in-place",
+        "--audit",
+        "--dry-run",
+        "--jobs",
+        "--quiet",
+        "--verbose",
+    )
+    examples: ClassVar = (
+        "dpsan rewrite --only sensitive -e 2 < letter.txt > safe.txt",
+        "dpsan rewrite -e 8 -k body tickets.csv > safe.csv",
+        "dpsan rewrite -e 8 --dry-run notes.txt",
+    )
 
     def run(self) -> int:
         """Check, build, execute and report."""

@@ -21,54 +21,53 @@ class RewriteOptions(Container, Sanitizing):
     files: list[Path] | None = argument("[FILE]...", "Default or -: stdin.", None)
     epsilon_ldp: float | None = option(
         "--epsilon-ldp X",
-        "Instead of --epsilon: find the epsilon whose certified LDP epsilon is X, the same "
-        "meaning for every mechanism.",
+        "Find the epsilon whose certified LDP epsilon is X, instead of --epsilon. X means "
+        "the same for every mechanism.",
         panel=PRIVACY,
         env=True,
     )
     budget: float | None = option(
         "--budget X",
-        "Stop, with status 1, before the epsilons of all draws add up to more than X; with "
-        "--ledger, the most LDP epsilon of each record.",
+        "Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP "
+        "epsilon of each record.",
         panel=PRIVACY,
         env=True,
     )
     memo: Path | None = option(
         "--memo DIR",
-        "Draw each message (line, cell, string) once: where it comes again, in this run or a "
-        "later one, write the output that it had. DIR is as secret as the input.",
+        "Draw each message once, and write its earlier output when it comes again. DIR is "
+        "as sensitive as the input.",
         panel=PRIVACY,
         env=True,
     )
     ledger: Path | None = option(
         "--ledger FILE",
-        "Add up in FILE what each record (line, row) has cost in all runs that name it; with "
-        "--budget X, refuse a record that would cost more than X in all.",
+        "Add up in FILE what each record has cost over all runs. With --budget, refuse a "
+        "record that would exceed it.",
         panel=PRIVACY,
         env=True,
     )
     recursive: bool = flag(
         "-r, --recursive",
-        "Read all files below a directory, but for hidden ones and links.",
+        "Read all files below a directory, except hidden ones and links.",
         panel=INPUT,
     )
     spans: Path | None = option(
         "--spans FILE",
-        "Draw only words that another tool's spans touch: JSON lines, to which docs/adapters "
-        "converts Presidio's and spaCy's. All else passes as it is; neither that nor the "
-        "choice of spans is protected.",
+        "Draw only words that these spans touch (docs/formats.md). All other words pass: "
+        "NOT PROTECTED.",
         panel=INPUT,
     )
     strip: bool = flag(
         "--strip",
-        "Leave out what cannot be rewritten, instead of refusing the file: attachments of "
-        "mails; comments, tracked changes, metadata, pictures and the like of documents.",
+        "Leave out what cannot be rewritten, such as attachments and metadata, instead of "
+        "refusing the file.",
         panel=INPUT,
     )
     drop_other: bool = flag(
         "--drop-other",
-        "Leave out the columns and fields that --field does not choose, instead of writing "
-        "them unchanged.",
+        "Leave out the columns and fields that --field does not choose. By default they "
+        "pass unchanged.",
         panel=INPUT,
     )
     bad_records: Path | None = option(
@@ -81,37 +80,39 @@ class RewriteOptions(Container, Sanitizing):
     output_dir: Path | None = option(
         "-O, --output-dir DIR", "Write each file below DIR, keeping the tree."
     )
-    in_place: bool = flag("-i, --in-place", "Write over the files.")
-    backup: str | None = option("--backup SUFFIX", "With -i: keep the original.")
-    audit: Path | None = option(
-        "-a, --audit FILE", "Write one JSON row for each word: as secret as the input.", env=True
+    in_place: bool = flag("-i, --in-place", "Overwrite the input files.")
+    backup: str | None = option(
+        "--backup SUFFIX", "With -i: keep each original under its name plus SUFFIX."
     )
-    audit_originals: bool = flag("--audit-originals", "Also the input words.")
+    audit: Path | None = option(
+        "-a, --audit FILE",
+        "Write one JSON row for each word. FILE is as sensitive as the input.",
+        env=True,
+    )
+    audit_originals: bool = flag("--audit-originals", "Write the input words to the audit, too.")
     force: bool = flag("--force", "Replace existing files.")
     resume: bool = flag("--resume", "With -O: skip finished outputs.")
     dry_run: bool = flag(
         "-n, --dry-run",
-        "Write nothing: say how many words there are, what they would cost, and show three "
-        "lines as they would come out.",
+        "Write nothing. Print the number of words, the privacy cost and three examples.",
     )
     copies: int = option(
         "--copies N",
-        "Independent rewrites of every record, which cost N times epsilon.",
+        "Write N independent outputs of every record. They cost N times epsilon.",
         1,
         env=True,
         min=1,
     )
     jobs: int | None = option(
         "-j, --jobs N",
-        "Processes; each holds the vectors. Default 1; with --engine ray one for each CPU of "
-        "the cluster.",
+        "Number of processes. Each holds the vectors; with --engine ray, default one for each CPU.",
         panel=RUNNING,
         env=True,
         min=1,
     )
     progress: str = choice(
         "--progress auto|on|off",
-        "A progress bar or counter on stderr; auto: only on a terminal.",
+        "Show progress on stderr; `auto` only on a terminal.",
         "auto",
         panel=RUNNING,
         env=True,
@@ -121,10 +122,12 @@ class RewriteOptions(Container, Sanitizing):
         "Also print the privacy cost of the run and what it does not protect.",
         panel=RUNNING,
     )
-    null_data: bool = flag("-z, --null-data", "Records end with NUL.", panel=RARE)
+    null_data: bool = flag(
+        "-z, --null-data", "Records end with NUL instead of a newline.", panel=RARE
+    )
     text: bool = flag(
         "--text",
-        "Read as text what does not look like it: NUL bytes, PDF, zip, HTML ...",
+        "Read a file as text although it looks like another format.",
         panel=RARE,
     )
     invalid: str = choice(
@@ -135,22 +138,22 @@ class RewriteOptions(Container, Sanitizing):
         env=True,
     )
     max_record: str = option(
-        "--max-record SIZE", "Longest line accepted.", "16MiB", panel=RARE, env=True
+        "--max-record SIZE", "Refuse longer records.", "16MiB", panel=RARE, env=True
     )
     engine: str = choice(
         "--engine local|ray",
-        "ray: on a cluster, with -O; the same words under a seed.",
+        "`ray` runs on a cluster; it needs -O. The words under a seed are the same.",
         "local",
         panel=RARE,
         env=True,
     )
     address: str | None = option(
         "--address ADDR",
-        "With --engine ray: a running cluster; default: one on this machine, for this run.",
+        "With --engine ray: address of a running cluster. Default: a cluster on this machine.",
         panel=RARE,
         env=True,
     )
     seed: str | None = option(
-        "--seed TEXT", "Repeatable output, for tests: NOT PRIVATE.", panel=RARE
+        "--seed TEXT", "Make the output repeatable, for tests. NOT PRIVATE.", panel=RARE
     )
     line_buffered: bool = flag("--line-buffered", "Write every line at once.", panel=RARE)

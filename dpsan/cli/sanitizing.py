@@ -23,53 +23,53 @@ class Sanitizing(Vocabulary, Privacy):
 
     unknown: str = choice(
         "--unknown sample|mask|keep",
-        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` as "
-        "<unk>, or `keep` unchanged (NOT PRIVATE).",
+        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` "
+        "as <unk>, or `keep` unchanged (NOT PRIVATE).",
         "sample",
         env=True,
     )
     keep: Path | None = option(
         "--keep FILE",
-        "Words passed unchanged, one a line: NOT PRIVATE, any other output shows that the "
-        "word was none of them (infinite loss).",
+        "Keep these words unchanged, one a line. NOT PRIVATE: any other output shows that "
+        "the word was none of them.",
         env=True,
     )
     case: str = choice(
         "--case natural|vocabulary|input",
-        "Letter case of the output: each word's usual spelling with capitals where sentences "
-        "begin, the vocabulary's, or the input's capitals put back (which leaks them).",
+        "Letter case of outputs: `natural` spelling, as the `vocabulary` has it, or that of "
+        "the `input` (which leaks capitals).",
         "natural",
         env=True,
     )
     consistent: str | None = choice(
         "--consistent record|file|run",
-        "One draw for each distinct word of a record, a file or the run: equal words come "
-        "out equal, which is not protected, and the loss counts distinct words.",
+        "Draw each distinct word once for each record, file or run. Which words are equal "
+        "is not protected.",
         env=True,
     )
     numbers: str = choice(
         "--numbers word|value",
-        "A number becomes a word, or a number of the same form, mostly near in value; then which "
-        "words are numbers, and their form, is not protected.",
+        "Draw a word for a number, or a number of the same form. With `value`, which words "
+        "are numbers is not protected.",
         "word",
         env=True,
     )
     only: str | None = option(
         "--only CLASSES",
-        "Draw the words of these classes only, such as names=2,places: each within its class, with "
-        "that LDP epsilon (default: --epsilon). All other words pass unchanged: NOT PROTECTED. "
-        "Classes: names, places, organizations, nationalities, numbers, contacts, health, a FILE "
-        "of words, or sensitive for all but FILE.",
+        "Draw words of these classes only, such as sensitive or names=2,places. All other "
+        "words pass unchanged: NOT PROTECTED.",
         env=True,
     )
     tokenizer: str = option(
         "--tokenizer unicode|ptb|whitespace",
-        "How lines become words; ptb splits contractions as GloVe was trained.",
+        "How lines are cut into words. `ptb` splits contractions, as GloVe was trained.",
         "unicode",
         panel=RARE,
         env=True,
     )
-    allow_unproved: bool = flag("--allow-unproved", "Run a mechanism whose status is not PROVED.")
+    allow_unproved: bool = flag(
+        "--allow-unproved", "Run a mechanism whose guarantee is not PROVED."
+    )
 
     def word_classes(self) -> tuple[WordClass, ...]:
         """Return the classes of words that are drawn; empty: all words.  Raises DpsanError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 
@@ -18,10 +18,13 @@ from dpsan.text.numerals import number
 
 @dataclass(frozen=True, kw_only=True)
 class Train(JsonAndFile, Quiet):
-    """Train a vocabulary of your own on public text, in any language.
+    """Train a vocabulary of your own on public text, in any language."""
 
-    dpsan train wikipedia-de.txt.gz -o german.npz
-    """
+    examples: ClassVar = (
+        "dpsan train wikipedia-de.txt.gz -o german.npz",
+        "dpsan train --words 20000 -j 2 public.txt -o own.npz",
+        "dpsan rewrite -e 8 -E german.npz brief.txt",
+    )
 
     texts: list[Path] = argument(
         "PUBLIC...",
@@ -31,18 +34,20 @@ class Train(JsonAndFile, Quiet):
     output: Path = option(
         "-o, --output FILE", "The vocabulary, NAME.npz, for -E.", MISSING, writes=True
     )
-    words: int = option("--words N", "Words, at most.", 32_000, min=100)
-    least: int = option("--least N", "Occurrences that a word must have.", 10, min=1)
-    dimensions: int = option("--dimensions N", "Numbers of a vector.", 100, min=2, max=1000)
+    words: int = option("--words N", "Largest number of words.", 32_000, min=100)
+    least: int = option("--least N", "Smallest number of occurrences of a word.", 10, min=1)
+    dimensions: int = option("--dimensions N", "Dimensions of a vector.", 100, min=2, max=1000)
     epochs: int = option("--epochs N", "Passes over the text.", 10, min=1, max=1000)
     synonyms: list[Path] | None = option(
-        "--synonyms FILE", "Pairs to draw together, two words a line; repeatable."
+        "--synonyms FILE", "Draw these pairs together, two words a line. Repeatable."
     )
-    antonyms: list[Path] | None = option("--antonyms FILE", "Pairs to push apart, likewise.")
-    seed: int = option("--seed N", "Another result from the same text.", 20261122, min=0, max=2**31)
+    antonyms: list[Path] | None = option(
+        "--antonyms FILE", "Push these pairs apart, two words a line. Repeatable."
+    )
+    seed: int = option("--seed N", "Seed of the training.", 20261122, min=0, max=2**31)
     jobs: int = option(
         "-j, --jobs N",
-        "Threads; with one the same text gives the same file every time.",
+        "Number of threads. With one, the same text gives the same file every time.",
         1,
         min=1,
         max=64,

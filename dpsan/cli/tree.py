@@ -6,6 +6,7 @@ that draws boxes takes longer to import than everything else that ``dpsan --help
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -20,9 +21,19 @@ OUTPUT: Final = "Output"
 RUNNING: Final = "Running"
 RARE: Final = "Rarely needed"
 
+_VARIABLE: Final = re.compile(r"\s*\[env var: [A-Z_]+\]|env var: [A-Z_]+; ")
+"""The name of an option's variable, and other marks beside it stay."""
+
 
 class Command(TyperCommand):
-    """A command whose help puts its options under the headings of their panels."""
+    """A command whose help puts its options under the headings of their panels.
+
+    ``--help`` shows the everyday options, ``--help-all`` all of them and their variables.
+    """
+
+    everyday: tuple[str, ...] = ()
+    """Long options that are shown; empty: all, with their variables."""
+    examples: tuple[str, ...] = ()
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line; arguments stand in it as they are declared, such as ``[FILE]...``."""
@@ -32,11 +43,16 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by panel; those of no panel are last."""
         sections: dict[str, list[tuple[str, str]]] = {}
+        shown = {*self.everyday, "--help", "--help-all"}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is None:
                 continue
             name, text = record
+            if self.everyday:
+                if param.param_type_name != "argument" and shown.isdisjoint(param.opts):
+                    continue
+                text = _VARIABLE.sub("", text)
             if param.param_type_name == "argument":
                 # Its name says enough: "[FILE]...", not "[FILE]... <list[Path]>".
                 section, name = "Arguments", name.split(" ", 1)[0]
@@ -48,6 +64,13 @@ class Command(TyperCommand):
         for section in dict.fromkeys(each for each in order if each in sections):
             with formatter.section(section):
                 formatter.write_dl(sections[section])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples as they are, one a line."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples:
+                    formatter.write(f"  {line}\n")
 
 
 class Commands(Mapping[str, TyperCommand]):
@@ -72,7 +95,9 @@ class Commands(Mapping[str, TyperCommand]):
             call = function(getattr(module, name.capitalize()))
             one.command(name, cls=Command, short_help=self.summaries[name])(call)
             command = typer.main.get_command(one)
-            assert isinstance(command, TyperCommand)  # noqa: S101 - a single command is no group
+            assert isinstance(command, Command)  # noqa: S101 - a single command is no group
+            kind = getattr(module, name.capitalize())
+            command.everyday, command.examples = kind.everyday, kind.examples
             self._made[name] = command
         return self._made[name]
 

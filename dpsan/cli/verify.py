@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -28,27 +28,53 @@ _STATUS = {"kept": 0, "violated": 1, "inconclusive": 3}
 class Verify(JsonAndFile, Sanitizing):
     """Check the guarantee on your own vocabulary.
 
-    Kept, violated or inconclusive: exit status 0, 1 or 3. Only a certificate or a proof shows that
-    a guarantee is kept; sampling can disprove it, never prove it. The program that runs is tested
-    too: that draws have the certified distribution, that words, lines, files, copies and worker
-    processes share no random numbers, that no word changes the output of another, that strings of
-    one shape are cut alike, that strings of every kind (e-mail addresses, capitals, long lines) are
-    drawn and counted, and that a run prints the certified losses. --unknown keep or mask, --case
-    input, --keep, --spans and --consistent violate the guarantee of a word at one position. With
-    --public the verdict is about all other words, with --only about two words of one class, with
-    --numbers value about two words or two numbers of one form.
+    The verdict is kept, violated or inconclusive: exit status 0, 1 or 3. A certificate or a proof
+    shows that a guarantee is kept. Sampling can only disprove it.
 
-    dpsan verify -e 8
+    The program is tested too: distributions, random numbers of words, files and processes, strings
+    of every kind, and the losses that a run prints. See docs/verify.md.
     """
 
-    spans: bool = flag("--spans", "As with rewrite --spans FILE, whatever is in it.", panel=PRIVACY)
-    words: int = option("--words N", "Vocabulary words whose outputs are compared.", 40, min=2)
-    draws: int = option("--draws N", "Budget of the empirical bound.", 100_000, min=10_000)
+    everyday: ClassVar = (
+        "--epsilon",
+        "--mechanism",
+        "--param",
+        "--only",
+        "--public",
+        "--embeddings",
+        "--unknown",
+        "--keep",
+        "--consistent",
+        "--numbers",
+        "--allow-unproved",
+        "--certificate",
+        "--draws",
+        "--jobs",
+        "--json",
+        "--quiet",
+    )
+    examples: ClassVar = (
+        "dpsan verify -e 8",
+        "dpsan verify --only names -e 2",
+        "dpsan verify -e 8 --certificate certificate.json",
+    )
+
+    spans: bool = flag(
+        "--spans", "Verify a run with --spans, whatever is in its FILE.", panel=PRIVACY
+    )
+    words: int = option(
+        "--words N", "Number of vocabulary words whose outputs are compared.", 40, min=2
+    )
+    draws: int = option("--draws N", "Draws for the empirical bound.", 100_000, min=10_000)
     confidence: float = option("--confidence X", "Confidence of the empirical bound.", 0.999)
     certificate: Path | None = option(
-        "--certificate FILE", "Write the integers that were certified, to be checked.", writes=True
+        "--certificate FILE",
+        "Write the certified integers to FILE, for docs/check_certificate.py.",
+        writes=True,
     )
-    jobs: int = option("-j, --jobs N", "Worker processes that are checked too; 1: none.", 2, min=1)
+    jobs: int = option(
+        "-j, --jobs N", "Number of worker processes to check, too; 1: none.", 2, min=1
+    )
 
     def run(self) -> int:
         """Check, and print the verdict."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 
@@ -92,7 +93,32 @@ def test_usage_and_values_are_written_in_one_way(dpsan, name):
 
 
 def test_rare_options_stand_apart(dpsan):
-    text = dpsan("rewrite", "--help").stdout.decode()
+    text = dpsan("rewrite", "--help-all").stdout.decode()
     rare = text.partition("\nRarely needed:\n")[2]
     assert "--max-record" in rare
     assert "--epsilon" not in rare
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_the_everyday_options_and_help_all_all(dpsan, name):
+    """Two screens of 80 x 50 are enough; every option is in --help-all, and examples parse."""
+    command, own = COMMANDS[name], {"COLUMNS": "80"}
+    short = dpsan(name, "--help", env=own).stdout.decode()
+    assert len(short.splitlines()) <= 100
+    every = {option for each in command.params for option in each.opts if option[:2] == "--"}
+    assert set(command.everyday) <= every
+    shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", short.split("Examples:")[0]))
+    assert set(command.everyday or every - {"--help"}) <= shown
+    if command.everyday:
+        whole = dpsan(name, "--help-all", env=own).stdout.decode()
+        assert every <= set(re.findall(r"--[a-z][a-z-]+", whole))
+        assert "DPSAN_EPSILON" in whole
+        assert "DPSAN_EPSILON" not in short
+    assert len(command.examples) == 3
+    for line in command.examples:
+        assert f"  {line}\n" in short
+        words = shlex.split(line.split(" < ")[0].split(" > ")[0])
+        assert words[0] == "dpsan"
+        other = COMMANDS[words[1]]
+        arguments = ["FILE.json" if "*" in each else each for each in words[2:]]
+        other.make_context(words[1], arguments)
