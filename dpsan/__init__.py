@@ -1,4 +1,4 @@
-"""dpsan: sanitize text with word-level differential privacy, and be told the truth about it.
+"""dpsan: sanitize text with word-level differential privacy, and say what it protects.
 
 The Python interface: :class:`Sanitizer`, :class:`Memo` for messages that are sent again,
 :func:`load_embeddings`, :func:`list_mechanisms`, and :func:`register` for mechanisms of others.

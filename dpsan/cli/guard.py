@@ -23,7 +23,7 @@ from dpsan.errors import DpsanError, UnexpectedError
 from dpsan.errors import reason as os_reason
 
 # Open the wrong way round, so that reading from what nobody opened is an error, and writing to it
-# too.  Only what is said on standard error may vanish.
+# too.  Only messages on standard error may vanish.
 _WAYS: Final = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
 
 

@@ -69,7 +69,7 @@ def _size(path: Path) -> int | None:
             return None
         # Whoever opened standard input may have read some of it.
         return status.st_size - (os.lseek(0, 0, os.SEEK_CUR) if path == _STDIN else 0)
-    except OSError:  # told where it is opened
+    except OSError:  # the error is raised where the file is opened
         return None
 
 

@@ -76,7 +76,7 @@ def _print(report: Summary) -> None:
         first, *more = wrap(value, room)
         narrow += [(name, first), *(("", each) for each in more)]
     print_fields(narrow)
-    # A column of zeros is said by the totals.
+    # The totals show a column of zeros.
     print_sections(each.without_zeros(ACTIONS) for each in files(report))
     hidden = f"not protected: {'; '.join(report.as_json()['not_protected'])}"
     typer.echo("\n" + fill(hidden, _WIDTH, subsequent_indent="  "))

@@ -78,7 +78,7 @@ class Files(RewriteOptions):
             raise OutputError(f"{audit}: exists, and holds what was done so far", hint)
         replaced = output is not None and output.is_file() and stream_number(output) is None
         if replaced and not self.force:
-            # Again when it is written; said here before an audit is begun that would be in the way.
+            # Checked again when it is written; here before an audit that would be in the way.
             raise OutputError(f"{output}: exists", "--force replaces it")
 
     def uses(self) -> FileUses:

@@ -23,7 +23,8 @@ _UNDECISIVE: Final = (
     *("audit", "audit_originals", "jobs", "engine", "address"),
     *("line_buffered", "progress", "quiet", "verbose"),
 )
-"""Options that decide where outputs go, who makes them and what is said, but not their bytes."""
+"""Options that decide where outputs go, how they are made and which messages appear, but not their
+bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +90,8 @@ class Request(Files):
             raise UsageError("--engine ray needs files, not standard input")
         if self.output_dir is None:
             raise UsageError("--engine ray needs -O DIR", "it writes one output for each input")
-        books = {"--budget": self.budget, "--memo": self.memo, "--ledger": self.ledger}
-        for name, given in books.items():
+        stores = {"--budget": self.budget, "--memo": self.memo, "--ledger": self.ledger}
+        for name, given in stores.items():
             if given is not None:
                 hint = "pieces are rewritten at once"
                 raise UsageError(f"{name} cannot be kept by --engine ray", hint)
@@ -132,7 +133,7 @@ class Request(Files):
                 for each in self.field:
                     parse_field(each)
         elif all(kind.needs_fields for kind in kinds):
-            # Nothing is said of the columns: no file was read.
+            # No column is named: no file was read.
             raise UsageError(f"{first} needs --field", "a column's name, path or number")
         if self.copies > 1 and (others := [k.name for k in kinds if not k.copyable]):
             raise UsageError(f"--copies is not for {others[0]}", "run it several times")

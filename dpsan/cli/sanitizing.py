@@ -85,7 +85,7 @@ class Sanitizing(Vocabulary, Privacy):
         return super().required_epsilon()
 
     def spec(self, **more: Any) -> RunSpec:
-        """Return what is asked of a sanitizer.
+        """Return the request of a sanitizer.
 
         Args:
             more: further arguments of RunSpec.

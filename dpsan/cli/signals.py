@@ -30,9 +30,9 @@ class _State:
     """Signals that this process has received."""
 
     arrivals = -1
-    """Descriptor of a pipe: one byte for each signal, in the order in which they came."""
+    """Descriptor of a pipe: one byte for each signal, in the order of arrival."""
     heard = 0
-    """The first signal, 0 before one came."""
+    """The first signal; 0 before any."""
     looks = 0
     """Checks since then that found an import running."""
     finished = False
@@ -61,7 +61,7 @@ def listen(report: Callable[[BaseException], None]) -> None:
 
 
 def finish() -> None:
-    """A signal that came and was dropped, or that comes from now on, ends the process at once."""
+    """End the process at once on a signal that was dropped, or that arrives from now on."""
     _State.finished = True
     if _State.heard:
         die_of(_State.heard)
@@ -108,7 +108,7 @@ def _imports(frame: FrameType | None) -> bool:
 
 
 def _first(number: int) -> int:
-    """Return the signal that came first: Python runs handlers by number if several wait."""
+    """Return the first signal: Python runs handlers by number if several wait."""
     with contextlib.suppress(OSError):
         for each in os.read(_State.arrivals, 1 << 10):
             if each in _SIGNALS:

@@ -166,7 +166,7 @@ class Later(Generic[T]):
     def _work(self) -> None:
         try:
             self._found.append(self._function())
-        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+        except BaseException as error:  # noqa: BLE001 - raised where the result is requested
             self._error = error
 
     def result(self) -> T:
@@ -175,7 +175,7 @@ class Later(Generic[T]):
         error, self._error = self._error, None  # kept, it would hold its callers' texts
         if error is not None:
             raise error.with_traceback(None)
-        if not self._found:  # asked again, or in a process forked from that of the thread
+        if not self._found:  # requested again, or in a process forked from that of the thread
             self._found.append(self._function())
         return self._found[0]
 

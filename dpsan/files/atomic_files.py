@@ -200,7 +200,7 @@ class AtomicFile(Sink):
             self._forget()
 
     def hand_over(self) -> Path:
-        """Close the file and keep its temporary name, for another process to place it."""
+        """Close the file and keep its temporary name, for another process to publish it."""
         descriptor, self.descriptor = self.descriptor, -1
         os.close(descriptor)
         _UNFINISHED.discard(self._temporary)

@@ -40,7 +40,7 @@ class Original:
                 raise OutputError(f"{backup}: exists", "--force replaces it")
 
     def replace(self, publish: Callable[[], None]) -> None:
-        """Make the backup, then place the output.
+        """Make the backup, then publish the output.
 
         Raises:
             InputError: another file has the name by now, or the file was written to: it stays.

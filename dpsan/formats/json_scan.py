@@ -41,7 +41,7 @@ _PATTERN: Final = {b"{": _MEMBER, b"[": _ITEM}
 def written(text: str) -> bytes:
     """Return a text as a JSON string, with escapes only where JSON needs one.
 
-    Others would tell which words were in the string that was read: of one that comes out equal, and
+    Others would tell which words were in the string that was read: of one that is unchanged, and
     of one that is written in ASCII where it could be.
     """
     try:

@@ -1,7 +1,7 @@
 """``text``: one record a line.
 
 Grammar: records end with a newline (or NUL with ``-z``) and nothing else; the last one may lack it.
-A carriage return before the newline is white space of the record and comes out unchanged.  A byte
+A carriage return before the newline is white space of the record and is unchanged.  A byte
 order mark at the very start is kept and is not part of the first record.
 """
 

@@ -4,12 +4,12 @@ Definition
     The ``kept`` share of most frequent words, at least one word, stands for the stop words, and
     each of them is its own output.  Every other word gets the noise of ``diffractor`` in the
     greedy order: P(noise = k) = (1-alpha)/(1+alpha)·alpha^|k| with alpha = e^-epsilon, clamped at
-    both ends.  Copied words have a position too, and can come out of other words.
+    both ends.  Copied words have a position too, and can be the output of other words.
     ⊥ stands in the middle; the published code copies unknown words (``--unknown keep``).
 Guarantee
-    REFUTED as a guarantee between any two words of the list: a copied word comes out for certain,
+    REFUTED as a guarantee between any two words of the list: a copied word is the output for certain,
     and no other copied word ever gives it (infinite loss with mass 1; with one copied word,
-    1 less the smallest probability that it comes out of another word).
+    1 less the smallest probability that it is the output of another word).
     Between words that are drawn epsilon per position holds, as for ``diffractor``: clamping and the
     noise are sound.
 Proof

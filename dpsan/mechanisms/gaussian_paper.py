@@ -9,7 +9,7 @@ Guarantee
     (docs/proofs.md 1.7); the experiments use it up to epsilon 20.  It fails from epsilon 16.9 on
     with the paper's delta of 4^-300, and from 8.42 (delta 1e-5), 8.78 (1e-6), 9.62 (1e-9).  The
     exact delta of this sigma for two inputs 2·C apart, D(epsilon, mu) with
-    mu = epsilon/sqrt(2·ln(1.25/delta)), is printed in its place, whatever epsilon.
+    mu = epsilon/sqrt(2·ln(1.25/delta)), is printed instead, whatever epsilon.
 Proof
     docs/proofs.md 3.8
 Source

@@ -51,7 +51,7 @@ _HOPS: Final = 100
 """Caps from here on are not worth a list, and lengths stay within a byte."""
 _SAMPLE: Final = 64
 _HELD: Final = 1 << 24
-"""Largest number of near words held for a whole vocabulary: 5 bytes each."""
+"""Largest number of neighbours held for a whole vocabulary: 5 bytes each."""
 
 
 def neighbour_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
@@ -261,7 +261,7 @@ class Geodesic(IntegerResponse):
         )
 
     def prepare(self, space: MetricSpace) -> RowSampler:
-        """A row sampler; one of near words where they are few."""
+        """Return a row sampler, or a sparse one where a word has few neighbours."""
         paths = self.paths(space)
         if paths.hops and self.cap and self.cap < _HOPS:
             sample = np.unique(np.linspace(0, space.n - 1, _SAMPLE).astype(np.int64))
@@ -273,7 +273,7 @@ class Geodesic(IntegerResponse):
 
 
 class _Held:
-    """Near words on request; all of them are held once half of the vocabulary was requested.
+    """Neighbours on request; all of them are held once half of the vocabulary was requested.
 
     Args:
         reach: about how many a word has.

@@ -81,7 +81,7 @@ def keep_probability(noise: Noise, epsilon: float, range_: float, coordinates: i
 
 
 def atoms(kept: float, coordinates: int) -> float:
-    """Probability that at least one coordinate comes out unchanged, 1 - (1-q)^I."""
+    """Probability that at least one coordinate is unchanged, 1 - (1-q)^I."""
     return -math.expm1(coordinates * math.log1p(-kept)) if kept < 1 else 1.0
 
 

@@ -28,9 +28,9 @@ Source
     puts more mass on K chosen words from an equal base.
 Parameters
     k
-        K, the size of each word's set of near words; ``auto`` with ``outputs``.
+        K, the size of each word's near set; ``auto`` with ``outputs``.
     outputs
-        M, how many of the most frequent words can come out; ``all``, or ``auto``.
+        M, how many of the most frequent words are outputs; ``all``, or ``auto``.
 Cost
     The neighbour table (and the means of ``auto``) once per vocabulary, cached; then O(1) per word.
 Not to be confused with

@@ -14,7 +14,7 @@ Source
 Cost
     O(1) per word, no table.
 Not to be confused with
-    ``knn-response``, which gives the same mass to near words.
+    ``knn-response``, which gives the same mass to neighbours.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ Parameters
     frequency
         s is a power of cos(w, u) + frequency·ln(count(u)/count of the 1,000th word), and near sets
         are ordered by it: of two words that are equally near the more usual one comes first.
-        The text reads better, and near words come out that are not the word itself.
+        The text reads better, and more outputs are neighbours that are not the word itself.
     The defaults were chosen on training texts of news and film reviews; similarity=1, prior=1,
     spread=1, even=0 and frequency=0 give the largest mean cosine.
 Cost

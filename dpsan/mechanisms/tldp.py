@@ -145,7 +145,7 @@ class GridSampler(Sampler):
         self.lattice, self.epsilon, self.shares = lattice, epsilon, shares
         self.whole_records = line
         self.weighted = bool(weights.any())
-        if self.weighted:  # the level that takes the place of one's own is uniform but for this
+        if self.weighted:  # the level that replaces the input's is uniform but for this
             self.probability_error = lattice.levels * 2.0**-31
         self._weights = weights
         # Rounded up: a little less of the word's own row.

@@ -14,7 +14,7 @@ from dpsan.errors import InputError
 from dpsan.files.atomic_files import create_private, write_all
 
 _SHOWN: Final = 3
-"""Problems that are told one by one; the file has the others."""
+"""Number of problems that are printed one by one; the file has the others."""
 
 
 class BadRecords:
@@ -41,7 +41,7 @@ class BadRecords:
         os.close(self._descriptor)
 
     def __call__(self, raw: bytes, problem: InputError) -> None:
-        """Set a record aside.
+        """Write a record to the file of bad records.
 
         Args:
             raw: as it stands in the input, with its ending.

@@ -1,4 +1,4 @@
-"""Outputs of small files, synced and placed together: a disk that is asked once is not asked often.
+"""Group the fsync calls of many small outputs.
 
 A file under its final name is complete also after a power failure: all outputs of a group are on
 the disk before the first one gets its name.  What an audit says of an output is written before
@@ -125,7 +125,7 @@ class Group:
 
 
 def _sync_all(waiting: list[_Waiting]) -> None:
-    """Sync all outputs: what is asked at once, a disk does at once."""
+    """Sync all outputs at once."""
     due = [(each, each.finished.sink.sync) for each in waiting if each.finished]
     if not due:
         return

@@ -44,7 +44,7 @@ def plan_outputs(paths: Sequence[Path], directory: Path, roots: Sequence[Path] =
 def is_finished(path: Path, target: Path) -> bool:
     """Return whether ``--resume`` may take the file at ``target`` for the output of ``path``.
 
-    Other programs leave empty files behind, so an empty file is the output of an empty input alone.
+    Other programs leave empty files, so an empty file is the output of an empty input alone.
     """
     try:
         made = target.stat()

@@ -105,7 +105,7 @@ def rewrite_stream(
     file: int = 1,
     started: Callable[[Accountant], None] = lambda _: None,
 ) -> Outcome:
-    """Sanitize one input; records come out in order and nothing is lost.
+    """Sanitize one input; records keep their order and nothing is lost.
 
     Records are taken in batches while input is plentiful and at once when it is not.  If reading
     fails, all records before the failure are written first.
@@ -216,7 +216,7 @@ class _Flow:
         while self._waiting and (everything or len(self._waiting) > self.workers.window):
             self.release()
             batch, first, answers = self._waiting.popleft()
-            # What is told of a batch is on the disk before any of it is written.
+            # The entries of a batch are on the disk before any of it is written.
             with history.turn(answers) if history else nullcontext():
                 results = [answer.result() for answer in answers]
                 affordable, ending = self._payable(batch, results)

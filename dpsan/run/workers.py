@@ -171,7 +171,7 @@ class Pool:
             except (EOFError, OSError):
                 done = _DiedError()
                 worker.close()
-            except Exception as error:  # noqa: BLE001, raised where the answer is asked for
+            except Exception as error:  # noqa: BLE001, raised where the answer is requested
                 done = error
             if isinstance(done, Exception):
                 answer.set_exception(done)

@@ -36,7 +36,7 @@ def check_numbers(policy: str, guarantee: Guarantee) -> None:
 
     Raises:
         UsageError: the mechanism has no finite LDP epsilon for a word, or has a better guarantee
-            for near words, which numbers do not have.
+            for neighbours, which numbers do not have.
     """
     if policy == NumberPolicy.WORD:
         return

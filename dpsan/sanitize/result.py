@@ -34,7 +34,7 @@ class Action(StrEnum):
     OUTSIDE = "outside"
     """Outside the spans that were requested, and written unchanged: not protected."""
     PLAIN = "plain"
-    """Of no class that is drawn, and written unchanged (``only``): not protected."""
+    """Word of no drawn class, written unchanged (``only``): not protected."""
 
 
 ACTIONS: Final = tuple(Action)

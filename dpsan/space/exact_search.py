@@ -207,7 +207,7 @@ class FlatIndex:
             if self._searched < _POINTS_WORTH + _WORTH / (2 * self.n * self.d):
                 return None
             self._small = SmallIntegers.of(self.vectors)
-            self._searched = -1  # asked once, whatever the answer
+            self._searched = -1  # computed once, whatever the result
         return self._small
 
     def _reckoned(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:

@@ -48,7 +48,7 @@ def least_values(vectors: Floats32, points: Floats32, width: int) -> Proposals:
     """
     import faiss  # heavy import
 
-    # FAISS has two code paths; how it picks one differs between versions, so it is told.
+    # FAISS has two code paths; how it picks one differs between versions, so it is set.
     faiss.cvar.distance_compute_blas_threshold = 1 if len(points) >= _PRODUCT else 1 << 30
     threads = int(faiss.omp_get_max_threads())
     flops = 2.0 * len(points) * vectors.size

@@ -28,13 +28,13 @@ PASSED: Final = -3
 OUTSIDE: Final = -4
 """Outside the spans that are drawn, and written unchanged."""
 PLAIN: Final = -5
-"""Of no class, and written unchanged."""
+"""Word of no class, written unchanged."""
 _CACHE_TOKENS: Final = 100_000
 _CACHED_LENGTH: Final = 64
 _CACHE_CHUNKS: Final = 50_000
 """Each takes some 500 bytes."""
 _TEXTS: Final = 1024
-"""Texts that are cut and looked up at once, before others take their place in the processor."""
+"""Texts that are cut and looked up at once, so that they stay in the processor's cache."""
 _FEW: Final = 2000
 """Characters of texts that are sooner split as they are."""
 _PLAIN: Final = frozenset(",.;:!?")

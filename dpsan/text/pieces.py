@@ -189,7 +189,7 @@ class Codes:
         return mixed.view(np.int64)
 
     def _remember(self, keys: Integers, codes: Ids) -> None:
-        """Remember pieces, all different and not here; a piece that finds no place is left out."""
+        """Remember pieces, all different and not here; a piece without a free slot is left out."""
         size = len(self._rows)
         while 2 * (self._held + len(keys)) > size:
             size *= 2

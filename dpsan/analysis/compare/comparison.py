@@ -1,4 +1,4 @@
-"""Set every mechanism to the same certified LDP epsilons and measure what comes out."""
+"""Set every mechanism to the same certified LDP epsilons and measure the outputs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
 _MOST: Final = 20
-"""Noisings up to which impossible outputs can be told from unlikely ones."""
+"""Largest number of outputs of one text for which impossible and unlikely ones are told apart."""
 _IMPOSSIBLE: Final = -600.0
 """ln of a likelihood that only an output outside the distribution's support can have."""
 
@@ -76,7 +76,7 @@ def attacks(
         vocabulary: public words and frequencies.
         mechanism: resolved; None makes ``verbatim`` the only attack.
         model: of public text; None leaves out ``context`` and ``informed``.
-        symbols: beginning of that text, for readers who know 4-grams too.
+        symbols: beginning of that text, for attackers who know 4-grams too.
     """
     verbatim = _attack(pairs, "verbatim", "the output itself", pairs.same)
     if mechanism is None:
@@ -123,7 +123,7 @@ def _stronger(
     read: Sequence[Reading],
     longer: FourGrams | None,
 ) -> Attack:
-    """Return the reader who is right most often: by bigrams or 4-grams, to any power."""
+    """Return the attacker with the most correct guesses: by bigrams or 4-grams, to any power."""
     made = []
     for tau, each in zip(TAUS, read, strict=True):
         readers = [("bigrams", each.guesses)]

@@ -1,6 +1,6 @@
-"""Who wrote a sanitized text: a reader who knows other texts of all its possible authors.
+"""Find the author of a sanitized text, with other texts of all candidate authors.
 
-The reader has clean texts of every author.  He sanitizes them himself, several times, as he knows
+The attacker has clean texts of every author.  He sanitizes them himself, several times, as he knows
 the mechanism, and learns from those copies what an author's texts look like afterwards: the
 classifier of :mod:`dpsan.analysis.evaluate.accuracy`, with authors for labels.
 """

@@ -109,10 +109,10 @@ def informed(
     candidates: Likeliest,
     model: Bigrams,
 ) -> list[Reading]:
-    """Return the guesses of a reader who knows all other words of the line.
+    """Return the guesses of an attacker who knows all other words of the line.
 
-    Nobody who has to read those words too makes more words right, if this model is the truth; a
-    reader with a better model may.  Arguments and result as for :func:`decode`, and the true words
+    No attacker who has to guess those words too is right more often, if this model is the truth. An
+    attacker with a better model may be.  Arguments and result as for :func:`decode`, and the true words
     (m,).
     """
     read = [Reading(len(text)) for _ in TAUS]

@@ -1,4 +1,4 @@
-"""The attack by context, second half: a 4-gram model of public text, and readers who know it.
+"""The context attack with 4-grams: a model of public text, and attackers who know it.
 
 Absolute discounting at every order, interpolated with the order below, the bigrams of
 :mod:`dpsan.analysis.evaluate.language` at the bottom:

@@ -80,8 +80,8 @@ def linkage(
     are broken by draws under a public key.
 
     Args:
-        emissions: of the mechanism; None leaves out the readers who know it.
-        words: readers also get the first so many words of each text, and of the candidates.
+        emissions: of the mechanism; None leaves out the attackers who know it.
+        words: attackers also get the first words (so many) of each text, and of the candidates.
     """
     rows = []
     lengths = [*sorted(set(words)), None]

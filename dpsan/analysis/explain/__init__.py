@@ -1,4 +1,4 @@
-"""Explain words: output distributions, near words, and the posterior of an attacker.
+"""Explain words: output distributions, nearest words, and the posterior of an attacker.
 
 Only the public vocabulary is looked at, and draws use public keys: nothing here is private or
 needs to be, and results are repeatable.

@@ -12,12 +12,12 @@ from dpsan.privacy.guarantee import Guarantee
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One word that can come out."""
+    """One possible output."""
 
     word: str
     probability: Estimate
     distance: float | None
-    """From the word put in; None for ⊥, which has no place of its own."""
+    """From the input word; None for ⊥, which has no vector."""
 
 
 @dataclass(frozen=True, slots=True)

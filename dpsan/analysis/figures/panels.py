@@ -198,7 +198,7 @@ def _plain_ticks(axis: Any) -> None:
 
 
 def _draw_series(axes: Any, series: Series, style: dict[str, Any], *, positive: bool) -> None:
-    """Draw one line, claim or set of points; values that the axis has no place for are left out."""
+    """Draw one line, claim or set of points; values outside the axis are left out."""
     low = series.low or series.y
     high = series.high or series.y
     kept = [

@@ -36,7 +36,7 @@ def figure(title: str, label: str, width: int, height: int, inner: str) -> str:
 
     Args:
         title: plain text.
-        label: what it shows, for readers who do not see it.
+        label: what it shows, for people who do not see it.
         inner: SVG.
     """
     return (

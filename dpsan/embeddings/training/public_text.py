@@ -14,7 +14,7 @@ from dpsan.files.source import FileSource
 _LONGEST: Final = 1 << 20
 """Characters of a line; a longer line is cut at a space, if it has one, and counts as several."""
 _LINES: Final = 50
-"""Lines of a block, at most: a book is no single document."""
+"""Largest number of lines of a block: a book is no single document."""
 
 
 def open_public(path: Path) -> BinaryIO:

@@ -34,9 +34,9 @@ from dpsan.embeddings.training.word_counts import TokenText, most_used
 from dpsan.errors import InputError
 
 _FEWEST: Final = 100
-"""Words of a vocabulary: with fewer a word has no near words."""
+"""Words of a vocabulary: with fewer, neighbours have no meaning."""
 _SHOWN: Final = 20
-"""Words of a report, and near words of each."""
+"""Words of a report, and neighbours of each."""
 _NEAR: Final = 6
 
 
@@ -64,7 +64,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A vocabulary, most frequent word first, and what is to be said of it."""
+    """A vocabulary, most frequent word first, and the figures of its training."""
 
     words: list[str]
     vectors: NDArray[np.float16]
@@ -182,7 +182,7 @@ def packed(trained: Trained) -> bytes:
 
 
 def report_on(trained: Trained) -> dict[str, Any]:
-    """Describe a vocabulary as JSON: sizes, and the near words of some words."""
+    """Describe a vocabulary as JSON: sizes, and the neighbours of some words."""
     return {
         "words": len(trained.words),
         "dimensions": trained.vectors.shape[1],
@@ -196,7 +196,7 @@ def report_on(trained: Trained) -> dict[str, Any]:
 
 
 def neighbours_shown(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, list[str]]:
-    """Return near words of twenty words, frequent and rare ones alike, all of letters.
+    """Return the neighbours of twenty words, frequent and rare ones alike, all of letters.
 
     Args:
         words: most frequent first.

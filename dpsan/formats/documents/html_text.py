@@ -1,4 +1,4 @@
-"""Text of a page: what its bytes say, and how other words are written in its place.
+"""Text of a page: decode its bytes, and encode other words instead of it.
 
 What is written is a function of the new text and of what passes in any case, the characters between
 words.  These keep their entities (``&nbsp;``); a word has none, however it was written: the bytes
@@ -78,7 +78,7 @@ class HtmlText:
         return self.text.isspace() or wordless(self.text)
 
     def write(self, text: str) -> str:
-        """Another text in its place."""
+        """Encode another text instead of it."""
         if self._kind not in _ESCAPES:
             return self._unended(text)
         written = [self._escaped(each) for each in text]

@@ -45,7 +45,7 @@ def similarity_bound(
     Args:
         inputs: integer directions of all words that have weight, shape (m, d).
         counts: their frequencies, shape (m,), of sum below 2^27.
-        outputs: integer directions of every word that may come out, shape (k, d).
+        outputs: integer directions of every output, shape (k, d).
         epsilon: nats.
         thresholds: a first guess of tau, shape (m,), in units of similarity.
         unit: the product that stands for similarity 1.

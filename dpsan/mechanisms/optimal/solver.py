@@ -51,7 +51,7 @@ class Problem:
     shares: Floats
     """Public frequencies p of the inputs, shape (m,), with sum 1."""
     outputs: NDArray[np.float32]
-    """Integer directions of the words that may come out, shape (k, d)."""
+    """Integer directions of the outputs, shape (k, d)."""
     unit: float
     """The product that stands for similarity 1."""
     growth: float

@@ -60,7 +60,7 @@ class DistanceSampler(RowSampler):
     Args:
         scores: called for whole rows only.
         cache_bytes: memory for block sums; those of the words used longest ago are dropped.
-        first: the first word that can come out of a word; ⊥ is uniform over all.
+        first: the first possible output of a word; ⊥ is uniform over all.
     """
 
     batch_words = 1 << 14

@@ -1,7 +1,7 @@
-"""A table mechanism whose rows have one weight but for a few near words, drawn without the row.
+"""Draw from rows with one weight except for a few neighbours, without making the row.
 
-The cumulative weight of a row after word u is ``base·(u + 1)`` and what the near words up to u have
-more than that.  It is kept at the near words only; between them the inverse is a division.  All of
+The cumulative weight of a row after word u is ``base·(u + 1)`` and the excess of the neighbours up
+to u.  It is kept at the neighbours only; between them the inverse is a division.  All of
 it is integer arithmetic in two parts, of 32 bits and above, so the words drawn are those of
 :class:`RowSampler` for the same bits.
 """
@@ -27,13 +27,13 @@ from dpsan.space.arrays import Floats, Ids, Integers, by_word
 from dpsan.space.metric_space import MetricSpace
 
 _ENTRIES: Final = 1 << 20
-"""Near words handled at once."""
+"""Neighbours handled at once."""
 _WORDS: Final = 2048
 """Words handled at once: their number and a high part fit 64 bits together."""
 
 
 class NearRows(NamedTuple):
-    """The near words of some words in sparse rows."""
+    """Neighbours of some words in sparse rows."""
 
     starts: Ids
     """Shape (m + 1,): row i is ``starts[i]`` ... ``starts[i + 1] - 1``."""
@@ -47,9 +47,9 @@ class SparseRowSampler(RowSampler):
     """Integer weights of a few scores; see :class:`RowSampler`, whose outputs are the same.
 
     Args:
-        near: words (m,) -> their near words.
+        near: words (m,) -> their neighbours.
         level_scores: the score of each level, ascending; the last is that of every other word.
-        reach: about how many near words a word has.
+        reach: approximate number of neighbours of a word.
     """
 
     batch_words = 1 << 14
@@ -83,7 +83,7 @@ class SparseRowSampler(RowSampler):
         starts = np.append(near.starts, near.starts[-1:]) if known < len(words) else near.starts
         base = np.full(len(words), self._level_weights[-1])
         base[known:] = np.uint64(1 << 62)
-        # What near words have more, summed over all rows: at most 2^22·2^32 in each part.
+        # Excess of the neighbours, summed over all rows: at most 2^22·2^32 in each part.
         more = self._level_weights - self._level_weights[-1]
         sums = [np.zeros(len(near.words) + 1, dtype=np.uint64) for _ in range(2)]
         np.cumsum((more >> SHIFT)[near.levels], out=sums[0][1:])
@@ -103,7 +103,7 @@ class SparseRowSampler(RowSampler):
         total = cumulative(every, np.full(len(words), n), starts[1:])
         good, high, low = number_below(total[0][rows], total[1][rows], bits)
         drawn = high * good, low * good
-        # The first near word of the row whose cumulative weight exceeds the drawn number.
+        # Return the first neighbour of the row whose cumulative weight exceeds the drawn number.
         ends = cumulative(owner, near.words.astype(np.int64) + 1, np.arange(1, len(owner) + 1))
         shift = np.uint64(int(total[0].max()).bit_length())
         line = rows.astype(np.uint64) << shift
@@ -115,7 +115,7 @@ class SparseRowSampler(RowSampler):
             todo = todo[(ends[0][here] == drawn[0][todo]) & (ends[1][here] <= drawn[1][todo])]
             at[todo] += 1
             todo = todo[at[todo] < last[todo]]
-        # From the near word before it every word weighs the same, up to that word.
+        # From the neighbour before it every word weighs the same, up to that word.
         after, inside = at > starts[rows], at < last
         begin, rest, limit = np.zeros_like(at), drawn, np.full(len(at), n - 1)
         if len(owner):

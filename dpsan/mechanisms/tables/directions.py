@@ -97,7 +97,7 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
         else:
             rows, columns_of = np.divmod(np.arange(found.size), k)
             starts = np.arange(len(found)) * k
-        # One integer for row, product and place: all are different, so the order has no ties.
+        # One integer for row, product and index: all are different, so the order has no ties.
         keys = UNIT - found[rows, columns_of].astype(np.int64)
         keys += rows << 25
         keys = (keys << 24) + columns_of

@@ -1,4 +1,4 @@
-"""All words in order of distance from some words: exact, and sorted no further than is asked.
+"""All words in order of distance from some words: exact, and sorted no further than requested.
 
 The order is that of :meth:`MetricSpace.distances`, ties by row number, the word itself first.  A
 distance becomes a key of 16 bits by a map that never decreases, so a counting sort puts a row of n

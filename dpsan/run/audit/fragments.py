@@ -73,7 +73,7 @@ class Fragments:
         """
         self.cells.keep(self._kept)
         self._outputs = table.outputs
-        # Key 0 stands for all that is not written as usual, until it is put in its place.
+        # Key 0 stands for all that is not written as usual, until it is inserted.
         keys = table.usual + 1
         outputs = self._usual(keys)
         others = np.flatnonzero(keys == 0)

@@ -74,7 +74,7 @@ class Rows:
         Args:
             columns: numbers of fragments, each of shape (words,).
             before: how many words are before each remembered text.
-            told: their rows.
+            other_rows: their rows.
         """
         numbers = np.stack(columns, axis=1).ravel()
         if len(other_rows):

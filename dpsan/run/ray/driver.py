@@ -1,4 +1,4 @@
-"""Hand out one task per input file, and place the outputs in the order of the inputs.
+"""Hand out one task per input file, and publish the outputs in the order of the inputs.
 
 An engine runs the tasks: nothing here imports Ray.
 """
@@ -72,7 +72,7 @@ class ClusterRun(Run):
                 self._take(result, task, answers.pop(task))
 
     def _take(self, result: Result, task: Task, answer: Answer) -> None:
-        """Place an output, after its rows of the audit log."""
+        """Publish an output, after its rows of the audit log."""
         self.passing.merge(answer.passing)
         if self.audit and answer.rows:
             _move(answer.rows, self.audit.send)

@@ -1,4 +1,4 @@
-"""Rewrite one file on a worker, into temporary files that the driver places.
+"""Rewrite one file on a worker, into temporary files that the driver publishes.
 
 An answer holds counts, hashes, names of files and error messages of dpsan: never text.  With equal
 words drawn once per file or run, it also holds keyed marks of the words that occurred, which are as
