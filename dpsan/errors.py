@@ -59,7 +59,7 @@ class DpsanError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def on_command_line(self) -> str:
-        """The same for those who type commands."""
+        """Return the same for those who type commands."""
         hint = self.hint.shell if isinstance(self.hint, Hint) else self.hint
         return f"{self.message} ({hint})" if hint else self.message
 
@@ -161,7 +161,9 @@ def check_positive(name: str, value: object) -> None:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not in a registry: the nearest name, else the whole list."""
+    """Return the error for a name that is not in a registry: the nearest name, else the whole
+    list.
+    """
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     if near:

@@ -82,7 +82,7 @@ _NUMBERS: Final = (
 
 
 def _plain(message: str) -> str:
-    """A message of the parser as our own are."""
+    """Return a message of the parser as our own are."""
     for pattern, ours in _NUMBERS:
         message = re.sub(pattern, ours, message)
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")

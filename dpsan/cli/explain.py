@@ -129,7 +129,7 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
 
 
 def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
-    """The words with their positions; messages name the position and not the word."""
+    """Yield the words with their positions; messages name the position and not the word."""
     for position, word in enumerate(words, start=1):
         if word != "-":
             yield f"word {position}", word

@@ -111,7 +111,7 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
 
 
 def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
-    """The likeliest outputs with bars."""
+    """Yield the likeliest outputs with bars."""
     far = each.outputs[0].distance is not None
     names = [printable(output.word) for output in each.outputs]
     numbers = 7 + (7 if far else 0)
@@ -126,19 +126,19 @@ def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
 
 
 def _points(posterior: Posterior, width: int) -> Iterator[str]:
-    """The inputs that one output points to."""
+    """Yield the inputs that one output points to."""
     inputs = [f"{printable(word)} {_short(share.value)}" for word, _, share in posterior.inputs]
     points = f"{printable(posterior.output)} <- {', '.join(inputs[:_POINTS])}"
     yield from _wrap(points, width, "  ")
 
 
 def _short(value: float) -> str:
-    """A probability in three characters, but for 1."""
+    """Return a probability in three characters, but for 1."""
     return f"{value:.2f}".removeprefix("0")
 
 
 def _share(each: Explanation, share: Estimate) -> str:
-    """A probability in at most six characters."""
+    """Return a probability in at most six characters."""
     if share.value == 0 or share.value >= 0.00095 or not each.exact:
         return f"{share.value:.4f}"
     return f"{share.value:.0e}"
@@ -149,7 +149,7 @@ def _interval(each: Explanation, share: Estimate) -> str:
 
 
 def _bar(share: float, width: int) -> str:
-    """A bar in eighths of a character; at least one where there is something."""
+    """Return a bar in eighths of a character; at least one where there is something."""
     if not _can_encode("█▏"):
         return "#" * max(round(share * width), 1)
     eighths = max(round(share * width * 8), 1)

@@ -132,7 +132,7 @@ class Index(JsonAndFile, Vocabulary, Typed):
 
     @property
     def _paths(self) -> list[Path | None]:
-        """The embeddings; None stands for those that come with dpsan."""
+        """Return the embeddings; None stands for those that come with dpsan."""
         return [*self.files] if self.files else [self.embeddings]
 
     def add_files(self, uses: FileUses) -> None:
@@ -256,7 +256,7 @@ def _entries(store: Store, check: bool, verbose: bool, as_json: bool) -> int:
 
 
 def _kept_cosine(store: Store, entry: EntryInfo) -> float | None:
-    """The mean cosine, or the bound on it, that an entry keeps."""
+    """Return the mean cosine, or the bound on it, that an entry keeps."""
     if "cosine" not in str(entry.meta.get("table", "")):
         return None
     kept = store.load(entry.kind, entry.key)

@@ -43,7 +43,9 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[
 
 
 def fitting(rows: Sequence[Sequence[str]], spare: Iterable[int], width: int) -> list[int]:
-    """The columns of a table that is to be at most so wide; the spare ones go first, in order."""
+    """Return the columns of a table that is to be at most so wide; the spare ones go first, in
+    order.
+    """
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     kept = list(range(len(widths)))
     for at in spare:
@@ -58,7 +60,7 @@ def print_table(
     right: Collection[int] = (),
     spare: Iterable[int] = (),
 ) -> list[str]:
-    """A table on standard output, one line a row; on a terminal wrapped to its width.
+    """Return a table on standard output, one line a row; on a terminal wrapped to its width.
 
     Args:
         columns: headings; empty for a table without.

@@ -34,7 +34,7 @@ _open: Final[list[object]] = []
 def byte_progress(
     mode: str, quiet: bool, inputs: list[Path], *, streams: bool
 ) -> Iterator[Callable[[int], None] | None]:
-    """A bar over the bytes of the inputs with rate and time left, on stderr.
+    """Yield a bar over the bytes of the inputs with rate and time left, on stderr.
 
     Where an input is no file, such as a pipe, a counter of bytes with rate and time.  With ``auto``
     only where stderr is a terminal that no text comes from or goes to.
@@ -75,21 +75,21 @@ def _size(path: Path) -> int | None:
 
 @contextmanager
 def count_progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar over a known number of steps with time left, on stderr if it is a terminal."""
+    """Yield a bar over a known number of steps with time left, on stderr if it is a terminal."""
     with _steps(what, total, "MofNCompleteColumn", quiet) as update:
         yield update and (lambda done: update(advance=done))
 
 
 @contextmanager
 def parts_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A bar over parts that add up to 1 with time left, on stderr if it is a terminal."""
+    """Yield a bar over parts that add up to 1 with time left, on stderr if it is a terminal."""
     with _steps(what, 1.0, "TaskProgressColumn", quiet) as update:
         yield update and (lambda part: update(advance=part))
 
 
 @contextmanager
 def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A bar over the share done (0 ... 1) with time left, on stderr if it is a terminal."""
+    """Yield a bar over the share done (0 ... 1) with time left, on stderr if it is a terminal."""
     with _steps(what, 1.0, "TaskProgressColumn", quiet) as update:
         yield update and (lambda share: update(completed=share))
 
@@ -110,7 +110,9 @@ def _steps(
 
 @contextmanager
 def table_progress(what: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar over a table that is made, on a terminal without another; elsewhere a line, if long."""
+    """Yield a bar over a table that is made, on a terminal without another; elsewhere a line, if
+    long.
+    """
     if sys.stderr.isatty():
         if _open:
             yield None
@@ -145,7 +147,7 @@ def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def named_progress(quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """A bar with what is done now and the share of all work that is done (0 ... 1).
+    """Yield a bar with what is done now and the share of all work that is done (0 ... 1).
 
     Where stderr is no terminal, a line every ten seconds.
     """

@@ -75,7 +75,7 @@ class Rewrite(Request):
 
 
 def _built(request: Request) -> tuple[Run, Path]:
-    """The run, and the directory of the cache."""
+    """Return the run, and the directory of the cache."""
     from dpsan.space.cached_index import Opening
 
     store = request.store()

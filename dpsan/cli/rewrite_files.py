@@ -24,7 +24,8 @@ class Files(RewriteOptions):
 
     @cached_property
     def inputs(self) -> list[Path]:
-        """The files to read, in order of their names below a directory; without one standard input.
+        """Return the files to read, in order of their names below a directory; without one standard
+        input.
 
         Raises:
             UsageError: a directory without files.
@@ -50,7 +51,7 @@ class Files(RewriteOptions):
 
     @property
     def roots(self) -> list[Path]:
-        """The directories that are searched for inputs."""
+        """Return the directories that are searched for inputs."""
         return [path for path in self.files or [] if path.is_dir()] if self.recursive else []
 
     def check_outputs(self) -> None:
@@ -82,7 +83,7 @@ class Files(RewriteOptions):
             raise OutputError(f"{output}: exists", "--force replaces it")
 
     def uses(self) -> FileUses:
-        """All files of the run but the embeddings.
+        """Return all files of the run but the embeddings.
 
         Raises:
             UsageError: one is written to and also read, or written to twice.

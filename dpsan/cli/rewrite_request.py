@@ -152,7 +152,7 @@ class Request(Files):
 
     @cached_property
     def kinds(self) -> list[type[Format]]:
-        """The formats of the inputs, by name.  Raises UsageError."""
+        """Return the formats of the inputs, by name.  Raises UsageError."""
         from dpsan.formats.registry import format_class, format_name
 
         names = {format_name(self.format_, str(path)) for path in self.inputs}

@@ -19,7 +19,7 @@ _IMPORT_LOOKS: Final = 500
 
 
 class Interrupted(BaseException):
-    """A signal asked the program to end."""
+    """Raised when a signal requests the end of the program."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

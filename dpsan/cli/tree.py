@@ -36,7 +36,9 @@ class Command(TyperCommand):
     examples: tuple[str, ...] = ()
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The usage line; arguments stand in it as they are declared, such as ``[FILE]...``."""
+        """Return the usage line; arguments stand in it as they are declared, such as
+        ``[FILE]...``.
+        """
         arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
         return ["[OPTIONS]", *(str(each.metavar) for each in arguments)]
 

@@ -44,7 +44,7 @@ class Embeddings:
 
     @cached_property
     def key_to_index(self) -> dict[str, int]:
-        """Row number of each word."""
+        """Return row number of each word."""
         return dict(zip(self.index_to_key, range(self.n), strict=True))
 
     @property

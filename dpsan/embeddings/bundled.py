@@ -90,7 +90,8 @@ def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -
 
 
 def bundled_table(name: str, *, folder: Path | None = None) -> dict[str, NDArray[Any]] | None:
-    """A derived table that comes with the whole default vocabulary; None if this one does not.
+    """Return a derived table that comes with the whole default vocabulary; None if this one does
+    not.
 
     Raises:
         EmbeddingError: the table is missing or differs from the manifest.
@@ -154,7 +155,7 @@ def _classes(folder: Path, manifest: dict[str, Any], words: list[str]) -> Classe
 
 
 def _words(data: bytes) -> tuple[list[str], NDArray[np.int64], list[str]]:
-    """Words, counts and usual spellings; an empty spelling stands for the word itself."""
+    """Return words, counts and usual spellings; an empty spelling stands for the word itself."""
     columns = 1 + data[: data.find(b"\n")].count(b"\t")
     try:
         fields = data.removesuffix(b"\n").replace(b"\n", b"\t").decode().split("\t")

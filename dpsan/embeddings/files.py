@@ -81,7 +81,7 @@ class Lines:
             stream.read(3)
 
     def read(self) -> bytes:
-        """The next line with its LF; empty at the end.
+        """Return the next line with its LF; empty at the end.
 
         Raises:
             EmbeddingError: the line is too long.
@@ -94,7 +94,7 @@ class Lines:
         return line
 
     def words(self) -> Iterator[bytes]:
-        """The lines that are left, without line ends.  Raises EmbeddingError."""
+        """Yield the lines that are left, without line ends.  Raises EmbeddingError."""
         while line := self.read():
             yield line.removesuffix(b"\n").removesuffix(b"\r")
 

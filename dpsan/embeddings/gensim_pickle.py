@@ -24,7 +24,7 @@ from dpsan.errors import EmbeddingError
 
 
 def refuse(path: Path) -> EmbeddingError:
-    """The error for a pickle given to ``load``."""
+    """Return the error for a pickle given to ``load``."""
     return EmbeddingError(
         path,
         "refused: pickle files can run code",
@@ -33,7 +33,7 @@ def refuse(path: Path) -> EmbeddingError:
 
 
 def parts(path: Path) -> list[Path]:
-    """The file and the arrays stored beside it."""
+    """Return the file and the arrays stored beside it."""
     prefix, suffix = f"{path.name}.", ".npy"
     try:
         beside = [

@@ -79,7 +79,7 @@ def file_digest(path: Path | str | None, *, vocab_size: int | None = None) -> st
 
 
 def files_of(path: Path | None) -> list[Path]:
-    """All files that ``load`` would read; one that cannot be read stands alone."""
+    """Return all files that ``load`` would read; one that cannot be read stands alone."""
     try:
         if path is None:
             return sorted(directory().iterdir())
@@ -94,7 +94,9 @@ def files_of(path: Path | None) -> list[Path]:
 def _opened(
     path: Path, progress: Callable[[float], None] | None = None
 ) -> Iterator[tuple[io.BufferedReader, Kind]]:
-    """The decompressed stream of a file, and what it is; troubles of the system get its name."""
+    """Yield the decompressed stream of a file, and what it is; troubles of the system get its
+    name.
+    """
     try:
         with ExitStack() as stack:
             stream, packed = _unpacked(path, stack, progress)
@@ -113,7 +115,7 @@ def _opened(
 def _unpacked(
     path: Path, stack: ExitStack, progress: Callable[[float], None] | None = None
 ) -> tuple[io.BufferedReader, bool]:
-    """A file's bytes, decompressed if need be, and whether they were compressed."""
+    """Return a file's bytes, decompressed if need be, and whether they were compressed."""
     stream = stack.enter_context(open_embeddings(path, progress))
     if stream.peek(2)[:2] != GZIP:
         return stream, False
@@ -122,7 +124,7 @@ def _unpacked(
 
 
 def _spooled(stream: io.BufferedReader) -> io.BufferedReader:
-    """The rest of a stream as a nameless temporary file."""
+    """Return the rest of a stream as a nameless temporary file."""
     with tempfile.TemporaryFile(buffering=0) as file:
         shutil.copyfileobj(stream, file, _COPY)
         file.seek(0)
@@ -136,7 +138,7 @@ def _is_pickle(stream: io.BufferedReader, path: Path) -> bool:
 
 
 def _files(path: Path, kind: Kind) -> list[Path]:
-    """The file and those that belong to it."""
+    """Return the file and those that belong to it."""
     if kind is Kind.PICKLE:
         return gensim_pickle.parts(path)
     if kind in (Kind.NPY, Kind.SAFETENSORS):
@@ -181,7 +183,7 @@ def _read(stream: io.BufferedReader, path: Path, kind: Kind, limit: int | None) 
 
 @contextmanager
 def _words(path: Path | None) -> Iterator[Lines | None]:
-    """The lines of a file of words, which may be compressed."""
+    """Yield the lines of a file of words, which may be compressed."""
     if path is None:
         yield None
         return

@@ -48,7 +48,7 @@ class Array:
         return self.dtype.itemsize * (self.shape[1] if len(self.shape) == 2 else 1)
 
     def rows(self, first: int, count: int) -> NDArray[Any]:
-        """The next ``count`` rows, which start at row ``first``."""
+        """Return the next ``count`` rows, which start at row ``first``."""
         data = self.stream.read(count * self.row_bytes)
         if len(data) < count * self.row_bytes:
             there = first + len(data) // self.row_bytes

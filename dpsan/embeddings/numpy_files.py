@@ -94,7 +94,7 @@ def read_npz(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
 
 
 def open_zip(stream: io.BufferedReader, path: Path) -> zipfile.ZipFile:
-    """The zip file in a seekable stream.
+    """Return the zip file in a seekable stream.
 
     Raises:
         EmbeddingError: it is damaged.

@@ -37,7 +37,7 @@ class PublicWords:
     words: frozenset[str] = field(repr=False)
 
     def rows(self, key_to_index: Mapping[str, int]) -> tuple[int, ...]:
-        """The row numbers of the listed words that a vocabulary has, ascending.
+        """Return the row numbers of the listed words that a vocabulary has, ascending.
 
         Raises:
             UsageError: it has none of them, or they are English and it is not.
@@ -81,7 +81,8 @@ def _bundled(name: str) -> frozenset[str]:
 
 
 def public_words(given: str | Path) -> PublicWords:
-    """A list by its name, ``function`` or ``common``, else from a file of the grammar of --keep.
+    """Return a list by its name, ``function`` or ``common``, else from a file of the grammar of
+    --keep.
 
     Raises:
         InputError: the file is missing, not UTF-8 or lists no word.

@@ -41,13 +41,13 @@ _NUMBERS: Final = 1 << 18
 
 
 def header(line: bytes) -> tuple[int, int] | None:
-    """The n and d of a header line; None if it is none."""
+    """Return the n and d of a header line; None if it is none."""
     match = _HEADER.fullmatch(line)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def declared_sizes(line: bytes, path: Path) -> tuple[int, int]:
-    """The n and d of a word2vec file's first line.  Raises EmbeddingError."""
+    """Return the n and d of a word2vec file's first line.  Raises EmbeddingError."""
     sizes = header(line)
     if sizes is None:
         raise EmbeddingError(path, "not a header 'N D'", line=1)
@@ -145,7 +145,7 @@ def _read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> Rows:
 def _parse(
     block: list[bytes], lines: Lines, first: int, d: int
 ) -> tuple[list[bytes], NDArray[np.float64]]:
-    """Words and vectors (m, d) of a block whose first line has the number ``first``."""
+    """Return words and vectors (m, d) of a block whose first line has the number ``first``."""
     words: list[bytes] = []
     vectors: list[bytes] = []
     for line in block:
@@ -175,7 +175,8 @@ def _parse(
 
 
 def plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
-    """Numbers with single spaces between them, several times as fast as ``float()`` reads them.
+    """Return numbers with single spaces between them, several times as fast as ``float()`` reads
+    them.
 
     None where JSON might read something otherwise: that is for the slow way to judge.
     """

@@ -127,7 +127,7 @@ class Rows:
         return ", ".join(f"{count} {reason}" for reason, count in self.dropped.items())
 
     def finish(self, source: str, digest: str) -> Embeddings:
-        """The collected rows; call once.
+        """Return the collected rows; call once.
 
         Raises:
             EmbeddingError: there are none.
@@ -153,7 +153,7 @@ class Rows:
 
 
 def _text(word: bytes | str) -> str:
-    """A word that can be written as UTF-8: what cannot becomes U+FFFD."""
+    """Return a word that can be written as UTF-8: what cannot becomes U+FFFD."""
     if isinstance(word, bytes):
         return word.decode("utf-8", "replace")
     try:

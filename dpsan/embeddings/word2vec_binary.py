@@ -54,7 +54,9 @@ def read(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
 
 
 def _cut(data: bytes, d: int, most: int) -> tuple[list[bytes], bytes, bytes]:
-    """Words and vectors of the whole rows at the start of ``data``, at most ``most``; the rest."""
+    """Return words and vectors of the whole rows at the start of ``data``, at most ``most``; the
+    rest.
+    """
     words: list[bytes] = []
     vectors: list[bytes] = []
     at = 0

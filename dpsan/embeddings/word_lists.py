@@ -77,7 +77,7 @@ def _entries(path: Path, what: str) -> Iterator[tuple[int, str, str]]:
 
 
 def row_of(rows: Mapping[str, int], word: str) -> int | None:
-    """The row of a word in the best of its spellings, or None."""
+    """Return the row of a word in the best of its spellings, or None."""
     return next((rows[key] for key in lookup_keys(word) if key in rows), None)
 
 

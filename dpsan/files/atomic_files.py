@@ -145,11 +145,11 @@ class AtomicFile(Sink):
 
     @property
     def temporary(self) -> Path:
-        """The name of the file until :meth:`place`."""
+        """Return the name of the file until :meth:`place`."""
         return self._temporary
 
     def commit(self) -> None:
-        """Sync and give the name.  Raises OutputError; then nothing is left behind."""
+        """Sync and give the name.  Raises OutputError; then no file is left."""
         self.seal()
         self.sync()
         self.publish()

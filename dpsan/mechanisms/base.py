@@ -82,7 +82,7 @@ class Mechanism(ABC):
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """The parameters besides epsilon, in order."""
+        """Return the parameters besides epsilon, in order."""
         return {
             each.name: each.metadata["parameter"]
             for each in fields(cls)
@@ -91,7 +91,7 @@ class Mechanism(ABC):
 
     @classmethod
     def build(cls, epsilon: float, values: dict[str, Any]) -> Mechanism:
-        """A mechanism from parameter values; strings are parsed.  Raises UsageError."""
+        """Return a mechanism from parameter values; strings are parsed.  Raises UsageError."""
         known = cls.parameters()
         checked: dict[str, Any] = {}
         for name, value in values.items():
@@ -107,11 +107,14 @@ class Mechanism(ABC):
         return hashlib.sha256(repr(vars(self)).encode()).hexdigest()
 
     def with_vocabulary(self, lists: WordLists) -> Mechanism:
-        """The same with what its parameters name (a list of weights, or counts) for every word."""
+        """Return the same with what its parameters name (a list of weights, or counts) for every
+        word.
+        """
         return self
 
     def with_public(self, rows: tuple[int, ...]) -> Mechanism:
-        """The same with words that need no protection; the guarantee is for all other strings.
+        """Return the same with words that need no protection; the guarantee is for all other
+        strings.
 
         Args:
             rows: row numbers, ascending; none leave the mechanism as it is.
@@ -122,10 +125,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The true guarantee for these parameters on this vocabulary."""
+        """Return the true guarantee for these parameters on this vocabulary."""
 
     def promise(self, epsilon_ldp: float, **about: Any) -> Guarantee:
-        """A guarantee with this mechanism's status and source; the rest as for Guarantee."""
+        """Return a guarantee with this mechanism's status and source; the rest as for Guarantee."""
         return Guarantee(
             self.status,
             epsilon_ldp,
@@ -135,7 +138,9 @@ class Mechanism(ABC):
         )
 
     def resolved(self, space: MetricSpace) -> Mechanism:
-        """The same mechanism with what ``auto`` stands for on a vocabulary, for the record."""
+        """Return the same mechanism with what ``auto`` stands for on a vocabulary, for the
+        record.
+        """
         return self
 
     @classmethod
@@ -180,7 +185,7 @@ class Mechanism(ABC):
         return None
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """The exact loss of the sampled distribution where a closed form gives it."""
+        """Return the exact loss of the sampled distribution where a closed form gives it."""
         return None
 
     def float64_gap(self, space: MetricSpace) -> float | None:
@@ -205,7 +210,8 @@ class Mechanism(ABC):
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
 
     def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
-        """The mean cosine of word and output, and the most that any mechanism of this epsilon has.
+        """Return the mean cosine of word and output, and the most that any mechanism of this
+        epsilon has.
 
         None where that is not known.  Takes minutes for a large vocabulary; once, then kept.
 

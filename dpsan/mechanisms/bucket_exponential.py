@@ -57,7 +57,7 @@ class BucketExponential(IntegerResponse):
     )
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The bound of the proof, from the integers."""
+        """Return the bound of the proof, from the integers."""
         weights = [int(each) for each in bucket_weights(self.epsilon, self.buckets)]
         first, last, total, others = weights[0], weights[-1], sum(weights), space.n - 1
         bound = log_ratio(first * others * total, (first + last) * last) if others else 0.0
@@ -69,9 +69,9 @@ class BucketExponential(IntegerResponse):
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """The exact loss between any two inputs, in O(n²)."""
+        """Return the exact loss between any two inputs, in O(n²)."""
         return column_certificate(space, self.prepare(space).log_pmf, repr(self))
 
     def prepare(self, space: MetricSpace) -> BucketResponseSampler:
-        """A sampler in two steps."""
+        """Return a sampler in two steps."""
         return BucketResponseSampler(space, bucket_weights(self.epsilon, self.buckets))

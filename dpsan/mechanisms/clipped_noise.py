@@ -30,10 +30,10 @@ class ClippedNoise(Mechanism):
 
     @abstractmethod
     def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        """The noise among words clipped at a radius: (streams, d) -> (m, d)."""
+        """Return the noise among words clipped at a radius: (streams, d) -> (m, d)."""
 
     def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler: clipped points in; clipped or unclipped words out."""
+        """Return a point sampler: clipped points in; clipped or unclipped words out."""
         moved, radius = clipped(space, self.clip)
         project = partial(nearest_in, space) if self.unclipped else nearest
         return PointSampler(moved, self.noise(moved, radius), project)

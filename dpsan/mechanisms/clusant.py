@@ -65,7 +65,7 @@ class CluSanT(IntegerResponse):
     )
 
     def clusters(self, space: MetricSpace) -> Clusters:
-        """The clusters with this mechanism's scores."""
+        """Return the clusters with this mechanism's scores."""
         found = Clusters(space, groups(space, min(self.k, space.n)))
         unit = self.scale
         if self.dp == "standard":
@@ -89,9 +89,9 @@ class CluSanT(IntegerResponse):
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """The exact loss between any two inputs, in O(n²)."""
+        """Return the exact loss between any two inputs, in O(n²)."""
         return column_certificate(space, self.prepare(space).log_pmf, repr(self))
 
     def prepare(self, space: MetricSpace) -> ClusterResponseSampler:
-        """A sampler in two steps."""
+        """Return a sampler in two steps."""
         return ClusterResponseSampler(space, self.clusters(space), 0.5 * self.epsilon)

@@ -122,5 +122,5 @@ class CusText(Mechanism):
         return support_certificate(1.0, (first[0], first[1]), 1.0)
 
     def prepare(self, space: MetricSpace) -> GroupSampler:
-        """The published sampler."""
+        """Return the published sampler."""
         return GroupSampler(space, self.epsilon, groups(space, min(self.k, space.n)))

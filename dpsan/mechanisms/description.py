@@ -18,7 +18,9 @@ from dpsan.space.metric_space import MetricSpace
 
 
 def sections(name: str) -> dict[str, str]:
-    """The parts of a mechanism's docstring by heading, unindented; ``Summary`` is the first."""
+    """Return the parts of a mechanism's docstring by heading, unindented; ``Summary`` is the
+    first.
+    """
     docstring = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
     first, _, rest = docstring.partition("\n")
     out = {"Summary": first.partition(": ")[2]}
@@ -36,13 +38,13 @@ def _bibliography() -> dict[str, str]:
 
 
 def bibtex(source: str) -> list[str]:
-    """The BibTeX entries that a mechanism's source names."""
+    """Return the BibTeX entries that a mechanism's source names."""
     known = _bibliography()
     return [known[word] for word in re.findall(r"[\w]+", source) if word in known]
 
 
 def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[str, Any]]:
-    """The parameters besides epsilon: name, value or default, unit, domain, help."""
+    """Return the parameters besides epsilon: name, value or default, unit, domain, help."""
     kind = MECHANISMS[name]
     defaults = {key: about.default for key, about in kind.__dataclass_fields__.items()}
     return [
@@ -59,7 +61,7 @@ def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[s
 
 
 def plain(value: Any) -> Any:
-    """The value of a parameter as a JSON value."""
+    """Return the value of a parameter as a JSON value."""
     return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 

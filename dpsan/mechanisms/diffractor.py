@@ -70,5 +70,5 @@ class Diffractor(IntegerResponse):
         return RankNoise(self.epsilon, space.n).certificate(word_order(space, self.order))
 
     def prepare(self, space: MetricSpace) -> RankNoiseSampler:
-        """A sampler over the order."""
+        """Return a sampler over the order."""
         return RankNoiseSampler(word_order(space, self.order), RankNoise(self.epsilon, space.n))

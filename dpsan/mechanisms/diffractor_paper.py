@@ -7,7 +7,7 @@ Definition
     both ends.  Copied words have a position too, and can be the output of other words.
     ⊥ stands in the middle; the published code copies unknown words (``--unknown keep``).
 Guarantee
-    REFUTED as a guarantee between any two words of the list: a copied word is the output for certain,
+    REFUTED as a guarantee between any two words of the list: a copied word is certainly the output,
     and no other copied word ever gives it (infinite loss with mass 1; with one copied word,
     1 less the smallest probability that it is the output of another word).
     Between words that are drawn epsilon per position holds, as for ``diffractor``: clamping and the
@@ -93,11 +93,11 @@ class DiffractorPaper(Mechanism):
     )
 
     def first(self, n: int) -> int:
-        """The first row that is drawn."""
+        """Return the first row that is drawn."""
         return max(1, math.ceil(self.kept * n - 1e-9))
 
     def excluded(self, space: MetricSpace) -> tuple[float, tuple[int, int]]:
-        """The probability of outputs that a copied word never gives, and the two inputs."""
+        """Return the probability of outputs that a copied word never gives, and the two inputs."""
         first = self.first(space.n)
         if first > 1:
             return 1.0, (0, 1)
@@ -129,6 +129,6 @@ class DiffractorPaper(Mechanism):
         return support_certificate(mass, pair, mass) if mass else None
 
     def prepare(self, space: MetricSpace) -> CopyingSampler:
-        """The published sampler."""
+        """Return the published sampler."""
         noise = RankNoise(self.epsilon, space.n)
         return CopyingSampler(word_order(space, "greedy"), noise, self.first(space.n))

@@ -45,7 +45,7 @@ class DistanceWeights(IntegerResponse):
         return SCORE_CAP
 
     def scores(self, space: MetricSpace) -> DistanceScores:
-        """The scores that are sampled."""
+        """Return the scores that are sampled."""
         return DistanceScores(space, 0.5 * self.epsilon, min(self.cut(space.n), SCORE_CAP))
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
@@ -61,7 +61,7 @@ class DistanceWeights(IntegerResponse):
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """The exact loss of the integer weights; LDP alone where the guarantee is."""
+        """Return the exact loss of the integer weights; LDP alone where the guarantee is."""
         scores = self.scores(space)
         sampler = DistanceSampler(space, scores)
         found = exp_certificate(
@@ -83,7 +83,7 @@ class DistanceWeights(IntegerResponse):
         return replace(found, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
 
     def prepare(self, space: MetricSpace) -> DistanceSampler:
-        """A sampler by blocks of words."""
+        """Return a sampler by blocks of words."""
         return DistanceSampler(space, self.scores(space))
 
 

@@ -32,7 +32,7 @@ class GaussianNoise(ClippedNoise):
         """Sensitivity/sigma for words of d dimensions."""
 
     def wanted_delta(self, d: int) -> float:
-        """The delta that sigma was chosen for."""
+        """Return the delta that sigma was chosen for."""
         return self.delta
 
     def sensitivity(self, moved: MetricSpace, radius: float) -> float:
@@ -44,7 +44,9 @@ class GaussianNoise(ClippedNoise):
         return self.sensitivity(*clipped(space, self.clip)) / self.mu(space.d)
 
     def certificate(self, space: MetricSpace) -> Certificate:
-        """The exact delta of the noise that the sampler draws, whatever ``mu`` says of it."""
+        """Return the exact delta of the noise that the sampler draws, whatever ``mu`` says of
+        it.
+        """
         noise = self.prepare(space).noise
         assert isinstance(noise, partial)  # noqa: S101 - so it is made below
         mu = l2_diameter(*clipped(space, self.clip)) / noise.keywords["sigma"]

@@ -69,7 +69,7 @@ class GaussianPaper(GaussianNoise):
         return 2 * radius
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The claim, and the exact delta of its sigma at two inputs 2·C apart."""
+        """Return the claim, and the exact delta of its sigma at two inputs 2·C apart."""
         mu, claimed = self.mu(space.d), self.wanted_delta(space.d)
         true = max(gaussian_delta(self.epsilon, mu), sys.float_info.min)
         verdict = "is above" if true > claimed else "is below"

@@ -55,7 +55,8 @@ _HELD: Final = 1 << 24
 
 
 def neighbour_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
-    """The connected graph in sparse rows: ``starts`` (n + 1,), ``ends`` and ``lengths`` (edges,).
+    """Return the connected graph in sparse rows: ``starts`` (n + 1,), ``ends`` and ``lengths``
+    (edges,).
 
     Raises:
         UsageError: too many words for all nearest neighbours.
@@ -107,7 +108,7 @@ def _bridges(space: MetricSpace, pairs: Ids) -> Ids:
 
 
 def _closest(space: MetricSpace, label: Ids) -> Ids:
-    """The closest pair of each component and another one, but for the largest, (e, 2)."""
+    """Return the closest pair of each component and another one, but for the largest, (e, 2)."""
     best: dict[int, tuple[float, int, int]] = {}
     words = np.flatnonzero(label != np.argmax(np.bincount(label)))
 
@@ -173,7 +174,9 @@ class PathLengths:
         return np.asarray(np.minimum(found, self.cap))
 
     def near(self, ids: Ids) -> NearRows:
-        """The words nearer than the cap; their levels are lengths.  Only for hops with a cap."""
+        """Return the words nearer than the cap; their levels are lengths.  Only for hops with a
+        cap.
+        """
         from scipy.sparse import identity  # heavy import
 
         cap = int(self.cap)

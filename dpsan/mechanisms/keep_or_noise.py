@@ -72,7 +72,7 @@ GAUSSIAN: Final = Noise(
 
 
 def keep_probability(noise: Noise, epsilon: float, range_: float, coordinates: int) -> float:
-    """The paper's p = e^(epsilon(1-I)) / (c + e^(epsilon(1-I))), c = 2b or sigma·sqrt(2 pi).
+    """Return the paper's p = e^(epsilon(1-I)) / (c + e^(epsilon(1-I))), c = 2b or sigma·sqrt(2 pi).
 
     A probability divided by a density: p changes with the unit of the data.
     """
@@ -86,7 +86,7 @@ def atoms(kept: float, coordinates: int) -> float:
 
 
 def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> float:
-    """The delta with which the claimed epsilon is true, all coordinates ``range`` apart.
+    """Return the delta with which the claimed epsilon is true, all coordinates ``range`` apart.
 
     Args:
         kept: largest probability q with which a coordinate is kept.
@@ -103,7 +103,7 @@ def nearest_words(
     *,
     line: bool,
 ) -> Ids:
-    """The words nearest to noisy points, some at a time.
+    """Return the words nearest to noisy points, some at a time.
 
     Args:
         release: ids, for each how many words its tensor has, and streams -> points.
@@ -130,14 +130,14 @@ class TensorSampler(Sampler):
         self.plain = 1 - mechanism.word_weights(space)
 
     def kept(self, words: int) -> float:
-        """The paper's p for a tensor of so many words."""
+        """Return the paper's p for a tensor of so many words."""
         mechanism = self.mechanism
         return keep_probability(
             mechanism.noise, mechanism.epsilon, self.range, words * self.space.d
         )
 
     def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
-        """The noisy tensor, (m, d): what the paper releases.
+        """Return the noisy tensor, (m, d): what the paper releases.
 
         Args:
             words: for each word how many its tensor has.
@@ -201,13 +201,13 @@ class PaperTensor(Mechanism):
         return np.zeros(space.n + 1)
 
     def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """A true (epsilon, delta) of a tensor with this largest probability to keep."""
+        """Return a true (epsilon, delta) of a tensor with this largest probability to keep."""
         if self.noise.bounded:
             return coordinates * self.epsilon, atoms(kept, coordinates)
         return self.epsilon, true_delta(self.noise, self.epsilon, kept, coordinates)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The truth for one word.
+        """Return the truth for one word.
 
         Of a line of l words only d coordinates belong to one word; it keeps them with the p of
         I = l·d, which is largest for l = 1: the statement for a single word covers all lines.
@@ -254,7 +254,7 @@ class PaperTensor(Mechanism):
         return self.noise.std * self.noise.scale(range_, self.epsilon) * math.sqrt(added)
 
     def prepare(self, space: MetricSpace) -> TensorSampler:
-        """A tensor sampler."""
+        """Return a tensor sampler."""
         return TensorSampler(space, self)
 
 

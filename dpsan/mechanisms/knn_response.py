@@ -149,7 +149,7 @@ class KnnResponse(IntegerResponse):
         )
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler | BaseResponseSampler:
-        """A two-weight sampler over the neighbour table."""
+        """Return a two-weight sampler over the neighbour table."""
         k, m = self.sizes(space)
         if not self.public:
             return SubsetResponseSampler(space, self.epsilon, k, m)
@@ -235,14 +235,16 @@ def _mean_cosines(
 
 
 def _smallest(values: NDArray[np.float32], k: int) -> Ids:
-    """Positions of the k smallest values of each row, in no order."""
+    """Return positions of the k smallest values of each row, in no order."""
     if values.shape[1] <= k:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
 
 
 def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:
-    """Words whose cosines are averaged, and their shares: the frequent ones, every s-th other."""
+    """Return words whose cosines are averaged, and their shares: the frequent ones, every s-th
+    other.
+    """
     n = len(frequencies)
     frequent = min(n, _FREQUENT, max(500, int(_AUTO_FLOPS / (2.5 * n * d))))
     step = max(1, (n - frequent) // max(1, frequent * _RARE // _FREQUENT))

@@ -48,7 +48,7 @@ class KRR(IntegerResponse):
         )
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
-        """A two-weight sampler."""
+        """Return a two-weight sampler."""
         if space.n < 2:
             raise UsageError("krr needs at least 2 words")
         return SubsetResponseSampler(space, self.epsilon, 1, space.n)

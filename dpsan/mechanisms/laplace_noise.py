@@ -27,7 +27,7 @@ class LaplaceNoise(Mechanism):
     """Reason of the guarantee."""
 
     def projected(self, space: MetricSpace) -> MetricSpace:
-        """The words where noise is added to them."""
+        """Return the words where noise is added to them."""
         return space
 
     def rate(self, space: MetricSpace) -> float:
@@ -56,6 +56,6 @@ class LaplaceNoise(Mechanism):
         return SphericalLaplace(self.rate(space))
 
     def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler."""
+        """Return a point sampler."""
         noise = partial(multivariate_laplace, epsilon=self.rate(space))
         return PointSampler(self.projected(space), noise, self.projection())

@@ -127,7 +127,7 @@ class Mahalanobis(LaplaceNoise):
         return SphericalLaplace(self.epsilon, vectors @ np.diag(np.sqrt(values)) @ vectors.T)
 
     def prepare(self, space: MetricSpace) -> PointSampler:
-        """A point sampler."""
+        """Return a point sampler."""
         values, vectors = self.spectrum(space)
         root = (vectors * np.sqrt(values)) @ vectors.T
         return PointSampler(space, partial(elliptical_laplace, epsilon=self.epsilon, root=root))

@@ -242,5 +242,5 @@ class OptimalResponse(IntegerResponse):
         space.replace_table(task.name, found)
 
     def prepare(self, space: MetricSpace) -> BaseResponseSampler:
-        """A sampler over the base and the near sets."""
+        """Return a sampler over the base and the near sets."""
         return BaseResponseSampler(space, self.base(space), self.epsilon, self.public)

@@ -26,7 +26,7 @@ class Parameter:
     example: str = ""
 
     def domain(self) -> str:
-        """The domain in words."""
+        """Return the domain in words."""
         words = [f"'{word}'" for word in self.words]
         if self.convert is str:
             return " or ".join(words) or "a name"
@@ -57,7 +57,7 @@ class Parameter:
             raise UsageError(f"{name} must be {self.domain()} (got {value})")
 
     def parse(self, name: str, text: str) -> Any:
-        """The value that a command line means; raises UsageError."""
+        """Return the value that a command line means; raises UsageError."""
         if text in self.words:
             return text
         try:
@@ -78,7 +78,7 @@ def parameter(
     words: tuple[str, ...] = (),
     example: str | None = None,
 ) -> Any:
-    """A field of a mechanism with its documentation and domain.
+    """Return a field of a mechanism with its documentation and domain.
 
     Args:
         convert: text to value; by default the type of ``default``.
@@ -92,7 +92,7 @@ def parameter(
 
 
 def clip_parameter() -> Any:
-    """The field ``clip`` of mechanisms on clipped vectors."""
+    """Return the field ``clip`` of mechanisms on clipped vectors."""
     return parameter(
         "auto",
         "vectors longer than this are shortened to it",
@@ -105,7 +105,7 @@ def clip_parameter() -> Any:
 
 
 def delta_parameter() -> Any:
-    """The field ``delta`` of mechanisms that need one: a decision of the user's."""
+    """Return the field ``delta`` of mechanisms that need one: a decision of the user's."""
     return parameter(
         None,
         "probability that the loss may exceed epsilon",
@@ -119,7 +119,7 @@ def delta_parameter() -> Any:
 
 
 def published_delta_parameter() -> Any:
-    """The field ``delta`` of mechanisms as [TrLap] has them: 4^-d unless it is given."""
+    """Return the field ``delta`` of mechanisms as [TrLap] has them: 4^-d unless it is given."""
     return parameter(
         "auto",
         "the paper's delta; auto is 4^-d",

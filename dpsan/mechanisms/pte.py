@@ -43,7 +43,7 @@ _UP: Final = 1 + 1e-6
 
 
 def projection(d: int, m: int) -> Floats:
-    """The public matrix Phi, transposed: shape (d, m), entries N(0, 1/m)."""
+    """Return the public matrix Phi, transposed: shape (d, m), entries N(0, 1/m)."""
     streams = streams_for(seeded_key("dpsan pte 1"), [0], [d])
     return np.asarray(streams.normal("projection", m) / np.sqrt(m), dtype=np.float64)
 
@@ -63,7 +63,7 @@ class ProjectedLaplace(LaplaceNoise):
     def _stretch(self, space: MetricSpace) -> tuple[float, float]:
         """F, and a bound on what rounding moves a projected point by beyond that.
 
-        F is the largest stretch of a difference of two inputs, ⊥ included, to the projected points
+        F is the largest factor of a difference of two inputs, ⊥ included, to the projected points
         as they are used: rounding is in it.  Where that takes too long, or equal vectors have
         different images, it is the largest singular value of Phi, and rounding comes on top.
         """

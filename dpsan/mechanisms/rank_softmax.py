@@ -53,7 +53,7 @@ class SoftmaxRanks:
     _kept: list[PivotRanks] = field(default_factory=list, repr=False, compare=False)
 
     def __call__(self, space: MetricSpace, points: Floats, streams: Streams) -> Ids:
-        """Words for noisy points (m, d), shape (m,)."""
+        """Return words for noisy points (m, d), shape (m,)."""
         pivots = nearest(space, points, streams)
         ranks = draw_ranks(streams.uniform("rank")[:, 0], self.rate, space.n)
         return self._ranks(space).words(pivots, ranks)

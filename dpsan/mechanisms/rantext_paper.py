@@ -150,7 +150,7 @@ class RanTextPaper(Mechanism):
     source: ClassVar[str] = "InferDPT RANTEXT, authors' code"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The exact loss for small vocabularies, else a bound; both are finite."""
+        """Return the exact loss for small vocabularies, else a bound; both are finite."""
         found, sampler = self.certificate(space), self.prepare(space)
         why = "the candidates are words near the true word, and the proof takes them as given; "
         if found is None:
@@ -182,5 +182,5 @@ class RanTextPaper(Mechanism):
         return kept_certificate(space, repr(self), method, build)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
-        """The published sampler."""
+        """Return the published sampler."""
         return RanTextSampler(space, self.epsilon)

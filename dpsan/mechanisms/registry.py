@@ -132,7 +132,7 @@ def is_own(name: str) -> bool:
 
 
 def space_for(space: MetricSpace, *names: str) -> MetricSpace:
-    """The space for work with some mechanisms.
+    """Return the space for work with some mechanisms.
 
     A registered one may be another program than that of the same name and parameters whose tables
     are in the cache: then no table about a mechanism is taken from there, or kept.
@@ -148,7 +148,9 @@ def check_public(kind: type[Mechanism]) -> None:
 
 
 def list_mechanisms() -> list[dict[str, str]]:
-    """Every mechanism: name, status, family, delta or not, epsilon unit, summary and source."""
+    """Return every mechanism: name, status, family, delta or not, epsilon unit, summary and
+    source.
+    """
     return [
         {
             "name": each.name,

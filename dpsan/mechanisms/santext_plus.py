@@ -126,7 +126,7 @@ class SanTextPlus(Mechanism):
     )  # fmt: skip
 
     def first(self, n: int) -> int:
-        """The first row of V_S."""
+        """Return the first row of V_S."""
         return n - max(1, math.ceil(self.sensitive * n - 1e-9))
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
@@ -152,6 +152,6 @@ class SanTextPlus(Mechanism):
         return support_certificate(max(kept, unknown), worst, max(kept, unknown))
 
     def prepare(self, space: MetricSpace) -> SanTextPlusSampler:
-        """The published sampler."""
+        """Return the published sampler."""
         scores = NearestScores(space, 0.5 * self.epsilon, first=self.first(space.n))
         return SanTextPlusSampler(space, scores, self.p)

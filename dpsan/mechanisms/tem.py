@@ -59,5 +59,5 @@ class TEM(DistanceWeights):
         return max(math.log1p(-self.beta) + math.log(max(n - 1, 1)) - math.log(self.beta), 0.0)
 
     def gamma(self, n: int) -> float:
-        """The distance beyond which words are alike."""
+        """Return the distance beyond which words are alike."""
         return 2 * self.cut(n) / self.epsilon

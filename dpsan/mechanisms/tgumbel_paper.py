@@ -66,7 +66,7 @@ def _smallest_distance(space: MetricSpace) -> float:
 
 
 def scale(epsilon: float, n: int, smallest: float, diameter: float) -> float:
-    """The scale b of the noise ([TGumbel] Algorithm 2, line 2)."""
+    """Return the scale b of the noise ([TGumbel] Algorithm 2, line 2)."""
     from scipy.special import lambertw  # heavy import
 
     alpha = (epsilon - 2 * (1 + math.log(n)) / smallest) / 3
@@ -274,7 +274,9 @@ class TGumbelPaper(Mechanism):
         return scale(self.epsilon, space.n, smallest, space.diameter), space.diameter
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The exactly audited loss for small vocabularies; nothing is known to hold for others."""
+        """Return the exactly audited loss for small vocabularies; nothing is known to hold for
+        others.
+        """
         self.constants(space)
         claim = Claim(self.epsilon, metric="euclidean")
         why = "the proof uses the untruncated distribution function; "
@@ -307,5 +309,5 @@ class TGumbelPaper(Mechanism):
         return kept_certificate(space, repr(self), method, build)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
-        """The published sampler."""
+        """Return the published sampler."""
         return TruncatedGumbelSampler(space, *self.constants(space))

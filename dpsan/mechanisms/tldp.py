@@ -81,13 +81,13 @@ class Lattice(NamedTuple):
     levels: int
 
     def encode(self, ids: Ids) -> Ids:
-        """The levels of inputs (⊥ allowed), (m, D)."""
+        """Return the levels of inputs (⊥ allowed), (m, D)."""
         step = np.where(self.step > 0, self.step, 1.0)
         raw = np.rint((self.space.points(ids) - self.low) / step)
         return np.asarray(np.clip(raw, 0, self.levels - 1), dtype=np.int64)
 
     def decode(self, levels: Ids) -> Floats:
-        """The points of levels, (m, D)."""
+        """Return the points of levels, (m, D)."""
         return self.low + self.step * levels
 
 
@@ -126,7 +126,7 @@ def coordinate_budgets(epsilon: float, shares: Floats) -> list[float]:
 
 @lru_cache(maxsize=64)  # for as many lengths of lines
 def _cumulative(budgets: tuple[float, ...], levels: int) -> NDArray[np.uint64]:
-    """The table of each coordinate, summed along its rows, (D, k, k)."""
+    """Return the table of each coordinate, summed along its rows, (D, k, k)."""
     tables = [grid_table(budget, levels) for budget in budgets]
     return np.cumsum(tables, axis=2, dtype=np.uint64)
 
@@ -152,7 +152,7 @@ class GridSampler(Sampler):
         self._swap = np.ceil(weights * 2.0**62).astype(np.uint64)
 
     def tables(self, words: int) -> list[NDArray[np.uint64]]:
-        """The integer table of each coordinate for a tensor of so many words."""
+        """Return the integer table of each coordinate for a tensor of so many words."""
         budgets = coordinate_budgets(self.epsilon / words, self.shares)
         return [grid_table(budget, self.lattice.levels) for budget in budgets]
 
@@ -169,7 +169,7 @@ class GridSampler(Sampler):
         return nearest_words(self.lattice.space, ids, streams, release, line=self.whole_records)
 
     def perturb(self, ids: Ids, words: Ids, streams: Streams) -> Ids:
-        """The levels that are released, (m, D).
+        """Return the levels that are released, (m, D).
 
         Args:
             words: for each word how many its tensor has.
@@ -248,7 +248,7 @@ class TLDP(Mechanism):
         return found
 
     def lattice(self, space: MetricSpace) -> Lattice:
-        """The public grid of a vocabulary."""
+        """Return the public grid of a vocabulary."""
         dimensions = min(self.dimensions, space.d)
         points = principal_components(space, dimensions)
         low, high = np.quantile(points.astype(np.float64), (_TAIL, 1 - _TAIL), axis=0)
@@ -257,7 +257,7 @@ class TLDP(Mechanism):
         return Lattice(reduced, low, (high - low) / (self.levels - 1), spread, self.levels)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The sum of the tables' exact losses."""
+        """Return the sum of the tables' exact losses."""
         sampler = self.prepare(space)
         why = "exact largest log-ratio of the integer table of each coordinate, summed"
         if self.tensor == "line":
@@ -289,7 +289,7 @@ class TLDP(Mechanism):
         return math.sqrt(math.fsum(errors) / len(errors))
 
     def prepare(self, space: MetricSpace) -> GridSampler:
-        """A grid sampler."""
+        """Return a grid sampler."""
         lattice = self.lattice(space)
         shares = np.ones_like(lattice.spread)
         if self.split == "spread" and lattice.spread.any():

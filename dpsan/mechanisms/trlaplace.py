@@ -50,7 +50,7 @@ class TrLaplace(TruncatedLaplace):
         return sound_truncation(self.epsilon, self.delta, d, radius)
 
     def true_delta(self, d: int) -> float:
-        """The largest mass outside the shifted box: at most delta by the proof above."""
+        """Return the largest mass outside the shifted box: at most delta by the proof above."""
         return min(self.delta, largest_escape(*self.truncation(d, 1.0), d, 2.0))
 
     def guarantee(self, space: MetricSpace) -> Guarantee:

@@ -65,14 +65,14 @@ class TrLaplacePaper(TruncatedLaplace):
         return published_truncation(self.epsilon, self._given(), self.dimensions(d), radius)
 
     def true_delta(self, d: int) -> float:
-        """The delta that holds (the unit of length does not matter)."""
+        """Return the delta that holds (the unit of length does not matter)."""
         return largest_escape(*self.truncation(d, 1.0), d, 2.0)
 
     def _given(self) -> float | None:
         return None if isinstance(self.delta, str) else self.delta
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """The claim and the truth."""
+        """Return the claim and the truth."""
         true = self.true_delta(space.d)
         # 4^-d below the smallest float64 is shown as that, not as 0.
         claimed = self._given() or max(

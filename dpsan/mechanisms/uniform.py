@@ -60,5 +60,5 @@ class Uniform(IntegerResponse):
         )
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
-        """A sampler with empty sets."""
+        """Return a sampler with empty sets."""
         return SubsetResponseSampler(space, 0.0, 0, space.n)

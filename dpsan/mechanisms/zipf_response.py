@@ -77,5 +77,5 @@ class ZipfResponse(IntegerResponse):
         return rank_certificate(sampler.weights, (farthest, 0))
 
     def prepare(self, space: MetricSpace) -> RankResponseSampler:
-        """A sampler by rank."""
+        """Return a sampler by rank."""
         return RankResponseSampler(space, rank_weights(self.epsilon, space.n))

@@ -62,20 +62,21 @@ class Certifiable(Protocol):
     """Interface that a certificate needs of a mechanism."""
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Its own closed form, if any."""
+        """Return its own closed form, if any."""
         ...
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Its guarantee, which holds the claim."""
+        """Return its guarantee, which holds the claim."""
         ...
 
     def prepare(self, space: MetricSpace) -> Any:
-        """Its sampler."""
+        """Return its sampler."""
         ...
 
 
 def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
-    """The exact certificate of a mechanism on a vocabulary; None where no exact method exists.
+    """Return the exact certificate of a mechanism on a vocabulary; None where no exact method
+    exists.
 
     Closed forms take O(n²·d) and are cached with the space; other distributions are compared cell
     by cell up to :data:`MATRIX_WORDS` words.
@@ -287,7 +288,7 @@ def log_ratio(a: int, b: int) -> float:
 def kept_certificate(
     space: MetricSpace, key: str, method: str, build: Callable[[], Certificate]
 ) -> Certificate:
-    """A certificate that takes long: built once, then kept with the space.
+    """Return a certificate that takes long: built once, then kept with the space.
 
     Args:
         key: names the distribution, for the cache.

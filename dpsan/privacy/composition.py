@@ -33,7 +33,8 @@ def compose_basic(guarantee: Guarantee, words: int) -> Composed:
 
 
 def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
-    """The best epsilon for a delta near the basic one; None where no method gives a smaller one.
+    """Return the best epsilon for a delta near the basic one; None where no method gives a smaller
+    one.
 
     Gaussian noise: mu grows with the square root of the number of words, exactly.  Otherwise the
     mechanism is taken as any (epsilon, delta) black box; below deltas of about 1e-15 its grid

@@ -47,7 +47,8 @@ def grid_pmf(epsilon: float, levels: int, slopes: int = _SLOPES) -> Floats:
 
 @lru_cache(maxsize=4096)
 def grid_table(epsilon: float, levels: int) -> Table:
-    """The distribution of :func:`grid_pmf` as integers, row sums :data:`TOTAL`, shape (k, k).
+    """Return the distribution of :func:`grid_pmf` as integers, row sums :data:`TOTAL`, shape (k,
+    k).
 
     The integers are the distribution that is sampled: :func:`certified_loss` of them is <= epsilon,
     checked here; entries are >= 1.  Read-only.

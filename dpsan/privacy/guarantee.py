@@ -110,17 +110,19 @@ class Guarantee:
 
     @property
     def standing(self) -> str:
-        """The status, and whether the mechanism is a third party's."""
+        """Return the status, and whether the mechanism is a third party's."""
         return str(self.status) if self.reviewed else f"{self.status}, {UNREVIEWED}"
 
     @property
     def grade(self) -> str:
-        """The status, and in which numbers it is proved: ``PROVED on integers``."""
+        """Return the status, and in which numbers it is proved: ``PROVED on integers``."""
         proved = self.status is Status.PROVED
         return f"{self.status} {self.arithmetic}" if proved else self.standing
 
     def at(self, epsilon: float) -> Loss:
-        """An epsilon with the least delta known for it; the guarantee's own pair if none is."""
+        """Return an epsilon with the least delta known for it; the guarantee's own pair if none
+        is.
+        """
         own = Loss(self.epsilon_ldp, self.delta)
         known = [each.delta for each in (own, self.at_claim) if each and each.epsilon <= epsilon]
         return Loss(epsilon, min(known)) if known else own
@@ -156,7 +158,7 @@ class Guarantee:
         return f" (+ {1.05 * self.slack:.2g} nats of rounding)" if self.slack else ""
 
     def epsilon(self, distance: float) -> float:
-        """The privacy loss bound between two inputs at a distance (privacy map).
+        """Return the privacy loss bound between two inputs at a distance (privacy map).
 
         Args:
             distance: in units of ``metric``, >= 0; ignored but for 0 where there is no metric.

@@ -46,7 +46,9 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu = distance / sigma with :func:`gaussian_delta` <= delta; rounded down."""
+    """Return the largest mu = distance / sigma with :func:`gaussian_delta` <= delta; rounded
+    down.
+    """
     low, high = 0.0, 1.0
     while gaussian_delta(epsilon, high) <= delta:
         low, high = high, 2 * high
@@ -60,7 +62,9 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon at which Gaussian noise has this delta, mu = distance / sigma; up."""
+    """Return the smallest epsilon at which Gaussian noise has this delta, mu = distance / sigma;
+    up.
+    """
     low, high = 0.0, 1.0
     while gaussian_delta(high, mu) > delta:
         low, high = high, 2 * high

@@ -33,19 +33,19 @@ _TWO_64: Final = 1 << 64
 
 
 def new_key() -> bytes:
-    """A fresh secret key from the operating system."""
+    """Return a fresh secret key from the operating system."""
     return secrets.token_bytes(KEY_BYTES)
 
 
 def seeded_key(seed: str) -> bytes:
-    """The key of a public seed: repeatable and NOT PRIVATE, for tests only."""
+    """Return the key of a public seed: repeatable and NOT PRIVATE, for tests only."""
     return hashlib.shake_256(b"dpsan seed 1\0" + seed.encode("utf-8", "surrogatepass")).digest(
         KEY_BYTES
     )
 
 
 def derive_key(key: bytes, *path: str | int) -> bytes:
-    """The key of a part of a job (a file, a copy): independent for every different path."""
+    """Return the key of a part of a job (a file, a copy): independent for every different path."""
     state = hashlib.shake_256(b"dpsan derive 1\0" + key)
     for part in path:
         data = repr(part).encode("utf-8", "surrogatepass")
@@ -143,7 +143,7 @@ class Streams:
         return np.asarray(ndtri(out, out=out), dtype=np.float64)
 
     def chunks(self, size: int, *, whole_records: bool = False) -> list[Streams]:
-        """The same streams in pieces of at most max(size, BLOCK) words, cut between blocks.
+        """Return the same streams in pieces of at most max(size, BLOCK) words, cut between blocks.
 
         Args:
             whole_records: cut between records only, whatever their length.
@@ -166,7 +166,7 @@ class Streams:
 def streams_for(
     key: bytes, records: Sequence[int], words: Sequence[int], *, before: int = 0
 ) -> Streams:
-    """The streams of a batch of records.
+    """Return the streams of a batch of records.
 
     Args:
         key: key of the file (see :func:`derive_key`).
@@ -210,7 +210,7 @@ def string_positions(key: bytes, strings: Sequence[str]) -> list[tuple[int, int]
 
 
 def streams_by_word(key: bytes, rows: Sequence[int], strings: Sequence[tuple[int, int]]) -> Streams:
-    """A stream for each word that depends on the word alone, whatever stands before it.
+    """Return a stream for each word that depends on the word alone, whatever stands before it.
 
     Args:
         key: of the unit within which equal words have the same draw; no other streams have it.

@@ -86,7 +86,8 @@ def float64_gap(
 
 
 def float64_delta(epsilon: float, delta: float, gap: float) -> float:
-    """The delta that holds for distributions within ``gap`` of those of an (epsilon, delta) proof.
+    """Return the delta that holds for distributions within ``gap`` of those of an (epsilon, delta)
+    proof.
 
     P'(T|x) <= P(T|x) + gap <= e^epsilon·(P'(T|x') + gap) + delta + gap.
     """

@@ -45,7 +45,7 @@ class Result:
 
     @property
     def each(self) -> list[tuple[str, Outcome | str]]:
-        """Every input in order, with its outcome, ``failed`` or ``skipped``."""
+        """Return every input in order, with its outcome, ``failed`` or ``skipped``."""
         return [self.became[file] for file in sorted(self.became)]
 
     @property
@@ -189,7 +189,7 @@ class Run(Work):
                 )
 
     def _common(self, stack: ExitStack) -> Sink:
-        """The output of all inputs together."""
+        """Return the output of all inputs together."""
         if self.output is None:
             return Sink("standard output", 1)
         assert isinstance(self.output, Path)  # noqa: S101 - narrowed by execute()

@@ -150,7 +150,7 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def _key(cache: Path) -> bytes:
-    """The key of a cache, made by whoever needs it first.  Raises CacheError."""
+    """Return the key of a cache, made by whoever needs it first.  Raises CacheError."""
     path = cache / _KEY
     try:
         with suppress(FileNotFoundError):
@@ -165,7 +165,7 @@ def _key(cache: Path) -> bytes:
 
 
 def _checked(path: Path) -> bytes:
-    """The key in a file.  Raises OSError, CacheError: it is no such file."""
+    """Return the key in a file.  Raises OSError, CacheError: it is no such file."""
     key = _read(path, KEY_BYTES + 1)
     status = os.lstat(path)
     if status.st_uid != os.geteuid() or status.st_mode & 0o077 or len(key) != KEY_BYTES:

@@ -264,7 +264,9 @@ class _Flow:
     def _payable(
         self, batch: list[Record], results: list[Sanitized]
     ) -> tuple[list[Record], DpsanError | None]:
-        """The records of a batch that the budget covers, and what ends the input after them."""
+        """Return the records of a batch that the budget covers, and what ends the input after
+        them.
+        """
         name = self.source.name
         history, budget = self.work.history, self.work.budget
         if history and history.ledger:
@@ -338,7 +340,7 @@ class Finished:
         """Give the output its name.
 
         Raises:
-            InputError, OutputError: then the target is as it was, and nothing is left behind.
+            InputError, OutputError: then the target is as it was, and no temporary file is left.
         """
         try:
             if self.original is None:

@@ -30,7 +30,7 @@ class Budget:
         return True
 
     def unpaid(self, done: Sanitized) -> list[int]:
-        """The draws of each text that are still to be charged."""
+        """Return the draws of each text that are still to be charged."""
         if done.marks is None:
             return done.drawn
         ranges = pairwise(accumulate(done.drawn, initial=0))
@@ -74,12 +74,12 @@ class Accountant:
 
     @property
     def words(self) -> int:
-        """All words seen."""
+        """Return all words seen."""
         return sum(self.counts.values())
 
     @property
     def written(self) -> int:
-        """Words that the mechanism drew, now or before: they are what it says of them."""
+        """Return words that the mechanism drew, now or before: they are what it says of them."""
         return self.draws + self.counts[Action.REMEMBERED]
 
     @property
@@ -97,15 +97,15 @@ class Accountant:
         return compose_basic(self.guarantee, charges)
 
     def _charges(self, drawn: Sequence[int]) -> Sequence[int]:
-        """The charges of texts with so many drawn words."""
+        """Return the charges of texts with so many drawn words."""
         return [int(each > 0) for each in drawn] if self.guarantee.per_line else drawn
 
     def charges_of(self, drawn: int) -> int:
-        """The charges of a text with so many drawn words."""
+        """Return the charges of a text with so many drawn words."""
         return self._charges([drawn])[0]
 
     def cost(self, drawn: list[int]) -> float:
-        """The mechanism's epsilon of texts with so many drawn words."""
+        """Return the mechanism's epsilon of texts with so many drawn words."""
         return sum(self._charges(drawn)) * self.epsilon
 
     def add(self, copies: Sequence[Sanitized], texts: Sequence[int] | None = None) -> None:

@@ -100,7 +100,7 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
 def _guarantee(
     mechanism: Mechanism, space: MetricSpace, certified: float, reviewed: bool
 ) -> Guarantee:
-    """The mechanism's guarantee, or the certified LDP epsilon where that is smaller."""
+    """Return the mechanism's guarantee, or the certified LDP epsilon where that is smaller."""
     guarantee = mechanism.guarantee(space)
     if not reviewed:
         status = guarantee.status

@@ -60,7 +60,7 @@ class Numbers:
         self._epsilon, self._unit, self._strings = epsilon, unit, strings
 
     def drawn(self, words: Sequence[str], indices: Sequence[int], streams: Streams) -> list[str]:
-        """Another number for each, from the streams of a batch.
+        """Return another number for each, from the streams of a batch.
 
         Args:
             words: the numbers.
@@ -87,7 +87,7 @@ class Numbers:
         ]
 
     def drawn_once(self, words: Sequence[str], records: NDArray[np.int64], key: bytes) -> list[str]:
-        """The same where equal numbers have the same draw: each has a stream of its own.
+        """Return the same where equal numbers have the same draw: each has a stream of its own.
 
         Args:
             words: the numbers.

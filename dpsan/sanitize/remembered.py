@@ -53,7 +53,7 @@ def merged(
     earlier: Mapping[int, str],
     survey: Callable[[str], Sanitized],
 ) -> Sanitized:
-    """The result for all texts of a batch.
+    """Return the result for all texts of a batch.
 
     Args:
         texts: the batch.
@@ -98,7 +98,9 @@ def merged(
 def _spread(
     table: AuditTable, indices: Sequence[int], chosen: Sequence[bool], texts: int
 ) -> AuditTable:
-    """The rows of the chosen texts, in a table for more texts, of which the others have none."""
+    """Return the rows of the chosen texts, in a table for more texts, of which the others have
+    none.
+    """
     kept, positions = np.array(chosen, dtype=np.bool_), np.array(indices, dtype=np.int64)
     rows = np.repeat(kept, table.sizes)
     sizes = np.zeros(texts, dtype=np.int64)

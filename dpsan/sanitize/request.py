@@ -45,7 +45,9 @@ class RunSpec:
     """Digest of the mechanism's file, once it was read: workers refuse another one."""
 
     def kind(self) -> type[Mechanism]:
-        """The kind of mechanism.  Raises UsageError for unknown names, or without public words."""
+        """Return the kind of mechanism.  Raises UsageError for unknown names, or without public
+        words.
+        """
         kind = mechanism_class(self.mechanism, self.own_sha256)
         check_name("tokenizer", self.tokenizer, TOKENIZERS)
         check_name("case", self.case, list(LetterCase))
@@ -75,7 +77,7 @@ class RunSpec:
                 raise UsageError(f"classes of words exclude {what}")
 
     def build(self) -> Mechanism:
-        """The mechanism.
+        """Return the mechanism.
 
         Raises:
             UsageError: unknown name, parameter outside its domain, no epsilon.

@@ -101,7 +101,7 @@ class Rewriter:
         return self._vocabulary()[1]
 
     def _vocabulary(self) -> tuple[NDArray[np.object_], Lookup]:
-        """The words as they are written, and what finds them; made with the first text."""
+        """Return the words as they are written, and what finds them; made with the first text."""
         if self._strings is None:
             embeddings = self._built.embeddings
             words = embeddings.index_to_key
@@ -112,7 +112,7 @@ class Rewriter:
         return self._strings
 
     def row_of(self, output: str) -> int | None:
-        """The row number of a word as it is written alone, None for all other strings."""
+        """Return the row number of a word as it is written alone, None for all other strings."""
         if self._rows is None:
             self._rows = {word: row for row, word in enumerate(self._vocabulary()[0].tolist())}
         return self._rows.get(output)
@@ -182,7 +182,7 @@ class Rewriter:
         return parts[0] if len(parts) == 1 else together(parts)
 
     def _in_segments(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
-        """A long text, as many words at a time as are soon done."""
+        """Return a long text, as many words at a time as are soon done."""
         out = bytearray()  # a string takes up to four bytes for each of its characters
         done: list[Sanitized] = []
         previous: str | None = None

@@ -138,7 +138,7 @@ class Sanitizer:
         opened: Opened | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Sanitizer:
-        """A sanitizer from a request.
+        """Return a sanitizer from a request.
 
         Args:
             spec: the request.
@@ -178,7 +178,7 @@ class Sanitizer:
         self._key = randomness.derive_key(run_key(seed), "run", "copy", 0)
 
     def by_text(self) -> Sanitizer:
-        """The same for texts that have nothing in common: each is a unit of its own."""
+        """Return the same for texts that have nothing in common: each is a unit of its own."""
         if self.spec.consistent in (None, Unit.RECORD):
             return self
         spec = replace(self.spec, consistent=Unit.RECORD)
@@ -187,7 +187,7 @@ class Sanitizer:
 
     @cached_property
     def class_codes(self) -> ClassCodes | None:
-        """The class of each input code; None if all words are drawn."""
+        """Return the class of each input code; None if all words are drawn."""
         if isinstance(self.mechanism, ClassResponse):
             return class_codes(self.mechanism, self.space.n)
         return None
@@ -230,11 +230,11 @@ class Sanitizer:
 
     @cached_property
     def half_linked(self) -> HalfLinked | None:
-        """Words by which half of the texts are linked to their originals; public.
+        """Return words by which half of the texts are linked to their originals; public.
 
         None where the distribution is not known, or only classes of words are drawn.
         """
-        if self.spec.only:  # words that pass tell which text it is
+        if self.spec.only:  # unchanged words identify the text
             return None
         from dpsan.outcomes.linked_words import half_linked
 
@@ -244,7 +244,7 @@ class Sanitizer:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
 
     def input_of(self, text: str) -> int | None:
-        """The mechanism's input that a one-word text stands for.
+        """Return the mechanism's input that a one-word text stands for.
 
         Returns:
             A row number, n for ⊥, n + 1 for a number that is drawn by value, n + 2 or more
@@ -255,12 +255,14 @@ class Sanitizer:
         return found[0][1] if len(found) == 1 and found[0][0] == text else None
 
     def inputs_of(self, text: str) -> list[tuple[str, int]]:
-        """The words of a text, and for each the mechanism's input; see :meth:`input_of`."""
+        """Return the words of a text, and for each the mechanism's input; see :meth:`input_of`."""
         _, words, codes = self._rewriter.lookup.texts([text])
         return list(zip(words, codes.tolist(), strict=True))
 
     def row_of(self, output: str) -> int | None:
-        """The row number of a word as :meth:`rewrite` writes it alone, None for other strings."""
+        """Return the row number of a word as :meth:`rewrite` writes it alone, None for other
+        strings.
+        """
         return self._rewriter.row_of(output)
 
     def survey(self, text: str) -> Sanitized:
@@ -365,7 +367,7 @@ class Sanitizer:
 
 
 def run_key(seed: str | None) -> bytes:
-    """The key of a run: fresh and secret, or public and repeatable with a seed."""
+    """Return the key of a run: fresh and secret, or public and repeatable with a seed."""
     return randomness.new_key() if seed is None else randomness.seeded_key(seed)
 
 
@@ -383,7 +385,7 @@ def _public(given: str | Iterable[str]) -> PublicWords:
 
 
 def _spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
-    """The spans of each text that is there.  Raises UsageError."""
+    """Return the spans of each text that is there.  Raises UsageError."""
     if len(spans) != len(texts):
         raise UsageError(f"spans of {len(spans)} texts, but there are {len(texts)}")
     return [

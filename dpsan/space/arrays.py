@@ -23,7 +23,7 @@ _PIECE: Final = 4096
 
 
 def blocks(n: int, size: int) -> Iterator[Ids]:
-    """The row numbers 0 ... n - 1, so many at a time."""
+    """Yield the row numbers 0 ... n - 1, so many at a time."""
     for at in range(0, n, size):
         yield np.arange(at, min(at + size, n))
 

@@ -61,12 +61,12 @@ def _entry(embeddings: Embeddings) -> Entry:
 
 
 def _lines(words: list[str]) -> NDArray[np.uint8]:
-    """Words as bytes: loaders keep none with a line feed, nor what is no UTF-8."""
+    """Return words as bytes: loaders keep none with a line feed, nor what is no UTF-8."""
     return np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
 
 
 def _words(entry: Entry, name: str = "words") -> list[str]:
-    """The words of an entry, or how they are usually written."""
+    """Return the words of an entry, or how they are usually written."""
     return entry.arrays[name].tobytes().decode().split("\n")
 
 
@@ -108,7 +108,8 @@ class CachedTables(Tables):
 
 
 def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
-    """The metric space of embeddings in memory; its tables are cached by what they are made of.
+    """Return the metric space of embeddings in memory; its tables are cached by what they are made
+    of.
 
     Not by the digest: whoever made the embeddings chose it, and guarantees depend on tables.
     """
@@ -149,7 +150,7 @@ class Opening:
             self._hashing = Later(lambda: file_digest(path, vocab_size=vocab_size))
 
     def __call__(self) -> tuple[Embeddings, MetricSpace]:
-        """Words and metric space; to be called once.
+        """Return words and metric space; to be called once.
 
         Raises:
             EmbeddingError: the embedding file cannot be used.
@@ -274,7 +275,7 @@ def _read(store: Store, digest: str, build: Callable[[], Entry], name: str) -> A
 def open_space(
     path: Path | None, vocab_size: int | None, store: Store
 ) -> tuple[Embeddings, MetricSpace]:
-    """Words and metric space of an embedding file, through the cache; see :class:`Opening`.
+    """Return words and metric space of an embedding file, through the cache; see :class:`Opening`.
 
     Raises:
         EmbeddingError: the file cannot be used.

@@ -30,12 +30,12 @@ numbers of float32, where rounding is no longer relative."""
 
 
 def largest_norm(vectors: Floats32) -> float:
-    """The largest Euclidean norm of a row, rounded up."""
+    """Return the largest Euclidean norm of a row, rounded up."""
     return float(norms(vectors).max()) * _UP
 
 
 def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
-    """The words moved onto the ball of a radius where they lie outside, and that radius.
+    """Return the words moved onto the ball of a radius where they lie outside, and that radius.
 
     Clipping projects onto a convex set, which never moves two points apart (Lipschitz 1).
 
@@ -79,7 +79,7 @@ def l1_diameter(space: MetricSpace, radius: float) -> float:
 
 
 def smallest_distance(space: MetricSpace) -> float | None:
-    """The smallest distance of two words at different points, rounded down.
+    """Return the smallest distance of two words at different points, rounded down.
 
     None where there are not two, or all nearest words take too long to find.
     """
@@ -156,7 +156,7 @@ def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> fl
     n = len(points)
 
     def compare(at: int) -> tuple[float, Ids, Ids]:
-        """The largest square of rows from ``at`` on, and the pairs that are near."""
+        """Return the largest square of rows from ``at`` on, and the pairs that are near."""
         far = 2 * apart[at : at + _PAIRS] @ apart[at:].T
         image = 2 * moved[at : at + _PAIRS] @ moved[at:].T
         close = np.empty(far.shape, dtype=np.bool_)

@@ -50,7 +50,7 @@ _SCORED: Final = 8192
 
 
 def largest_norm(vectors: Floats32) -> float:
-    """The largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
+    """Return the largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
     squares = [
         float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
         for block in (vectors[at : at + 65536] for at in range(0, len(vectors), 65536))
@@ -77,7 +77,7 @@ class FlatIndex:
 
     @classmethod
     def over(cls, vectors: Floats32) -> FlatIndex:
-        """An index of vectors (n, d), float32, C order, where they are; made read-only."""
+        """Return an index of vectors (n, d), float32, C order, where they are; made read-only."""
         vectors.flags.writeable = False
         return cls.later(vectors.shape, lambda: vectors, largest_norm(vectors))
 
@@ -85,7 +85,7 @@ class FlatIndex:
     def later(
         cls, shape: tuple[int, ...], read: Callable[[], Floats32], largest_norm: float
     ) -> FlatIndex:
-        """An index of vectors that are not in memory until they are used.
+        """Return an index of vectors that are not in memory until they are used.
 
         Args:
             shape: n and d.
@@ -130,7 +130,7 @@ class FlatIndex:
         self._hold(vectors.shape, lambda: vectors, state["largest_norm"])
 
     def search(self, points: Floats, k: int) -> tuple[Ids, Floats]:
-        """The k nearest rows of each point, nearest first, ties by row number.
+        """Return the k nearest rows of each point, nearest first, ties by row number.
 
         Args:
             points: shape (m, d), finite.
@@ -149,7 +149,7 @@ class FlatIndex:
         return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
 
     def _by_both(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
-        """The k nearest rows: a thread or two go by integers, FAISS has the others."""
+        """Return the k nearest rows: a thread or two go by integers, FAISS has the others."""
         m, count = len(points), threads()
         ours = max(1, min(count, self._threads, m // FEWEST_POINTS))
         others = count - ours
@@ -182,7 +182,8 @@ class FlatIndex:
         return ids, distances
 
     def nearest(self, points: Floats) -> Ids:
-        """The nearest row of each point, ties by row number, shape (m,): :meth:`search` for k = 1.
+        """Return the nearest row of each point, ties by row number, shape (m,): :meth:`search` for
+        k = 1.
 
         Where the float32 values of the best two differ by more than rounding can, the first is
         certain and no distance is computed again.
@@ -211,7 +212,7 @@ class FlatIndex:
         return self._small
 
     def _reckoned(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
-        """The k nearest rows and their distances, from candidates by integers."""
+        """Return the k nearest rows and their distances, from candidates by integers."""
         found = small.candidates(points, k)
         exact = np.empty(len(found.rows))
         for at in range(0, len(exact), _SCORED):
@@ -257,7 +258,9 @@ class FlatIndex:
         return np.asarray((self.d + 8) * bound, dtype=np.float64)
 
     def _settle(self, points: Floats, found: Ids, near: Floats32, k: int) -> tuple[Ids, Floats]:
-        """The k nearest rows and their distances, from candidates and their float32 values."""
+        """Return the k nearest rows and their distances, from candidates and their float32
+        values.
+        """
         m = len(points)
         ids = np.empty((m, k), dtype=np.int64)
         distances = np.empty((m, k), dtype=np.float64)

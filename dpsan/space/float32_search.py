@@ -35,7 +35,7 @@ Proposals = tuple[Ids, Floats32]
 
 
 def least_values(vectors: Floats32, points: Floats32, width: int) -> Proposals:
-    """The rows with the least float32 squared distances from each point.
+    """Return the rows with the least float32 squared distances from each point.
 
     Args:
         vectors: shape (n, d), C order.
@@ -63,7 +63,7 @@ def least_values(vectors: Floats32, points: Floats32, width: int) -> Proposals:
 
 
 def _shared(vectors: Floats32, points: Floats32, width: int, threads: int) -> Proposals:
-    """The same by several threads."""
+    """Return the same by several threads."""
     import faiss  # heavy import
 
     m, n = len(points), len(vectors)
@@ -95,7 +95,7 @@ def _cuts(size: int, parts: int) -> list[tuple[int, int]]:
 
 
 def _search(rows: Floats32, points: Floats32, width: int, first: int) -> Proposals:
-    """The same in some rows, the first of which has the number ``first``, by this thread."""
+    """Return the same in some rows, the first of which has the number ``first``, by this thread."""
     import faiss  # heavy import
 
     values, found = faiss.knn(points, rows, min(width, len(rows)))

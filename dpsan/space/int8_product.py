@@ -45,7 +45,7 @@ _INPUTS: Final = {"rows": _UINT8, "points": _INT8, "zero": _UINT8}
 
 
 def _field(number: int, value: bytes | str | int) -> bytes:
-    """A field of a protocol buffer: a number below 128, or as much as that."""
+    """Return a field of a protocol buffer: a number below 128, or as much as that."""
     if isinstance(value, int):
         return bytes([number << 3, value])
     data = value.encode() if isinstance(value, str) else value
@@ -53,7 +53,7 @@ def _field(number: int, value: bytes | str | int) -> bytes:
 
 
 def _model() -> bytes:
-    """A graph of one node, as ONNX writes it: rows (less zero) times points."""
+    """Return a graph of one node, as ONNX writes it: rows (less zero) times points."""
 
     def declared(name: str, kind: int) -> bytes:
         return _field(1, name) + _field(2, _field(1, _field(1, kind)))
@@ -82,7 +82,7 @@ def _silent(named: str) -> bool:
 
 @cache
 def _session() -> Any:
-    """The kernel, without threads of its own."""
+    """Return the kernel, without threads of its own."""
     if not _silent(_version()):
         raise ImportError("a version with telemetry")
     import onnxruntime  # heavy import
@@ -124,13 +124,17 @@ class Product:
 
     @staticmethod
     def rows(small: NDArray[np.uint8]) -> Rows:
-        """Rows (n, d), C order, given as ``level`` + 1 more than they are, made ready for calls."""
+        """Return rows (n, d), C order, given as ``level`` + 1 more than they are, made ready for
+        calls.
+        """
         import onnxruntime  # heavy import
 
         return onnxruntime.OrtValue.ortvalue_from_numpy(small)  # where they are, not a copy
 
     def __call__(self, rows: Rows) -> NDArray[np.int32]:
-        """The products (n, m) with rows.  The thread's next call of any product overwrites them."""
+        """Return the products (n, m) with rows.  The thread's next call of any product overwrites
+        them.
+        """
         self._binding.bind_ortvalue_input("rows", rows)
         self._session.run_with_iobinding(self._binding)
         return self._values
@@ -160,7 +164,7 @@ def _aligned_start(array: NDArray[Any]) -> tuple[tuple[int, ...], int]:
 
 @cache
 def levels() -> int:
-    """The largest number that the kernel multiplies rightly: 127, 63, or 0: no kernel."""
+    """Return the largest number that the kernel multiplies rightly: 127, 63, or 0: no kernel."""
     try:
         _session()
     except Exception:  # noqa: BLE001 - an extra that is missing or broken is not used

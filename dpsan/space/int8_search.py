@@ -114,7 +114,9 @@ class SmallIntegers:
 
     @classmethod
     def of(cls, vectors: Floats32) -> SmallIntegers | None:
-        """Those of vectors, or None where the kernel is missing, wrong, slower or out of range."""
+        """Return those of vectors, or None where the kernel is missing, wrong, slower or out of
+        range.
+        """
         n, d = vectors.shape
         if n < _FEWEST_ROWS or d >= _DIMENSIONS or not (level := levels()) or not wins(d):
             return None
@@ -122,7 +124,7 @@ class SmallIntegers:
         return out if _SIZE[0] < out._largest < _SIZE[1] else None
 
     def candidates(self, points: Floats, k: int) -> Candidates:
-        """Rows of which the k nearest of each point are among, in terms of exact distances.
+        """Return rows of which the k nearest of each point are among, in terms of exact distances.
 
         Args:
             points: shape (m, d).
@@ -185,7 +187,7 @@ class SmallIntegers:
         block: _Points,
         k: int,
     ) -> Floats:
-        """The k-th highest score that rows of a tile have at least."""
+        """Return the k-th highest score that rows of a tile have at least."""
         steps, rows = self._steps[tile], (self._lost[tile], self._norms[tile], self._halves[tile])
         if k > len(highest):  # by rows
             lost, norms, halves = (each.reshape(-1, 1) for each in rows)
@@ -200,7 +202,7 @@ class SmallIntegers:
     def _checked(
         self, found: _Found, more: _Found, block: _Points, least: Floats, k: int
     ) -> _Found:
-        """Those that may be among the nearest by their own bounds, which raise ``least``."""
+        """Return those that may be among the nearest by their own bounds, which raise ``least``."""
         points = np.concatenate((found.points, more.points))
         indices = np.concatenate((found.indices, more.indices))
         products = np.concatenate((found.products, more.products))
@@ -265,7 +267,7 @@ def _turned(points: Floats) -> Floats:
 
 
 def _rows(groups: list[_Groups]) -> _Found:
-    """The rows of groups that may be near."""
+    """Return the rows of groups that may be near."""
     points = np.concatenate([each.points for each in groups])
     numbers = np.concatenate([each.groups for each in groups])
     products = np.concatenate([each.products for each in groups])
@@ -276,7 +278,7 @@ def _rows(groups: list[_Groups]) -> _Found:
 
 
 def _norms(rows: Floats) -> Floats:
-    """The norm of each row."""
+    """Return the norm of each row."""
     return np.asarray(np.sqrt(np.einsum("...d,...d->...", rows, rows)), dtype=np.float64)
 
 

@@ -27,11 +27,11 @@ class Tables:
     """Storage of derived tables; this one stores nothing."""
 
     def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        """The arrays of a name, built if they are not kept."""
+        """Return the arrays of a name, built if they are not kept."""
         return build()
 
     def find(self, name: str) -> Arrays | None:
-        """The arrays of a name if they are kept."""
+        """Return the arrays of a name if they are kept."""
         return None
 
     def keep(self, name: str, arrays: Arrays) -> None:
@@ -131,7 +131,7 @@ class MetricSpace:
         return self._memory[full]
 
     def for_code_that_changes(self) -> MetricSpace:
-        """The same, where no table about a mechanism is one that was made before.
+        """Return the same, where no table about a mechanism is one that was made before.
 
         A cache knows dpsan's mechanisms by name and parameters.  Another's may be another program
         tomorrow.
@@ -166,7 +166,7 @@ class MetricSpace:
     def transformed(
         self, name: str, vectors: Floats32, index: FlatIndex | None = None
     ) -> MetricSpace:
-        """The same words at other points (clipped, whitened, projected).
+        """Return the same words at other points (clipped, whitened, projected).
 
         Args:
             name: names the transform and its parameters, part of the key of every cached table.
@@ -190,7 +190,7 @@ class MetricSpace:
         )
 
     def points(self, ids: Ids) -> Floats:
-        """The points of inputs (⊥ allowed), shape (m, d)."""
+        """Return the points of inputs (⊥ allowed), shape (m, d)."""
         unknown = ids == self.n
         if not unknown.any():
             return self.vectors[ids].astype(np.float64)
@@ -226,7 +226,7 @@ class MetricSpace:
 
     @property
     def lattice(self) -> Lattice:
-        """The same points where distances are exact; made when first needed."""
+        """Return the same points where distances are exact; made when first needed."""
         if self._lattice is None:
             self._lattice = Lattice(self.vectors, self.centroid)
         return self._lattice
@@ -241,7 +241,7 @@ class MetricSpace:
         return fewer_words((_EAGER_FLOPS / (2 * self.d)) ** 0.5)
 
     def neighbors(self, ids: Ids, k: int, outputs: int | NDArray[np.int32] | None = None) -> Ids:
-        """The k nearest outputs of each word, (m, k).
+        """Return the k nearest outputs of each word, (m, k).
 
         A word that is itself an output comes first; ties go to the smaller row number.
 
@@ -264,7 +264,7 @@ class MetricSpace:
         return found
 
     def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
-        """An index of some words: a number of first ones, or row numbers."""
+        """Return an index of some words: a number of first ones, or row numbers."""
         held = self._memory.setdefault("parts", {})
         name = str(outputs if isinstance(outputs, int) else outputs.tobytes())
         if name not in held:
@@ -316,13 +316,14 @@ class MetricSpace:
 
 
 def centroid_of(vectors: Floats32) -> Floats:
-    """The mean of vectors (n, d), shape (d,): the point of ⊥."""
+    """Return the mean of vectors (n, d), shape (d,): the point of ⊥."""
     mean: Floats = vectors.mean(axis=0, dtype=np.float64)
     return mean
 
 
 def far_apart(vectors: Floats32, here: int, norm: int) -> float:
-    """The distance of two rows of vectors (n, d) that are far apart, by a walk from row ``here``.
+    """Return the distance of two rows of vectors (n, d) that are far apart, by a walk from row
+    ``here``.
 
     Args:
         norm: 1 or 2.
@@ -342,7 +343,8 @@ def far_apart(vectors: Floats32, here: int, norm: int) -> float:
 
 
 def diameter_bound(vectors: Floats32, watch: Watch = unseen) -> tuple[float, bool]:
-    """An upper bound on the largest distance between rows, and whether it is the exact value.
+    """Return an upper bound on the largest distance between rows, and whether it is the exact
+    value.
 
     Two rows at distance >= L have radii (distances from the centroid) that sum to at least L, so
     with L from a walk to far points only rows of radius >= L - largest radius are compared.  Where

@@ -83,7 +83,7 @@ class Batch:
     """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
     def lines(self, outputs: list[str]) -> list[str]:
-        """The texts with these words, (words,)."""
+        """Return the texts with these words, (words,)."""
         if not len(self.sizes):
             return []
         pieces = [""] * (2 * len(outputs) + 1)

@@ -117,7 +117,7 @@ def _each(
 def _words(
     blocks: Sequence[Pieces], own: NDArray[np.bool_], others: Sequence[tuple[int, Sequence[str]]]
 ) -> list[str]:
-    """All words: pieces that are one, and what stands in the positions of some others."""
+    """Return all words: pieces that are one, and what stands in the positions of some others."""
     pieces = [*chain.from_iterable(block.strings(slice(None)) for block in blocks)]
     there = own.tolist()
     words: list[str] = []

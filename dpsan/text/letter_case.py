@@ -53,12 +53,12 @@ def begins_sentence(gap: str) -> bool:
 
 
 def capitalised(word: str) -> str:
-    """A word as it begins a sentence; one that has a capital already (iPhone) as it is."""
+    """Return a word as it begins a sentence; one that has a capital already (iPhone) as it is."""
     return word if word != word.lower() else word[:1].title() + word[1:]
 
 
 def recased(original: str, output: str) -> str:
-    """The output with the capital pattern of the original (all, first or none)."""
+    """Return the output with the capital pattern of the original (all, first or none)."""
     if len(original) > 1 and original.isupper():
         return output.upper()
     if original[:1].isupper():
@@ -79,7 +79,7 @@ _SPELT: Final = 3
 
 
 def article_for(word: str) -> str | None:
-    """The English article, a or an, that a word takes; None if its sound is not known."""
+    """Return the English article, a or an, that a word takes; None if its sound is not known."""
     first = unicodedata.normalize("NFD", word[:1])[:1]
     if number := _NUMBER.match(word):
         return _article_for_number(number[0])
@@ -94,7 +94,7 @@ def article_for(word: str) -> str | None:
 
 
 def _article_for_number(number: str) -> str:
-    """An 8, an 80, an 11th, an 18,000, an 1850s house; a 1,800, a 118."""
+    """Return an 8, an 80, an 11th, an 18,000, an 1850s house; a 1,800, a 118."""
     digits = number.replace(",", "")
     hundreds = len(digits) == 4 and "," not in number  # eighteen fifty, eleven hundred
     eleven = digits[:2] in ("11", "18") and (len(digits) % 3 == 2 or hundreds)
@@ -158,7 +158,7 @@ class NaturalCase:
         return np.concatenate([articles, indices])
 
     def _within(self, batch: Batch, previous: str | None) -> Iterator[int]:
-        """The words of texts that begin a sentence, but for the first of a whole text."""
+        """Yield the words of texts that begin a sentence, but for the first of a whole text."""
         gaps, seam = batch.gaps, batch.seam
         odd = batch.odd[batch.odd < len(batch.codes)].tolist()
         for at in compress(odd, map(self._begins.__getitem__, [gaps[index] for index in odd])):

@@ -98,7 +98,9 @@ class Lookup:
         return self.of_pieces(texts)
 
     def of_pieces(self, texts: Sequence[str]) -> Batch:
-        """The same of one text or more without the mark, which takes less time for many words."""
+        """Return the same of one text or more without the mark, which takes less time for many
+        words.
+        """
         if self._pieces.full:
             self._pieces = PieceCodes(partial(_code, self.split, self._codes))
         blocks = [
@@ -221,7 +223,7 @@ class _Codes(dict[str, int]):
 
 
 def _code(split: Callable[[str], list[str]], codes: _Codes, piece: str) -> int:
-    """The code of a piece that is a word, whatever punctuation is after it; else CHUNK."""
+    """Return the code of a piece that is a word, whatever punctuation is after it; else CHUNK."""
     if not one_word(piece) or split(piece) != ["", piece, ""]:
         return CHUNK
     return codes[piece]

@@ -32,7 +32,7 @@ class _Figure(Protocol):
 
     @property
     def size(self) -> int:
-        """Positions of the figure."""
+        """Return positions of the figure."""
 
     def read(self, pieces: Sequence[str]) -> int:
         """Return the position of what stands in the pieces of a token, 0 ... size - 1."""
@@ -140,7 +140,7 @@ class FormedNumber:
         return _YEAR_INDICES if isinstance(self.fields[0], _Year) else 1
 
     def written(self, value: int) -> str:
-        """Another number of the form."""
+        """Return another number of the form."""
         out = list(self.pieces)
         for figure in reversed(self.fields):
             value, position = divmod(value, figure.size)
@@ -170,7 +170,7 @@ _SCALES: Final = ((), ("k", "m", "b"), ("mn", "bn"))
 
 @lru_cache(maxsize=1 << 14)
 def formed_number(word: str) -> FormedNumber | None:
-    """The number that a word is; None for all other words."""
+    """Return the number that a word is; None for all other words."""
     given = _DIGITS.split(INVISIBLE.sub("", word))
     runs = given[1::2]
     if not runs or sum(map(len, runs)) > _WRITTEN:
@@ -189,7 +189,7 @@ def formed_number(word: str) -> FormedNumber | None:
 
 
 def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
-    """The figures of a number of this shape; none if it is no number."""
+    """Yield the figures of a number of this shape; none if it is no number."""
     shape, indices = "".join(pieces), range(1, len(pieces), 2)
     widths = [len(pieces[at]) for at in indices]
     digits = sum(widths)
@@ -232,7 +232,7 @@ def _date(at: int) -> Iterator[_Figure]:
 def _moment(
     pieces: Sequence[str], date: str | None, half: str | None, zone: str | None
 ) -> Iterator[_Figure]:
-    """A time, perhaps after a date, perhaps of half a day or of a time zone."""
+    """Yield a time, perhaps after a date, perhaps of half a day or of a time zone."""
     at, end = 1, len(pieces)
     if date:
         yield from _date(1)

@@ -13,7 +13,8 @@ _LARGE: Final = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
 
 
 def number(value: float | None) -> str:
-    """A count in full; any other number in five digits, or in three and a word from a million on.
+    """Return a count in full; any other number in five digits, or in three and a word from a
+    million on.
 
     Args:
         value: an int is a count; None stands for infinity, as in the audit.
@@ -41,7 +42,9 @@ def counted(count: int, what: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share 0 ... 1 in whole per cent; near the ends a bound, for estimates cannot tell them."""
+    """Return a share 0 ... 1 in whole per cent; near the ends a bound, for estimates cannot tell
+    them.
+    """
     if share < 0.01:
         return "under 1 %"
     return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"

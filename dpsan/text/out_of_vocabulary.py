@@ -46,7 +46,7 @@ def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:
 
 
 def read_utf8(path: Path, encoding: str = "utf-8") -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises:
         InputError: missing, or not UTF-8.

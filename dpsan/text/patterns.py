@@ -14,7 +14,7 @@ _BROKEN: Final = re.match(r"(?:\.[0-9]++)?+x", ".x") is not None
 
 
 def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A pattern, as the library re would compile it."""
+    """Return a pattern, as the library re would compile it."""
     if _BROKEN:
         import regex
 

@@ -68,7 +68,7 @@ class Pieces:
         return len(self.begins)
 
     def strings(self, indices: Ids | slice, *, tails: bool = False) -> list[str]:
-        """Some pieces, with or without their tails."""
+        """Return some pieces, with or without their tails."""
         begins = self.begins[indices]
         ends = begins + self.lengths[indices]
         found = self._slices(begins, ends + self.tails[indices] if tails else ends)
@@ -77,7 +77,7 @@ class Pieces:
         return [each if each.isascii() else _decoded(each) for each in found]
 
     def trailing(self, indices: Ids) -> list[str]:
-        """The tails of some pieces, and the space after each."""
+        """Return the tails of some pieces, and the space after each."""
         begins = self.begins[indices] + self.lengths[indices]
         return self._slices(begins, begins + self.tails[indices] + 1)
 
@@ -143,7 +143,9 @@ class Codes:
         return self._held >= _MOST
 
     def __call__(self, pieces: Pieces) -> Ids:
-        """The code of each piece, without its tail; CHUNK, BETWEEN or EMPTY where it has none."""
+        """Return the code of each piece, without its tail; CHUNK, BETWEEN or EMPTY where it has
+        none.
+        """
         keys = _keys(pieces)
         there = (pieces.lengths > 0) & (keys[:, 0] != 0)
         with self._lock:
@@ -179,7 +181,7 @@ class Codes:
         return codes, np.concatenate([*missing, rest])
 
     def _indices(self, keys: Integers) -> Ids:
-        """The first row of each piece."""
+        """Return the first row of each piece."""
         mixed = keys[:, 0] * np.uint64(_FACTORS[0])
         for lane in range(1, _LANES):
             mixed += keys[:, lane] * np.uint64(_FACTORS[lane])
@@ -211,7 +213,7 @@ class Codes:
 
 
 def _keys(pieces: Pieces) -> Integers:
-    """The first bytes of each piece as whole numbers, shape (pieces, lanes)."""
+    """Return the first bytes of each piece as whole numbers, shape (pieces, lanes)."""
     data = pieces.text.encode("latin-1") + bytes(_LONGEST)
     values = np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
     keys = np.zeros((len(pieces), _LANES), dtype=np.uint64)

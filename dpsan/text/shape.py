@@ -144,7 +144,7 @@ def shape(text: str, literals: Literals) -> tuple[str, list[int] | None]:
 
 
 def _written(match: re.Match[str]) -> str:
-    """A literal as its class, whose letter is the first of the group's name."""
+    """Return a literal as its class, whose letter is the first of the group's name."""
     start = match.start(match.lastindex or 0)
     own = str(match.lastgroup)[0] * (match.end() - start)
     return match.string[match.start() : start] + own

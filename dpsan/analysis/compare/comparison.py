@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def measured(self) -> list[Row]:
-        """The rows with figures."""
+        """Return the rows with figures."""
         return [row for row in self.rows if not row.reason]
 
 

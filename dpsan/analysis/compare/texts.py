@@ -60,7 +60,7 @@ class Corpus:
 
     @property
     def originals(self) -> list[str]:
-        """The texts as they are."""
+        """Return the texts as they are."""
         return ["".join(pieces) for pieces in self.pieces]
 
 

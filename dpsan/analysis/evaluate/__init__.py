@@ -43,7 +43,7 @@ class Question:
         public: files of public text, for readability and the attack that reads context.
         spans: file of spans of personal data.
         test: original and sanitized test records; without them every fifth record is one.
-        again: files of further runs on the same texts: readers who know the mechanism get all.
+        again: files of further runs on the same texts: attackers who know the mechanism get all.
         copies: versions of each record in each sanitized file, one after the other.
         candidates: file of texts that a reader holds for possible originals.
         first_words: linkage also by the first so many words.
@@ -101,7 +101,7 @@ class Evaluation:
 
     @property
     def best(self) -> Attack:
-        """The attack that was right most often, of those who know no word of the text."""
+        """Return the attack that was right most often, of those who know no word of the text."""
         readers = [each for each in self.attacks if each.key != "informed"]
         return max(readers, key=lambda each: each.shares[WordClass.ALL].value or 0.0)
 
@@ -290,7 +290,7 @@ def _lines(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _public_lines(paths: Sequence[Path], progress: Progress) -> Iterator[str]:
-    """The lines of public text, and the share of its bytes that has been taken, about."""
+    """Yield the lines of public text, and the share of its bytes that has been taken, about."""
     size = sum(path.stat().st_size for path in paths if path.is_file())
     taken = reported = 0
     for line in _lines(paths):

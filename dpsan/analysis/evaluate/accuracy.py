@@ -39,7 +39,7 @@ class Labelled:
     labels: list[str]
 
     def of(self, some: Sequence[int]) -> Labelled:
-        """Some of the texts, by number."""
+        """Return some of the texts, by number."""
         held = self.clean, self.sanitized, self.labels
         return Labelled(*([each[at] for at in some] for each in held))
 
@@ -129,7 +129,7 @@ class Classifier:
         return np.asarray(self._model.predict_proba(self._vectors.transform(texts)))
 
     def labels_of(self, texts: Sequence[str]) -> NDArray[Any]:
-        """The likeliest label of each text."""
+        """Return the likeliest label of each text."""
         return np.asarray(self._model.predict(self._vectors.transform(texts)))
 
 

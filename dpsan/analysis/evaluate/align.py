@@ -22,7 +22,7 @@ def aligned(
     possible: Callable[[int, str], bool],
     longest: int,
 ) -> list[str] | None:
-    """The output words of a line, or None if it cannot have come from these gaps.
+    """Return the output words of a line, or None if it cannot have come from these gaps.
 
     Args:
         gaps: of the original line, one more than words.

@@ -107,7 +107,7 @@ def attribution(
 
 
 def _sanitized(texts: Texts, sampler: Sampler, words: Sequence[str], key: bytes) -> list[str]:
-    """A noising of each text, as words."""
+    """Return a noising of each text, as words."""
     out = []
     for at in range(0, len(texts), _BATCH):
         some = np.arange(at, min(at + _BATCH, len(texts)))

@@ -29,7 +29,7 @@ class Candidates:
 
 
 def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: Pairs) -> Candidates:
-    """The different texts of a file, and all originals.
+    """Return the different texts of a file, and all originals.
 
     Args:
         path: the file; an original that it lacks joins the candidates.
@@ -72,7 +72,7 @@ class _Collected:
         self.layouts: list[int] = []
 
     def add(self, text: str, gaps: list[str], ids: Ids) -> int:
-        """The number of a text, a new one if it was not met before."""
+        """Return the number of a text, a new one if it was not met before."""
         number = self._numbers.setdefault(text, len(self._numbers))
         if number == len(self._ids):
             pieces = [""] * (2 * len(gaps) - 1)
@@ -84,7 +84,7 @@ class _Collected:
         return number
 
     def texts(self) -> Texts:
-        """All of them."""
+        """Return all of them."""
         empty = np.zeros(0, dtype=np.int64)
         starts = np.append(0, np.cumsum([len(each) for each in self._ids], dtype=np.int64))
         return Texts(np.concatenate([empty, *self._ids]), starts)

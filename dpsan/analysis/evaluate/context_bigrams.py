@@ -53,7 +53,7 @@ class Reading:
 
     @property
     def guesses(self) -> Ids:
-        """The likeliest, -1 where there is none, (m,)."""
+        """Return the likeliest, -1 where there is none, (m,)."""
         return self.states[:, 0]
 
     def take(self, start: int, states: Ids, emitted: Floats, chances: Floats) -> None:
@@ -112,8 +112,8 @@ def informed(
     """Return the guesses of an attacker who knows all other words of the line.
 
     No attacker who has to guess those words too is right more often, if this model is the truth. An
-    attacker with a better model may be.  Arguments and result as for :func:`decode`, and the true words
-    (m,).
+    attacker with a better model may be.  Arguments and result as for :func:`decode`, and the true
+    words (m,).
     """
     read = [Reading(len(text)) for _ in TAUS]
     after, before = model.neighbours(KNOWN)
@@ -144,14 +144,18 @@ def chunks(text: Ids) -> Iterator[tuple[int, int]]:
 
 
 def _beside(text: Ids, words: Ids, end: int) -> tuple[Ids, Ids]:
-    """The words to the left and right of each word of its line, ``end`` beyond it, (m,) each."""
+    """Return the words to the left and right of each word of its line, ``end`` beyond it, (m,)
+    each.
+    """
     first = np.diff(text, prepend=-1) != 0
     last = np.append(first[1:], True)
     return np.where(first, end, np.roll(words, 1)), np.where(last, end, np.roll(words, -1))
 
 
 def _states(seen: Ids, candidates: Likeliest, beside: Sequence[NDArray[np.int32]], n: int) -> Ids:
-    """The inputs considered at each position, ascending, ⊥ always; -1 fills up.  Shape (m, s)."""
+    """Return the inputs considered at each position, ascending, ⊥ always; -1 fills up.  Shape (m,
+    s).
+    """
     known = seen >= 0
     best = candidates.inputs[seen][:, :BEST].astype(np.int64)
     best[~known] = -1

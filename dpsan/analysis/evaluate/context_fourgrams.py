@@ -46,7 +46,7 @@ class _Order:
         return cls(distinct, counts, totals, types), numbers
 
     def find(self, keys: Ids) -> Ids:
-        """The number of each key, -1 where it was never seen or is negative."""
+        """Return the number of each key, -1 where it was never seen or is negative."""
         if not len(self.keys):
             return np.full(keys.shape, -1, dtype=np.int64)
         indices = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -101,7 +101,7 @@ class FourGrams:
 def among_known(
     text: Ids, words: Ids, states: Ids, emitted: Floats, model: FourGrams, tau: float = 1.0
 ) -> Ids:
-    """The likeliest of some inputs at each position, given the true words around it, (m,).
+    """Return the likeliest of some inputs at each position, given the true words around it, (m,).
 
     Args:
         text: number of the line of each word, ascending, (m,).
@@ -135,7 +135,7 @@ def among_known(
 def likeliest_lines(
     text: Ids, states: Ids, emitted: Floats, model: FourGrams, tau: float = 1.0
 ) -> Ids:
-    """The likeliest line of some inputs at each position, by a beam of :data:`BEAM`, (m,).
+    """Return the likeliest line of some inputs at each position, by a beam of :data:`BEAM`, (m,).
 
     Arguments and result as for :func:`among_known`.
     """

@@ -54,7 +54,9 @@ class Bigrams:
         return out
 
     def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The likeliest words after and before each symbol, each (n + 2, count); -1 for none."""
+        """Return the likeliest words after and before each symbol, each (n + 2, count); -1 for
+        none.
+        """
         first, second = np.divmod(self.keys, self.n + 2)
         # Before v: the bigram's share among all that end in v orders like p(w)·p(v|w).
         joint = self.log_seen + self.log_unigram[first]
@@ -96,7 +98,7 @@ class Counts:
     """The beginning of the text, at most :data:`STORED` symbols."""
 
     def folded(self, fold: Ids) -> Counts:
-        """The counts of words that are the same but for letter case in one.
+        """Return the counts of words that are the same but for letter case in one.
 
         Args:
             fold: the row that stands for each row, shape (n,).
@@ -116,7 +118,7 @@ class Counts:
         )
 
     def model(self, frequencies: Floats) -> Bigrams:
-        """The model.
+        """Return the model.
 
         Args:
             frequencies: the vocabulary's own, shape (n,).

@@ -107,7 +107,7 @@ def linkage(
 
 
 def _blocks(part: Candidates) -> Iterator[Candidates]:
-    """Some of the sanitized texts at a time, so that their scores fit into memory."""
+    """Yield some of the sanitized texts at a time, so that their scores fit into memory."""
     step = max(1, _CELLS // max(len(part.texts), 1))
     for at in range(0, len(part.truth), step):
         some = np.arange(at, min(at + step, len(part.truth)))
@@ -116,7 +116,7 @@ def _blocks(part: Candidates) -> Iterator[Candidates]:
 
 
 def _readers(part: Candidates, scores: _Scores, seed: str, progress: Progress) -> dict[str, Ids]:
-    """The rank that each reader gives to the original of each sanitized text, (r,)."""
+    """Return the rank that each reader gives to the original of each sanitized text, (r,)."""
     found: dict[str, list[Ids]] = {}
     key = randomness.seeded_key(f"dpsan linkage {seed}")
     done = 0.0
@@ -153,7 +153,7 @@ def _scored(
 
 
 def _joined(noisings: Sequence[Texts]) -> Texts:
-    """All sanitized versions of each text as one text."""
+    """Return all sanitized versions of each text as one text."""
     ids = [np.split(each.ids, each.starts[1:-1]) for each in noisings]
     starts = noisings[0].starts * len(noisings)
     return Texts(np.concatenate([part for row in zip(*ids, strict=True) for part in row]), starts)

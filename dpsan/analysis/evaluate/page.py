@@ -28,7 +28,7 @@ def about(found: Evaluation) -> str:
 
 
 def sections(found: Evaluation) -> list[Section]:
-    """All figures, in the order in which they are read."""
+    """Return all figures, in the order in which they are read."""
     unchanged: Rows = [(str(kind), each.total, each) for kind, each in found.unchanged.items()]
     out = [
         Section(("kept", "words", "unchanged"), unchanged),

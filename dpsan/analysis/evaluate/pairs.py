@@ -64,7 +64,7 @@ class Pairs:
 
     @property
     def noisings(self) -> tuple[NDArray[np.int64], ...]:
-        """The outputs of all noisings, (m,) each."""
+        """Return the outputs of all noisings, (m,) each."""
         return self.outputs, *self.more
 
     def of(self, kind: WordClass) -> NDArray[np.bool_]:
@@ -73,7 +73,7 @@ class Pairs:
 
 
 def records(path: Path, inputs: Inputs) -> Iterator[Record]:
-    """The records of a file, at most ``max_records``.
+    """Yield the records of a file, at most ``max_records``.
 
     Raises:
         InputError: it cannot be read, naming file and line.
@@ -198,7 +198,7 @@ class _Reading:
         )
 
     def _align(self, pieces: list[str], versions: Sequence[str]) -> list[list[str]] | None:
-        """The output words of every version, or None if one of them cannot be aligned."""
+        """Return the output words of every version, or None if one of them cannot be aligned."""
         pieces = pieces.copy()
         write_gaps(pieces)
         gaps, words = pieces[::2], pieces[1::2]
@@ -216,7 +216,7 @@ class _Reading:
         return out
 
     def pairs(self) -> Pairs:
-        """All of it."""
+        """Return all of it."""
         empty = np.zeros((6 + self._versions, 0), dtype=np.int64)
         table = np.concatenate([empty, *self._parts], axis=1)
         original, sanitized, lines = self._texts

@@ -77,7 +77,7 @@ def readability(
     counts: Counts,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Readability:
-    """The perplexities of two versions of a text and of the shuffled original."""
+    """Return the perplexities of two versions of a text and of the shuffled original."""
     model = counts.folded(vocabulary.fold).model(vocabulary.frequencies)
     fold = np.append(vocabulary.fold, vocabulary.n)
 

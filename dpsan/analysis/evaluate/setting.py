@@ -45,7 +45,7 @@ class Setting:
 
     @property
     def public_name(self) -> str | None:
-        """The list of public words, if it is one that comes with dpsan."""
+        """Return the list of public words, if it is one that comes with dpsan."""
         name = None if self.public is None else str(self.public["list"])
         return name if name in BUNDLED else None
 
@@ -67,7 +67,7 @@ class Setting:
 
 
 def read_setting(path: Path) -> Setting:
-    """The header of an audit.
+    """Return the header of an audit.
 
     Raises:
         InputError: it cannot be read or is not an audit.

@@ -67,16 +67,18 @@ class Vocabulary:
         self._stop = {int(self.fold[row]) for row in stop[:_STOP]}
 
     def inputs(self, text: str) -> tuple[list[str], list[int]]:
-        """A text split as the sanitizer does: alternating pieces; a row or n for each word."""
+        """Return a text split as the sanitizer does: alternating pieces; a row or n for each
+        word.
+        """
         split, _, codes = self._lookup.texts([text])
         return split[0], codes.tolist()
 
     def row(self, word: str) -> int | None:
-        """The row of a word in the best of its spellings, or None."""
+        """Return the row of a word in the best of its spellings, or None."""
         return row_of(self._rows, word)
 
     def code(self, word: str) -> int:
-        """The row of an output word, or one of the other codes."""
+        """Return the row of an output word, or one of the other codes."""
         row = self.row(word)
         if row is not None:
             return row
@@ -87,7 +89,7 @@ class Vocabulary:
         return len(tokens) == 1 and tokens[0].kind is Kind.NUMBER
 
     def classes(self, gaps: Sequence[str], words: Sequence[str], codes: Sequence[int]) -> list[int]:
-        """The classes of each word of a line, as a sum of ``1 << position in WordClass``."""
+        """Return the classes of each word of a line, as a sum of ``1 << position in WordClass``."""
         out = []
         first = True
         for at, (word, code) in enumerate(zip(words, codes, strict=True)):

@@ -42,7 +42,7 @@ def parse_at(text: str) -> At:
 def candidates(
     names: Sequence[str], values: Mapping[str, str], *, public: bool = False
 ) -> list[Draft]:
-    """The mechanisms to compare; each takes the parameters that it has.
+    """Return the mechanisms to compare; each takes the parameters that it has.
 
     Raises:
         UsageError: an unknown name, a parameter that none of them has, or ``public`` words that one
@@ -71,7 +71,7 @@ def prepare(
     opened: tuple[Embeddings, MetricSpace],
     progress: Callable[[str], None] = lambda _: None,
 ) -> Sanitizer:
-    """The sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
+    """Return the sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
 
     Args:
         spec: what all mechanisms have in common; without an epsilon where there is ``at``.

@@ -45,7 +45,7 @@ def settings(own: Any) -> Iterator[None]:
 
 
 def render(figure: Figure, kind: str, *, dpi: int, **about: str) -> bytes:
-    """The bytes of the file, equal for equal figures and one version of matplotlib.
+    """Return the bytes of the file, equal for equal figures and one version of matplotlib.
 
     Args:
         figure: drawn under :func:`settings`, which must still hold.

@@ -3,8 +3,8 @@
 Knows audit rows.  Must not know texts or mechanisms.  Nothing in a report is a function of the
 input that guesses could be tested against: no word, no digest of an input, no position in one; and
 the counts that depend on private words are named as not protected.  How many draws were of public
-words is never told: all sums count every draw, and are upper bounds.  An audit is read once, row by
-row; what is kept is bounded: counters by number of charges of a record (there are at most some
+words is never shown: all sums count every draw, and are upper bounds.  An audit is read once, row
+by row; what is kept is bounded: counters by number of charges of a record (there are at most some
 square root of the words in the audit).
 """
 
@@ -74,7 +74,7 @@ class Report:
 
     @property
     def counts(self) -> Counter[str]:
-        """Words by action, over all files."""
+        """Return words by action, over all files."""
         return sum((each.counts for each in self.files.values()), Counter())
 
     @property
@@ -112,7 +112,7 @@ class Report:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """Return all of it as JSON values."""
         header = self.header
         guarantee, unit = header["guarantee"], header["consistent"]
         return {
@@ -271,7 +271,7 @@ class _Adding:
 
 
 def _sums(files: list[FileReport]) -> Counter[str]:
-    """Words of files by action, draws, and those of public words."""
+    """Return words of files by action, draws, and those of public words."""
     counts = sum((each.counts for each in files), Counter())
     draws, public = (sum(getattr(each, name) for each in files) for name in ("draws", "public"))
     return counts + Counter(draws=draws, public=public)

@@ -63,7 +63,7 @@ def warnings(texts: Sequence[str]) -> str:
 
 
 def table(section: Section) -> str:
-    """A section as a table that scrolls sideways, with a bar under each share."""
+    """Return a section as a table that scrolls sideways, with a bar under each share."""
     body = "".join(
         "<tr>" + "".join(map(_cell, row, texts)) + "</tr>"
         for row, texts in zip(section.rows, section.texts(), strict=True)

@@ -48,7 +48,7 @@ def complaints(report: Report) -> list[str]:
 
 
 def figures(report: Report) -> list[tuple[str, str]]:
-    """The figures of a run, by name."""
+    """Return the figures of a run, by name."""
     sums = report.as_json()
     each, loss, grade = sums["per"], "LDP epsilon", sums["status"]
     if grade == "PROVED":
@@ -79,7 +79,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
 
 
 def files(report: Report) -> list[Section]:
-    """The inputs of a run, and the digests of their outputs."""
+    """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
     for each in report.as_json()["files"]:
         name = each["name"] or f"input {each['file']}"

@@ -25,11 +25,11 @@ class Section:
     """True if shares are written with their confidence intervals."""
 
     def texts(self) -> list[list[str]]:
-        """All cells as they are written."""
+        """Return all cells as they are written."""
         return [[written(cell, intervals=self.intervals) for cell in row] for row in self.rows]
 
     def without_zeros(self, names: Collection[str]) -> Section:
-        """The same without those columns of these names that hold only zeros."""
+        """Return the same without those columns of these names that hold only zeros."""
         kept = [
             at
             for at, name in enumerate(self.columns)
@@ -43,7 +43,7 @@ class Section:
 
 
 def written(cell: Cell, *, intervals: bool = True) -> str:
-    """A cell as text: counts in full, shares in per cent, nothing as a dash."""
+    """Return a cell as text: counts in full, shares in per cent, nothing as a dash."""
     if isinstance(cell, Share):
         if cell.value is None:
             return "-"

@@ -103,7 +103,7 @@ class _Manifest:
 
 
 def directory_name(kind: str, key: str) -> str:
-    """The name of an entry's directory.  Raises ValueError for a bad kind."""
+    """Return the name of an entry's directory.  Raises ValueError for a bad kind."""
     if not _KIND.fullmatch(kind):
         raise ValueError("kind: up to 64 of a-z, 0-9, _ and -, a letter first")
     # JSON, because plain concatenation has two readings.
@@ -112,7 +112,9 @@ def directory_name(kind: str, key: str) -> str:
 
 
 def _frame(body: bytes) -> bytes:
-    """The manifest file: one JSON document that holds the SHA-256 of its own body's bytes."""
+    """Return the manifest file: one JSON document that holds the SHA-256 of its own body's
+    bytes.
+    """
     return b"".join((_HEAD, hashlib.sha256(body).hexdigest().encode(), _MIDDLE, body, _TAIL))
 
 
@@ -186,7 +188,7 @@ def read_manifest(folder: Path) -> _Manifest:
 
 
 def _parse_manifest(body: bytes) -> _Manifest:
-    """The manifest, every type and size in it checked.
+    """Return the manifest, every type and size in it checked.
 
     Raises:
         DamagedError: it is of another format version, or contradicts itself.
@@ -229,7 +231,7 @@ def _typed(value: Any, expected: type[_T]) -> _T:
 
 
 def _file_name(position: int, name: str) -> str:
-    """A file's name on disk: one of ours, whatever a manifest says."""
+    """Return a file's name on disk: one of ours, whatever a manifest says."""
     return INDEX if name == INDEX else f"{position}.raw"
 
 

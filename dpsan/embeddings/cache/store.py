@@ -72,7 +72,8 @@ class Store:
         self._note: Final = note or (lambda _line: None)
 
     def load(self, kind: str, key: str, only: Container[str] | None = None) -> Entry | None:
-        """The entry, verified, or None if there is none; a damaged one is noted and counts as none.
+        """Return the entry, verified, or None if there is none; a damaged one is noted and counts
+        as none.
 
         Args:
             kind: a short lower-case name, part of the directory's name.
@@ -108,7 +109,8 @@ class Store:
             sync_directory(shelf)
 
     def get(self, kind: str, key: str, build: Callable[[], Entry]) -> Entry:
-        """The stored entry, else the built one, which is stored; concurrent callers build once.
+        """Return the stored entry, else the built one, which is stored; concurrent callers build
+        once.
 
         A cache that cannot be read or written is noted in one line and never fails the run.
 
@@ -139,7 +141,7 @@ class Store:
             return entry
 
     def entries(self) -> list[EntryInfo]:
-        """All entries by name; reads manifests only.
+        """Return all entries by name; reads manifests only.
 
         Raises:
             CacheError: the directory is there but cannot be used.
@@ -147,7 +149,8 @@ class Store:
         return [info for info, _ in self.check(thorough=False)]
 
     def check(self, *, thorough: bool = True) -> list[tuple[EntryInfo, str | None]]:
-        """All entries by name, each read and verified as a load would, with its problem or None.
+        """Return all entries by name, each read and verified as a load would, with its problem or
+        None.
 
         Args:
             thorough: False: only their manifests are read.
@@ -242,7 +245,7 @@ class Store:
     def _look(
         self, kind: str, key: str, only: Container[str] | None = None
     ) -> tuple[Entry | None, str]:
-        """The entry if there is a good one, and a line about it if there is a bad one.
+        """Return the entry if there is a good one, and a line about it if there is a bad one.
 
         Raises:
             CacheError: the directory is there but cannot be used.
@@ -287,7 +290,7 @@ def _identity(folder: Path) -> tuple[int, ...] | None:
 
 
 def _short(name: str) -> str:
-    """A directory name for messages."""
+    """Return a directory name for messages."""
     return name[: name.rindex("-") + 13]
 
 

@@ -166,7 +166,7 @@ def _train_vectors(
 
 
 def packed(trained: Trained) -> bytes:
-    """A vocabulary as the bytes of an ``.npz`` file, which ``load`` reads.
+    """Return a vocabulary as the bytes of an ``.npz`` file, which ``load`` reads.
 
     Vectors (n, d) float16, words, counts and spellings (n,); no pickle, no time of day.
     """
@@ -238,7 +238,7 @@ def _spellings(recipe: Recipe, words: list[str], watch: Watch) -> list[str]:
 
 @contextmanager
 def _reading(texts: list[Path], what: str, watch: Watch) -> Iterator[Iterator[list[str]]]:
-    """The blocks of all texts; the share that was read is shown."""
+    """Yield the blocks of all texts; the share that was read is shown."""
     total, done = max(1, sum(path.stat().st_size for path in texts)), 0
 
     with watch(what) as show:

@@ -63,12 +63,12 @@ class Shaping:
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Rows at unit length."""
+    """Return rows at unit length."""
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 
 def centred(vectors: Vectors) -> Vectors:
-    """Rows minus their mean, at unit length."""
+    """Return rows minus their mean, at unit length."""
     out = unit(vectors)
     return unit(out - out.mean(axis=0))
 
@@ -95,20 +95,20 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def pair_array(pairs: set[tuple[int, int]]) -> Pairs:
-    """The pairs in order."""
+    """Return the pairs in order."""
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
 def word_pairs(pairs: Iterable[tuple[str, str]], words: Sequence[str]) -> set[tuple[int, int]]:
-    """Row numbers of the pairs of two words that are both known, the smaller one first."""
+    """Return row numbers of the pairs of two words that are both known, the smaller one first."""
     ids = {word: row for row, word in enumerate(words)}
     known = {(ids[u], ids[v]) for u, v in pairs if u in ids and v in ids}
     return {(min(pair), max(pair)) for pair in known if pair[0] != pair[1]}
 
 
 def constraints_of(synonyms: set[tuple[int, int]], antonyms: set[tuple[int, int]]) -> Constraints:
-    """A pair listed as both is taken for antonyms: a wrong repulsion costs a neighbour, a wrong
-    attraction turns the meaning round.
+    """Return a pair listed as both is taken for antonyms: a wrong repulsion costs a neighbour, a
+    wrong attraction turns the meaning round.
     """
     return Constraints(pair_array(synonyms - antonyms), pair_array(antonyms))
 
@@ -133,7 +133,7 @@ def _with_indirect(constraints: Constraints, n: int) -> Pairs:
 
 
 def _neighbour_pairs(vectors: Vectors, k: int) -> Pairs:
-    """Every word with its k nearest words by cosine."""
+    """Return every word with its k nearest words by cosine."""
     n = len(vectors)
     keys = []
     for start in range(0, n, _CHUNK):
@@ -216,7 +216,7 @@ def shape_vectors(vectors: Vectors, constraints: Constraints, shaping: Shaping) 
 def distinct_half_precision(
     vectors: NDArray[np.float32], rng: np.random.Generator
 ) -> NDArray[np.float16]:
-    """Rows rounded to float16; rows that coincide are moved apart by the smallest steps.
+    """Return rows rounded to float16; rows that coincide are moved apart by the smallest steps.
 
     Mechanisms on distances need words at positive distance from each other.
     """

@@ -86,7 +86,9 @@ class SpellingReader:
 
 
 def usual_spellings(found: Iterable[tuple[Spellings, float]], words: Sequence[str]) -> list[str]:
-    """The usual spelling of each word, from what was found in texts, each with its weight."""
+    """Return the usual spelling of each word, from what was found in texts, each with its
+    weight.
+    """
     weights: defaultdict[str, float] = defaultdict(float)
     for one, weight in found:
         total = one.alone.total() + one.beside.total()

@@ -47,7 +47,7 @@ PageText: TypeAlias = tuple[bytes, int, HtmlText | None, int]
 def page_texts(
     source: Source, data: bytes, options: ReadOptions, passing: dict[str, int]
 ) -> Iterator[PageText]:
-    """The texts of a page, and last what follows them.
+    """Yield the texts of a page, and last what follows them.
 
     Args:
         options: encoding, what to do with invalid bytes, chosen names, line of the first byte.
@@ -121,7 +121,7 @@ def _supported(encoding: str) -> str:
 
 
 def _declared(data: bytes) -> tuple[str, int]:
-    """The encoding that a page says it has, and where; nothing if browsers guess."""
+    """Return the encoding that a page says it has, and where; nothing if browsers guess."""
     match = _DECLARED.search(data, 0, _HEAD)
     if match is None:
         return "", 1

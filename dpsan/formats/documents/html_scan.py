@@ -173,7 +173,9 @@ class Scan:
         self.passing[kind] = self.passing.get(kind, 0) + 1
 
     def _comment(self, at: int) -> tuple[Piece, int]:
-        """A comment, and the position after it; without an end it is the rest of the page."""
+        """Return a comment, and the position after it; without an end it is the rest of the
+        page.
+        """
         data = self.data
         kind, opening, closing = Kind.COMMENT, 2, b">"
         if data.startswith(b"<!--", at) and not data.startswith((b"<!-->", b"<!--->"), at):
@@ -231,7 +233,7 @@ class Scan:
                     yield _Attribute(name, kind, *match.span(group))
 
     def _value(self, element: str, attribute: _Attribute, others: list[_Attribute]) -> Piece | None:
-        """The text that an attribute's value is; None where it passes."""
+        """Return the text that an attribute's value is; None where it passes."""
         name, kind, start, end = attribute
         if name in self.chosen:
             return Piece(kind, start, end)
@@ -256,7 +258,7 @@ class Scan:
         return None if name.startswith("on") else Piece(kind, start, end)
 
     def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Piece], int]:
-        """The text of an element without tags, and where it ends."""
+        """Return the text of an element without tags, and where it ends."""
         data = self.data
         if name in _RAW and data[at - 2 : at] == b"/>":
             return [], at  # XHTML ends it here, HTML does not: then its content is text

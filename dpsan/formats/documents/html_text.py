@@ -99,12 +99,12 @@ class HtmlText:
         return _ESCAPES[self._kind].get(character, character)
 
     def _unended(self, text: str) -> str:
-        """The text with a space where it would end too early."""
+        """Return the text with a space where it would end too early."""
         return _ENDS[self._kind].sub(lambda match: match[0] + " ", text)
 
 
 def _between_words(text: str) -> Iterator[int]:
-    """Positions of the characters that stand between words and are written."""
+    """Yield positions of the characters that stand between words and are written."""
     at = 0
     for number, piece in enumerate(TOKENIZERS["unicode"].split(text)):
         if number % 2 == 0:

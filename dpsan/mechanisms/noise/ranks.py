@@ -85,7 +85,9 @@ class RankNoise:
 
     @cached_property
     def losses(self) -> tuple[float, float]:
-        """The largest loss of two positions, and of two that are next to each other; exact."""
+        """Return the largest loss of two positions, and of two that are next to each other;
+        exact.
+        """
         whole = log_ratio(int(self.tails[0]), int(self.tails[-1]))
         step = 0.0
         for each in (self.weights, self.tails):
@@ -96,7 +98,7 @@ class RankNoise:
         return whole, step
 
     def certificate(self, order: Ids) -> Certificate:
-        """The exact loss of words at these positions, shape (n,), and of ⊥ in the middle."""
+        """Return the exact loss of words at these positions, shape (n,), and of ⊥ in the middle."""
         whole, step = self.losses
         return Certificate(
             method="exact certificate, integer weights by place",

@@ -108,7 +108,7 @@ class ClassResponse(IntegerResponse):
         return self.prepare(space).certificate()
 
     def prepare(self, space: MetricSpace) -> ClassSampler:
-        """A sampler with a sampler for each part."""
+        """Return a sampler with a sampler for each part."""
         return ClassSampler(space, self.parts, self.unknown)
 
 
@@ -209,7 +209,7 @@ class ClassSampler(Sampler):
         )
 
     def certificate(self) -> Certificate:
-        """The exact loss over all pairs of one class, from the integers of every set."""
+        """Return the exact loss over all pairs of one class, from the integers of every set."""
         every = [(self.within(at).certificate(), at) for at in range(len(self.parts))]
         found, at = max(every, key=lambda each: each[0].epsilon_ldp)
         names = np.append(self._rows[at], self.space.n)

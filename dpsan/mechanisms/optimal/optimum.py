@@ -39,7 +39,7 @@ class Optimum(NamedTuple):
 
 
 def mean_cosine(sampler: BaseResponseSampler) -> float:
-    """The mean cosine of input and output of what is sampled, weighted by public counts."""
+    """Return the mean cosine of input and output of what is sampled, weighted by public counts."""
     space, base = sampler.space, sampler.base
     _, shares = public_inputs(space.counts, space.n, space.n, 0, 1.0)
     rows = directions(space.vectors)

@@ -71,12 +71,12 @@ _MASSES: Final = (
 
 
 def nearest_epsilon(epsilon: float) -> float:
-    """The grid point whose base is used; of two equally near ones the larger."""
+    """Return the grid point whose base is used; of two equally near ones the larger."""
     return min(GRID, key=lambda point: (abs(point - epsilon), -point))
 
 
 def first_mass(epsilon: float) -> float:
-    """A mass of near sets to begin with, as a share of the base."""
+    """Return a mass of near sets to begin with, as a share of the base."""
     low = min(max(math.floor(epsilon), 1), len(_MASSES) - 1)
     here, there = _MASSES[low - 1], _MASSES[low]
     return max(here + (there - here) * min(max(epsilon - low, 0.0), 1.0), there)
@@ -85,12 +85,13 @@ def first_mass(epsilon: float) -> float:
 def public_inputs(
     counts: NDArray[np.integer[Any]] | None, n: int, frequent: int, rare: int, prior: float
 ) -> tuple[Ids, Floats]:
-    """Words that stand for all inputs, and their shares with sum 1: proportional to count^prior.
+    """Return words that stand for all inputs, and their shares with sum 1: proportional to
+    count^prior.
 
     The frequent ones and every s-th other, which stands for s.
 
     Args:
-        counts: public counts, shape (n,); None takes Zipf's law by rank.
+        counts: public counts, shape (n,); None takes Zipf's distribution by rank.
     """
     frequent = min(n, frequent)
     step = max(1, -(-(n - frequent) // max(rare, 1)))
@@ -204,7 +205,8 @@ def optimized_table(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Arrays:
-    """A better base than :func:`base_table`'s, in minutes: more inputs and rounds, two stages.
+    """Return a better base than :func:`base_table`'s, in minutes: more inputs and rounds, two
+    stages.
 
     The second stage begins with the result of the first one, and outputs that this dropped may
     come back.
@@ -246,7 +248,8 @@ def softened(
     even: float,
     always: Ids | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-    """A base in which more outputs stand for each word of rank above 100; frequent ones stay.
+    """Return a base in which more outputs stand for each word of rank above 100; frequent ones
+    stay.
 
     Args:
         solved: see :func:`base_table`.
@@ -299,7 +302,7 @@ class BaseTask(NamedTuple):
 
 
 def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
-    """The kept base of a grid point."""
+    """Return the kept base of a grid point."""
 
     def build() -> Arrays:
         what = f"looking for the best distribution at epsilon {task.epsilon:g}"

@@ -32,7 +32,7 @@ _BITS: Final = 62
 
 
 def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]:
-    """The integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^62.
+    """Return the integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^62.
 
     The ratio is the largest of its denominator, unless the room ends before: then it is smaller.
 
@@ -52,7 +52,7 @@ def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]
 
 
 def integer_loss(epsilon: float, total: int, mass: int) -> float:
-    """The exact loss of these integers, rounded up."""
+    """Return the exact loss of these integers, rounded up."""
     increment, scale = integer_increments(epsilon, total, mass)
     return log_ratio(scale + increment, scale)
 
@@ -125,7 +125,7 @@ class BaseResponseSampler(Sampler):
         return out
 
     def weights(self, ids: Ids) -> Ids:
-        """The integer weights that are sampled, shape (m, n)."""
+        """Return the integer weights that are sampled, shape (m, n)."""
         out = np.zeros((len(ids), self.space.n), dtype=np.int64)
         known = ids < self.space.n
         scale = np.where(known, self.scale, 1)
@@ -153,7 +153,7 @@ class BaseResponseSampler(Sampler):
         return CommonWeights(common, self.increment, rows, tuple(self.public.tolist()))
 
     def certificate(self) -> Certificate:
-        """The exact loss over all pairs, from the integers of every word's set.
+        """Return the exact loss over all pairs, from the integers of every word's set.
 
         A public word is the second input of a pair only.
         """
@@ -214,7 +214,9 @@ class BaseResponseSampler(Sampler):
         )
 
     def entries(self) -> tuple[Ids, Ids, Ids]:
-        """The sets of all protected words: word, position of the output in the base, mass."""
+        """Return the sets of all protected words: word, position of the output in the base,
+        mass.
+        """
         n = self.space.n
         self.near.make(np.arange(n))
         order = np.argsort(self.near.starts, kind="stable")

@@ -40,7 +40,8 @@ def similarity_bound(
     thresholds: Floats,
     unit: float,
 ) -> tuple[float, Floats]:
-    """An upper bound on the mean similarity of input and output for every epsilon-LDP distribution.
+    """Return an upper bound on the mean similarity of input and output for every epsilon-LDP
+    distribution.
 
     Args:
         inputs: integer directions of all words that have weight, shape (m, d).
@@ -73,7 +74,7 @@ def similarity_bound(
 
 
 def _condition(products: Floats, weights: Floats, tau: Floats, growth: float) -> float:
-    """A bound on A(u), not below it; exact but for the last two operations."""
+    """Return a bound on A(u), not below it; exact but for the last two operations."""
     apart = products - tau
     loss, gain = float(weights @ apart), float(weights @ np.maximum(apart, 0))
     return loss + growth * gain * (1 + 2.0**-50)

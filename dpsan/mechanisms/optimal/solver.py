@@ -101,7 +101,7 @@ class Solution:
 
 
 def total(values: Floats) -> float:
-    """The exact sum, rounded once: the same in every order."""
+    """Return the exact sum, rounded once: the same in every order."""
     return math.fsum(values.tolist())
 
 
@@ -173,7 +173,7 @@ def solve(
     width: int = 64,
     progress: Callable[[float], None] | None = None,
 ) -> Solution:
-    """A base distribution near the optimum.
+    """Return a base distribution near the optimum.
 
     Args:
         start: a first base distribution over the outputs, shape (k,), any scale; zero leaves out.

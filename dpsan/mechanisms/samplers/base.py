@@ -57,7 +57,8 @@ class Sampler(ABC):
         """Import what the first draw needs."""
 
     def probabilities(self, ids: Ids) -> Floats | None:
-        """The exact distribution of each input as a matrix (m, n), or None where none is known.
+        """Return the exact distribution of each input as a matrix (m, n), or None where none is
+        known.
 
         Several threads may call this at a time, with different inputs.
         """
@@ -69,11 +70,11 @@ class Sampler(ABC):
         return None
 
     def integer_weights(self) -> IntegerWeights | None:
-        """All integers that are drawn from, or None where draws come from anything else."""
+        """Return all integers that are drawn from, or None where draws come from anything else."""
         return None
 
     def certificate(self) -> Certificate | None:
-        """The exact loss of the integers that are drawn from, where it is known."""
+        """Return the exact loss of the integers that are drawn from, where it is known."""
         return None
 
     def unchanged(self, ids: Ids) -> Floats | None:
@@ -86,12 +87,14 @@ Projection = Callable[[MetricSpace, Floats, Streams], Ids]
 
 
 def nearest(space: MetricSpace, points: Floats, streams: Streams) -> Ids:
-    """The word nearest to each noisy point, ties by row number."""
+    """Return the word nearest to each noisy point, ties by row number."""
     return space.index.nearest(points)
 
 
 def nearest_in(words: MetricSpace, space: MetricSpace, points: Floats, streams: Streams) -> Ids:
-    """The word nearest to each noisy point in a space of one's own: among the unclipped words."""
+    """Return the word nearest to each noisy point in a space of one's own: among the unclipped
+    words.
+    """
     return nearest(words, points, streams)
 
 
@@ -176,7 +179,7 @@ class RowSampler(Sampler):
         self._rows: OrderedDict[int, tuple[NDArray[np.uint64], NDArray[np.uint32]]] = OrderedDict()
 
     def weights(self, ids: Ids) -> NDArray[np.uint64]:
-        """The integer weights of each input, shape (m, n), each in 1 ... 2^62."""
+        """Return the integer weights of each input, shape (m, n), each in 1 ... 2^62."""
         out = np.full((len(ids), self.space.n), np.uint64(1 << 62))
         known = np.flatnonzero(ids < self.space.n)
         for at in range(0, len(known), self.block):

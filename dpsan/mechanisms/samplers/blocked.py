@@ -202,7 +202,9 @@ class DistanceSampler(RowSampler):
         return good
 
     def _words(self, ids: Ids, rows: Ids, high: Integers, low: Integers) -> Ids:
-        """The words at numbers below the totals of inputs whose block sums are in ``rows``."""
+        """Return the words at numbers below the totals of inputs whose block sums are in
+        ``rows``.
+        """
         block = first_above(self._high[:, 1:], self._low[:, 1:], rows, high, low)
         before = self._high[rows, block], self._low[rows, block]
         high, low = minus((high, low), before)

@@ -42,7 +42,7 @@ class BucketResponseSampler(Sampler):
         self.space, self.bucket_weights = space, weights
 
     def buckets(self, ids: Ids) -> NDArray[np.int8]:
-        """The bucket of every output for words (m,), shape (m, n)."""
+        """Return the bucket of every output for words (m,), shape (m, n)."""
         apart = self.space.distances(ids)
         largest = apart.max(axis=1, keepdims=True)
         count = len(self.bucket_weights)

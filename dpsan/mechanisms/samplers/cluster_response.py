@@ -39,12 +39,12 @@ class Clusters:
 
     @cached_property
     def order(self) -> Ids:
-        """All words, cluster by cluster, (n,)."""
+        """Return all words, cluster by cluster, (n,)."""
         return self.members[self.members >= 0].astype(np.int64)
 
     @cached_property
     def sizes(self) -> Ids:
-        """Words of each cluster, (clusters,)."""
+        """Return words of each cluster, (clusters,)."""
         return np.asarray((self.members >= 0).sum(axis=1))
 
     @cached_property
@@ -54,7 +54,7 @@ class Clusters:
 
     @cached_property
     def of(self) -> Ids:
-        """The cluster of each input, (n + 1,); ⊥ has the number of clusters."""
+        """Return the cluster of each input, (n + 1,); ⊥ has the number of clusters."""
         out = np.full(self.space.n + 1, self.n, dtype=np.int64)
         out[self.order] = np.repeat(np.arange(self.n), self.sizes)
         return out
@@ -76,7 +76,7 @@ class Clusters:
         return np.asarray(cdist(self.centroids[clusters], self.centroids))
 
     def diameter(self) -> float:
-        """The largest distance of two centroids."""
+        """Return the largest distance of two centroids."""
 
         def build() -> Arrays:
             found: list[float] = []

@@ -36,11 +36,11 @@ class GridResponse(NamedTuple):
         return self.near * self.inside + (self.size - self.near) * self.outside
 
     def first(self, value: int) -> int:
-        """The smallest of the K nearest values."""
+        """Return the smallest of the K nearest values."""
         return min(max(value - self.near // 2, 0), self.size - self.near)
 
     def chosen(self, value: int, drawn: int) -> int:
-        """The output for a uniform integer below the total."""
+        """Return the output for a uniform integer below the total."""
         first, threshold = self.first(value), self.near * self.inside
         if drawn < threshold:
             return first + drawn // self.inside
@@ -50,7 +50,7 @@ class GridResponse(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def grid_response(epsilon: float, size: int, widest: int = 1) -> GridResponse:
-    """The distribution with the least expected distance on a grid.
+    """Return the distribution with the least expected distance on a grid.
 
     Args:
         epsilon: LDP epsilon in nats, > 0.
@@ -79,7 +79,7 @@ def uniform(size: int) -> GridResponse:
 def respond(
     grids: dict[int, tuple[GridResponse, int]], streams: Streams, count: int
 ) -> dict[int, int]:
-    """The outputs of some words of a batch that are numbers.
+    """Return the outputs of some words of a batch that are numbers.
 
     Args:
         grids: maps the index of each number in the batch to its distribution and value.

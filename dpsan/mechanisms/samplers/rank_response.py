@@ -38,7 +38,7 @@ class RankResponseSampler(Sampler):
         return ByRank(self._pmf, self.order)
 
     def order(self, ids: Ids) -> NDArray[np.int32]:
-        """All words by rank from each word, shape (m, n)."""
+        """Return all words by rank from each word, shape (m, n)."""
         return self.orders.order(ids)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:

@@ -92,7 +92,7 @@ class SparseRowSampler(RowSampler):
         owner = np.repeat(np.arange(len(words)), sizes)
 
         def cumulative(row: Ids, count: NDArray[np.integer], upto: Ids) -> WideIntegers:
-            """The weight of the first ``count`` words, of which ``upto`` are near."""
+            """Return the weight of the first ``count`` words, of which ``upto`` are near."""
             first = starts[row]
             high, low = _times(base[row], count)
             low += sums[1][upto] - sums[1][first]
@@ -134,7 +134,7 @@ def _times(weight: Integers, count: NDArray[np.integer]) -> WideIntegers:
 
 
 def _divided(number: WideIntegers, by: Integers) -> Ids:
-    """The whole quotients, which are below 2^31."""
+    """Return the whole quotients, which are below 2^31."""
     # The float64 quotient is wrong by far less than 1/2: rounded, it is the whole one or one more.
     out = np.rint((number[0] * 2.0**32 + number[1]) / by).astype(np.int64)
     high, low = _times(by, out)

@@ -42,7 +42,9 @@ def integer_weights(epsilon: float, k: int, m: int) -> tuple[int, int]:
 
 
 def integer_epsilon(epsilon: float, k: int, m: int) -> float:
-    """The exact loss of the integer weights, rounded up: what is sampled, so what is printed."""
+    """Return the exact loss of the integer weights, rounded up: what is sampled, so what is
+    printed.
+    """
     inside, outside = integer_weights(epsilon, k, m)
     return log_ratio(inside, outside) if k else 0.0
 
@@ -68,7 +70,7 @@ class SubsetResponseSampler(Sampler):
             self._sets = space.table(f"neighbors-{k}-{outputs}", self._all)["sets"]
 
     def certificate(self) -> Certificate:
-        """The exact loss of the integer weights, with two words whose sets differ."""
+        """Return the exact loss of the integer weights, with two words whose sets differ."""
         pair = None
         first = np.sort(self.sets(np.zeros(1, dtype=np.int64)))
         for ids in blocks(self.space.n, 1024):
@@ -121,7 +123,7 @@ class SubsetResponseSampler(Sampler):
         return out
 
     def _outside(self, ids: Ids, rank: Ids) -> Ids:
-        """The rank-th output that is not in S_w."""
+        """Return the rank-th output that is not in S_w."""
         members = np.sort(self.sets(ids), axis=1).astype(np.int64)
         # The i-th member is skipped iff it is at most rank + i.
         skipped = (members - np.arange(self.k) <= rank[:, None]).sum(axis=1)
@@ -137,6 +139,6 @@ class SubsetResponseSampler(Sampler):
         return out
 
     def unchanged(self, ids: Ids) -> Floats:
-        """An output is taken to be in its own set, as the nearest of all."""
+        """Return an output is taken to be in its own set, as the nearest of all."""
         own = (self.inside if self.k else self.outside) / self.total
         return np.where(ids < self.outputs, own, 0.0)

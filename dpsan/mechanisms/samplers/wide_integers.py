@@ -59,7 +59,9 @@ def number_below(
 def first_above(
     high: Integers, low: NDArray[Any], rows: Ids, wanted_high: Integers, wanted_low: Integers
 ) -> Ids:
-    """The first column of each row whose cumulative value exceeds a number; the last if none."""
+    """Return the first column of each row whose cumulative value exceeds a number; the last if
+    none.
+    """
     begin = np.zeros(len(rows), dtype=np.int64)
     end = np.full(len(rows), high.shape[1] - 1, dtype=np.int64)
     for _ in range((high.shape[1] - 1).bit_length()):

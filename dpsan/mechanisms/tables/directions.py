@@ -53,7 +53,7 @@ def directions(vectors: Floats) -> Floats:
 
 
 def cosine_unit(d: int) -> float:
-    """The product that stands for cosine 1."""
+    """Return the product that stands for cosine 1."""
     return _scale(d) ** 2
 
 
@@ -72,7 +72,7 @@ def favoured(rows: Floats, favours: Floats | float | None) -> Floats:
 
 
 def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int32], Floats]:
-    """The ``width`` outputs with the largest products for each input, ties by position.
+    """Return the ``width`` outputs with the largest products for each input, ties by position.
 
     Args:
         inputs: integer vectors, shape (m, d).

@@ -31,7 +31,8 @@ _ROWS: Final = 4096
 
 
 def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
-    """The groups, shape (ceil(n/k), k), nearest to the first word first; -1 where a row is short.
+    """Return the groups, shape (ceil(n/k), k), nearest to the first word first; -1 where a row is
+    short.
 
     Raises:
         UsageError: too many words.
@@ -84,7 +85,8 @@ def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
 
 
 def _nearest(vectors: Floats32, word: int, rows: Ids, k: int) -> tuple[Ids, float]:
-    """The k rows nearest to a word, which comes first, of some ascending ones; the last's square.
+    """Return the k rows nearest to a word, which comes first, of some ascending ones; the last's
+    square.
 
     By squares in float32: for the order only.
     """

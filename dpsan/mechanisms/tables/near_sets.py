@@ -108,7 +108,7 @@ def _order(
 
 
 def _themselves(words: Ids, mass: int) -> dict[str, Any]:
-    """A set of the word alone for each word, in the form of :func:`fill`."""
+    """Return a set of the word alone for each word, in the form of :func:`fill`."""
     count = len(words)
     return {
         "sizes": np.ones(count, dtype=np.int32),
@@ -219,11 +219,11 @@ class NearSets:
                 self._add(part, self._made(part))
 
     def masses(self, ids: Ids) -> Ids:
-        """The mass of the sets of words whose sets are made, shape (m,)."""
+        """Return the mass of the sets of words whose sets are made, shape (m,)."""
         return np.asarray(self.ends[self.starts[ids] + self.sizes[ids] - 1], dtype=np.int64)
 
     def find(self, ids: Ids, numbers: Ids) -> Ids:
-        """The output at each number below the mass of a word's set, shape (m,)."""
+        """Return the output at each number below the mass of a word's set, shape (m,)."""
         low = self.starts[ids]
         high = low + self.sizes[ids] - 1
         for _ in range(int(self.sizes[ids].max(initial=1) - 1).bit_length()):

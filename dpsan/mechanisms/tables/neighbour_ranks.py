@@ -51,7 +51,7 @@ class RankOrders:
         self._reach = np.zeros(n, dtype=np.int32)  # ranks that are kept: n, or the nearest words'
 
     def words(self, ids: Ids, ranks: Ids) -> Ids:
-        """The word of each rank from each word, shape (m,).
+        """Return the word of each rank from each word, shape (m,).
 
         Args:
             ids: words, not ⊥, shape (m,).
@@ -63,7 +63,7 @@ class RankOrders:
         return out
 
     def order(self, ids: Ids) -> NDArray[np.int32]:
-        """All words by rank from each word, shape (m, n)."""
+        """Return all words by rank from each word, shape (m, n)."""
         out = np.empty((len(ids), self.n), dtype=np.int32)
         strip = self._strip(len(ids))
         rows = SortedRows(self.space.lattice, strip)
@@ -103,7 +103,7 @@ class RankOrders:
         side_by_side(task, list(by_word(ids[indices], strip)))
 
     def _strip(self, words: int) -> int:
-        """Rows made by one task."""
+        """Return rows made by one task."""
         return max(1, min(words, _STRIP, _STRIP_BYTES // SortedRows.size(self.n)))
 
     def _keep(self, word: int, row: int, rows: SortedRows) -> None:

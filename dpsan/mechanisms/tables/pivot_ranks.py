@@ -35,7 +35,7 @@ class PivotRanks:
         self._rows = np.zeros((min(kept, space.n), min(_FIRST, space.n)), dtype=np.int32)
 
     def words(self, pivots: Ids, ranks: Ids) -> Ids:
-        """The word of each rank from each pivot, shape (m,).
+        """Return the word of each rank from each pivot, shape (m,).
 
         Args:
             pivots: words, not ⊥, shape (m,).

@@ -24,7 +24,7 @@ _HALF: Final = 6
 
 
 def index_type(n: int) -> np.dtype[Any]:
-    """The smallest type for row numbers of n words."""
+    """Return the smallest type for row numbers of n words."""
     return np.dtype(np.uint16 if n <= 1 << 16 else np.int32)
 
 
@@ -66,7 +66,7 @@ class SortedRows:
             yield row
 
     def order(self, row: int) -> NDArray[Any]:
-        """All words in order, shape (n,)."""
+        """Return all words in order, shape (n,)."""
         return self._settled(row, self._orders[row])
 
     def nearest(self, row: int, count: int) -> NDArray[Any]:
@@ -75,7 +75,7 @@ class SortedRows:
         return self._settled(row, order[: np.searchsorted(keys[order], keys[order[-1]])])
 
     def _settled(self, row: int, order: NDArray[Any]) -> NDArray[Any]:
-        """The exact order, from one by keys.
+        """Return the exact order, from one by keys.
 
         It is nearly exact, which a merge sort makes use of.  Equal distances have equal keys, and
         there the counting sort kept row numbers in order, as this sort does.
@@ -83,7 +83,7 @@ class SortedRows:
         return np.asarray(order[np.argsort(self._distances[row, order], kind="stable")])
 
     def words(self, rows: Ids, ranks: Ids) -> Ids:
-        """The word of each rank > 0 in each of these rows, shape (m,)."""
+        """Return the word of each rank > 0 in each of these rows, shape (m,)."""
         out = self._orders[rows, ranks].astype(np.int64)
         keys = self._keys[rows, out]
         shared = self._keys[rows, self._orders[rows, ranks - 1]] == keys
@@ -94,7 +94,7 @@ class SortedRows:
         return out
 
     def _compared(self, rows: Ids, ranks: Ids, keys: NDArray[np.uint16]) -> Ids:
-        """The same where the word of that rank shares its key with others."""
+        """Return the same where the word of that rank shares its key with others."""
         width = min(2 * self._half + 1, self.n)
         start = np.clip(ranks - self._half, 0, self.n - width)
         lines, each = rows[:, None], np.arange(len(rows))

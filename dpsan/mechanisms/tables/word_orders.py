@@ -21,7 +21,8 @@ _COMPACT: Final = 2048
 
 
 def word_order(space: MetricSpace, order: str) -> Ids:
-    """The rows of all words in order of their position, shape (n,); made once per vocabulary.
+    """Return the rows of all words in order of their position, shape (n,); made once per
+    vocabulary.
 
     ``greedy`` begins at the first word and goes on to the nearest word that has no position yet;
     ``principal`` sorts by the coordinate along the direction of largest variance.  Ties go by row

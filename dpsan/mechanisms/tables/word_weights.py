@@ -66,7 +66,7 @@ def resolve(
 
 
 def with_listed(mechanism: Any, lists: WordLists) -> Any:
-    """A mechanism with fields ``weights`` and ``listed``, where the weights are a file's."""
+    """Return a mechanism with fields ``weights`` and ``listed``, where the weights are a file's."""
     if mechanism.weights in (FREQUENCY, NO_WEIGHTS):
         return mechanism
     return replace(mechanism, listed=lists.weights(mechanism.weights))

@@ -59,7 +59,7 @@ class Cells:
         self.count = count
 
     def joined(self, numbers: Ids) -> memoryview:
-        """The bytes of these fragments, one after the other."""
+        """Return the bytes of these fragments, one after the other."""
         if self._several:
             sizes = self._further[numbers] + 1
             ends = np.cumsum(sizes)
@@ -71,7 +71,7 @@ class Cells:
 
 
 def longer(values: NDArray[Any], length: int) -> NDArray[Any]:
-    """The values, with zeros after them if they are fewer than this."""
+    """Return the values, with zeros after them if they are fewer than this."""
     more = length - len(values)
     if more <= 0:
         return values

@@ -38,7 +38,7 @@ class _Made:
         """1 more than the number of each fragment, 0 where there is none yet."""
 
     def __call__(self, keys: Ids) -> Ids:
-        """The number of the fragment of each key (at least 0), shape (m,)."""
+        """Return the number of the fragment of each key (at least 0), shape (m,)."""
         self._numbers = longer(self._numbers, int(keys.max(initial=0)) + 1)
         numbers = self._numbers[keys]
         if not numbers.all():
@@ -128,7 +128,9 @@ def _bytes(text: bytes) -> NDArray[np.uint8]:
 
 
 def _digits(values: Ids) -> NDArray[np.uint8]:
-    """Each value (at least 0) in decimal digits, NUL before the first, shape (m, most digits)."""
+    """Return each value (at least 0) in decimal digits, NUL before the first, shape (m, most
+    digits).
+    """
     powers = np.arange(len(str(values.max(initial=0))))[::-1]
     left = values[:, np.newaxis] // 10**powers
     return np.where((left > 0) | (powers == 0), left % 10 + ord("0"), 0).astype(np.uint8)
@@ -145,7 +147,7 @@ def _from_to(start: int, end: int, action: int) -> bytes:
 
 
 def as_json(values: Sequence[str] | Sequence[float | None]) -> list[bytes]:
-    """Each value as JSON."""
+    """Return each value as JSON."""
     if not values:
         return []
     try:
@@ -157,5 +159,5 @@ def as_json(values: Sequence[str] | Sequence[float | None]) -> list[bytes]:
 
 
 def encodable(text: str) -> str:
-    """The text with lone surrogates (which JSON in UTF-8 cannot hold) replaced."""
+    """Return the text with lone surrogates (which JSON in UTF-8 cannot hold) replaced."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

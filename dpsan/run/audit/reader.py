@@ -26,12 +26,12 @@ Row = dict[str, Any]
 
 
 def damaged(path: str | Path, line: int, what: str = "") -> InputError:
-    """The error of a damaged row."""
+    """Return the error of a damaged row."""
     return InputError(path, f"damaged audit row{': ' if what else ''}{what}", line=line)
 
 
 def read_header(path: Path) -> Row:
-    """The first row of an audit.
+    """Return the first row of an audit.
 
     Raises:
         InputError: it cannot be read or is not an audit.
@@ -41,7 +41,7 @@ def read_header(path: Path) -> Row:
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """All rows of an audit with their lines, the header first; read once, one at a time.
+    """Yield all rows of an audit with their lines, the header first; read once, one at a time.
 
     Raises:
         InputError: it cannot be read, or a row is damaged.

@@ -69,11 +69,11 @@ class Rows:
         return self._joined(columns, before, other_rows)
 
     def _joined(self, columns: list[Ids], before: Ids, other_rows: Ids) -> Iterator[memoryview]:
-        """Rows of words, and between them those of remembered texts.
+        """Yield rows of words, and between them those of texts from the memo.
 
         Args:
             columns: numbers of fragments, each of shape (words,).
-            before: how many words are before each remembered text.
+            before: number of words before each text from the memo.
             other_rows: their rows.
         """
         numbers = np.stack(columns, axis=1).ravel()
@@ -84,7 +84,7 @@ class Rows:
             yield self._fragments.cells.joined(numbers[at : at + most])
 
     def _tails(self, table: AuditTable, copy: int) -> tuple[list[bytes], Ids]:
-        """The ends of rows, from the epsilon on, and which of them each word has."""
+        """Return the ends of rows, from the epsilon on, and which of them each word has."""
         if self._classes is not None:
             return self._class_tails(table, copy, self._classes)
         drawn = table.input_ids >= 0

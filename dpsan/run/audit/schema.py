@@ -191,7 +191,7 @@ def finite(value: float | None) -> float | None:
 
 
 def guarantee_row(guarantee: Guarantee) -> Row:
-    """A guarantee as JSON values."""
+    """Return a guarantee as JSON values."""
     return {
         **{name: getattr(guarantee, name) for name in _GUARANTEE},
         "status": str(guarantee.status),
@@ -204,7 +204,9 @@ def guarantee_row(guarantee: Guarantee) -> Row:
 
 
 def word_fields(*, copies: bool, originals: bool, classes: bool = False) -> Fields:
-    """The fields of a word's row in an audit of several copies, with classes and input words."""
+    """Return the fields of a word's row in an audit of several copies, with classes and input
+    words.
+    """
     more = ((_CLASS, classes), (_COPY, copies), (_ORIGINALS, originals))
     out = dict(_WORD)
     for each, has in more:
@@ -213,7 +215,7 @@ def word_fields(*, copies: bool, originals: bool, classes: bool = False) -> Fiel
 
 
 def checked(row: object, fields: Fields | None = None) -> Row:
-    """The row, if it is one of the grammar.
+    """Return the row, if it is one of the grammar.
 
     Args:
         fields: of the kind of row; default by its type.

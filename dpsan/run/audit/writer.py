@@ -136,7 +136,7 @@ class AuditWriter:
         self._held, self._held_bytes, self._overflow = [], 0, overflow
 
     def take(self) -> bytes:
-        """The rows that are held, no longer held from now on."""
+        """Return the rows that are held, no longer held from now on."""
         held, self._held = self._held or [], None
         return b"".join(held)
 
