@@ -187,10 +187,9 @@ class Sanitizer:
 
     @cached_property
     def class_codes(self) -> ClassCodes | None:
-        """Return the class of each input code; None if all words are drawn."""
-        if isinstance(self.mechanism, ClassResponse):
-            return class_codes(self.mechanism, self.space.n)
-        return None
+        """The class of each input code; None if all words are drawn."""
+        own = self.mechanism
+        return class_codes(own, self.space.n) if isinstance(own, ClassResponse) else None
 
     @property
     def number_epsilon(self) -> float | None:
