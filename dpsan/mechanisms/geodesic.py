@@ -271,11 +271,13 @@ class Geodesic(IntegerResponse):
             reach = len(paths.near(sample).words) / len(sample)
             if reach * _SPARSE <= space.n:
                 levels = paths.of(np.arange(self.cap + 1.0))
-                return SparseRowSampler(space, paths, _Held(paths, reach), levels, reach)
+                return SparseRowSampler(
+                    space, paths, _CachedNeighbours(paths, reach), levels, reach
+                )
         return RowSampler(space, paths)
 
 
-class _Held:
+class _CachedNeighbours:
     """Neighbours on request; all of them are held once half of the vocabulary was requested.
 
     Args:

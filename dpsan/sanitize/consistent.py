@@ -28,7 +28,7 @@ from dpsan.text.batch import Ids
 from dpsan.text.tokens import folded
 
 Draw = Callable[[Ids, Streams], Ids]
-Held = dict[int | str, int]
+PreviousDraws = dict[int | str, int]
 """Output rows of the current record, by input row or string."""
 
 _TABLES: Final = 4
@@ -76,7 +76,7 @@ class OneDraw:
         sizes: Ids,
         numbers: Sequence[int],
         key: bytes,
-        held: Held | None = None,
+        held: PreviousDraws | None = None,
     ) -> DrawnOnce:
         """Draw the words of a batch of texts.
 

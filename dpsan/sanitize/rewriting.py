@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.optimal.class_response import ClassResponse
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rules, number_epsilon
-from dpsan.sanitize.consistent import Held, OneDraw
+from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
@@ -187,7 +187,7 @@ class Rewriter:
         done: list[Sanitized] = []
         previous: str | None = None
         drawn, pending, at = 0, None, 0
-        held: Held = {}
+        held: PreviousDraws = {}
 
         def write(one: DrawnTexts, following: tuple[str, str] | None) -> None:
             written = self._written(one, previous=previous, following=following)
@@ -216,7 +216,7 @@ class Rewriter:
         numbers: Sequence[int],
         *,
         before: int = 0,
-        held: Held | None = None,
+        held: PreviousDraws | None = None,
     ) -> DrawnTexts:
         """Draw the words of texts.
 

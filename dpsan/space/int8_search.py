@@ -3,7 +3,7 @@
 The nearest row to q has the largest score p·w - |w|²/2, where p = q - c and w = v - c for any c,
 both turned in any way.
 Points and rows are rounded to whole multiples of a step, and their products are computed by
-:class:`Product`.  By Cauchy and Schwarz each is wrong by at most what docs/proofs.md 0.8 gives; a
+:class:`Product`.  By Cauchy and Schwarz each is wrong by at most what docs/speed.md gives; a
 row whose score cannot reach what another has for certain is left out.
 """
 

@@ -21,18 +21,18 @@ _AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class EqualTarget:
     """Target that every mechanism has to meet."""
 
     target: Target
     value: float
 
 
-def parse_at(text: str) -> At:
+def parse_at(text: str) -> EqualTarget:
     """``ldp=8`` or ``unchanged=.3``.  Raises UsageError."""
     name, _, number = text.partition("=")
     try:
-        at = At(_AT[name], float(number))
+        at = EqualTarget(_AT[name], float(number))
     except (KeyError, ValueError):
         raise UsageError(f"--at must be ldp=X or unchanged=X (got {text})") from None
     at.target.check(at.value)
@@ -66,7 +66,7 @@ def candidates(
 def prepare(
     draft: Draft,
     spec: RunSpec,
-    at: At | None,
+    at: EqualTarget | None,
     store: Store,
     opened: tuple[Embeddings, MetricSpace],
     progress: Callable[[str], None] = lambda _: None,

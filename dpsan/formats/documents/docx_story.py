@@ -60,7 +60,7 @@ _NOISE: Final = ("space", "paraId", "textId", "Ignorable")
 """Attributes of other vocabularies that programs write for themselves; they go without a word."""
 
 
-class Piece(NamedTuple):
+class RunText(NamedTuple):
     """The text of one ``w:t``, which is written at an index of a part."""
 
     out: list[str]
@@ -71,7 +71,7 @@ class Piece(NamedTuple):
 class Segment:
     """Text without anything between its words, over one or more runs."""
 
-    def __init__(self, pieces: list[Piece]) -> None:
+    def __init__(self, pieces: list[RunText]) -> None:
         self.pieces = pieces
         self.text = "".join(each.text for each in pieces)
 
@@ -139,7 +139,7 @@ class Reader:
         self._written: list[str] = []
         self._texts: list[list[Segment]] = []
         """Segments of each paragraph that is open; one may hold others."""
-        self._run: list[list[Piece]] = []
+        self._run: list[list[RunText]] = []
         """Pieces so far of a segment, of each paragraph that is open."""
         parser = self._parser = expat.ParserCreate("utf-8", " ")
         parser.buffer_text = True
@@ -252,7 +252,7 @@ class Reader:
             if local == "t":
                 if not self._run:
                     self._refuse()
-                self._run[-1].append(Piece(self._out, len(self._out), text))
+                self._run[-1].append(RunText(self._out, len(self._out), text))
             elif not _FIELD.fullmatch(text):
                 self._note("field")
                 text = ""

@@ -113,7 +113,7 @@ class Kind(Enum):
     RAW = "element whose content has no entities"
 
 
-class Piece(NamedTuple):
+class Span(NamedTuple):
     """A text: bytes from ``start`` to ``end``."""
 
     kind: Kind
@@ -142,11 +142,11 @@ class Scan:
         self._foreign = 0
         """Number of open elements of SVG and MathML."""
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[Span]:
         """Raises MalformedError: a name that HTML does not have, or a script that does not end."""
         data, at, begin = self.data, 0, 0
         while (at := data.find(b"<", at)) >= 0:
-            found: list[Piece]
+            found: list[Span]
             if frame := _FRAME.match(data, at):
                 found, end = [], frame.end()
             elif data.startswith((b"<!", b"<?"), at):
@@ -163,16 +163,16 @@ class Scan:
                 at += 1
                 continue
             if begin < at:
-                yield Piece(Kind.TEXT, begin, at)
+                yield Span(Kind.TEXT, begin, at)
             yield from found
             at = begin = end
         if begin < len(data):
-            yield Piece(Kind.TEXT, begin, len(data))
+            yield Span(Kind.TEXT, begin, len(data))
 
     def _count(self, kind: str) -> None:
         self.passing[kind] = self.passing.get(kind, 0) + 1
 
-    def _comment(self, at: int) -> tuple[Piece, int]:
+    def _comment(self, at: int) -> tuple[Span, int]:
         """Return a comment, and the position after it; without an end it is the rest of the
         page.
         """
@@ -185,8 +185,8 @@ class Scan:
         start = at + opening
         end = data.find(closing, start)
         if end < 0:
-            return Piece(kind, start, len(data)), len(data)
-        return Piece(kind, start, end), end + len(closing)
+            return Span(kind, start, len(data)), len(data)
+        return Span(kind, start, end), end + len(closing)
 
     def _check(self, known: bool, at: int) -> None:
         """Raise MalformedError if the name of a tag or attribute is not known."""
@@ -200,7 +200,7 @@ class Scan:
             )
         self._count("name")
 
-    def _tag(self, match: re.Match[bytes]) -> tuple[list[Piece], int]:
+    def _tag(self, match: re.Match[bytes]) -> tuple[list[Span], int]:
         """Return the texts of a tag, those of an element without tags, and the position after."""
         name, end = _text(match[1]), match.end()
         self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, match.start())
@@ -232,17 +232,17 @@ class Scan:
                 if match[group]:
                     yield _Attribute(name, kind, *match.span(group))
 
-    def _value(self, element: str, attribute: _Attribute, others: list[_Attribute]) -> Piece | None:
+    def _value(self, element: str, attribute: _Attribute, others: list[_Attribute]) -> Span | None:
         """Return the text that an attribute's value is; None where it passes."""
         name, kind, start, end = attribute
         if name in self.chosen:
-            return Piece(kind, start, end)
+            return Span(kind, start, end)
         if name in _LINKS:
             if _impersonal(name, self.data[start:end]):
                 self._count("link")
                 return None
             scheme = _WRITTEN_TO.match(self.data, start, end)
-            return Piece(kind, scheme.end() if scheme else start, end)
+            return Span(kind, scheme.end() if scheme else start, end)
         if name == "content" and element == "meta":
             kinds = {
                 _text(self.data[each.start : each.end])
@@ -255,9 +255,9 @@ class Scan:
         if name in _PASSING:
             self._count("style" if name == "style" else "attribute")
             return None
-        return None if name.startswith("on") else Piece(kind, start, end)
+        return None if name.startswith("on") else Span(kind, start, end)
 
-    def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Piece], int]:
+    def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Span], int]:
         """Return the text of an element without tags, and where it ends."""
         data = self.data
         if name in _RAW and data[at - 2 : at] == b"/>":
@@ -274,7 +274,7 @@ class Scan:
             self._count(name)
             return [], end
         kind = Kind.TEXT if name in ("title", "textarea") else Kind.RAW
-        return [Piece(kind, at, end)], end
+        return [Span(kind, at, end)], end
 
 
 def _text(name: bytes) -> str:
