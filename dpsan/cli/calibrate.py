@@ -69,7 +69,9 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         if self.maximize is not None:
             self.required_epsilon()
         elif self.epsilon is not None:
-            raise UsageError("--epsilon needs --maximize", "otherwise it is what is looked for")
+            raise UsageError(
+                "--epsilon needs --maximize", "without it, calibrate searches for epsilon"
+            )
         self.check_files()
 
         from dpsan.analysis.explain.match import candidates

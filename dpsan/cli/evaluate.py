@@ -175,7 +175,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
             raise UsageError("--test-original needs --labels")
         if self.authors is not None and self.epsilon is None and self.audit is None:
             raise UsageError(
-                "--authors needs --epsilon or --audit", "its reader sanitizes texts too"
+                "--authors needs --epsilon or --audit", "the attacker sanitizes texts too"
             )
         if self.words and self.candidates is None:
             raise UsageError("--words needs --candidates")

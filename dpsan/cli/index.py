@@ -126,7 +126,7 @@ class Index(JsonAndFile, Vocabulary, Typed):
             positive("--epsilon", self.epsilon)
         bundled = self._paths == [None]
         if self.optimize and bundled:
-            raise UsageError("--optimize needs a file: what comes with dpsan stays as it is")
+            raise UsageError("--optimize needs a file: the bundled tables cannot change")
         if self.unsafe_pickle and bundled:
             raise UsageError("--unsafe-pickle needs a file")
 

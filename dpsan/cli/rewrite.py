@@ -250,4 +250,4 @@ def _tell_bad(bad: BadRecords, request: Request) -> None:
     """Say how many records are missing in the output."""
     if bad.count:
         many = counted(bad.count, "record")
-        say(f"set aside in {request.bad_records}: {many} (not in the output)")
+        say(f"{many} written to {request.bad_records}, not to the output")

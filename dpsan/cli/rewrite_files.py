@@ -76,7 +76,7 @@ class Files(RewriteOptions):
             raise UsageError("--audit-originals needs --audit FILE")
         if self.resume and audit is not None and audit.is_file() and not self.force:
             hint = "name another: dpsan report adds several up; --force replaces it"
-            raise OutputError(f"{audit}: exists, and holds what was done so far", hint)
+            raise OutputError(f"{audit}: exists, and has the rows of the finished outputs", hint)
         replaced = output is not None and output.is_file() and stream_number(output) is None
         if replaced and not self.force:
             # Checked again when it is written; here before an audit that would be in the way.

@@ -61,7 +61,7 @@ class Request(Files):
         self._check_spans()
         if self.consistent == "run" and self.resume and self.seed is None:
             raise UsageError(
-                "--consistent run cannot be resumed: nobody keeps the key of the first run",
+                "--consistent run cannot be resumed: the key of the first run is not stored",
                 "--consistent file can",
             )
         if self.bad_records is not None and (self.in_place or self.engine != "local"):
@@ -70,12 +70,12 @@ class Request(Files):
             if self.copies > 1 or self.consistent or self.seed is not None:
                 raise UsageError("--memo excludes --copies, --consistent and --seed")
             if self.spans is not None:
-                raise UsageError("--memo excludes --spans", "a memo remembers whole messages")
+                raise UsageError("--memo excludes --spans", "a memo stores whole messages")
             from dpsan.run.memo import NAME
 
             uses.add_database("--memo", self.memo / NAME)
         if self.ledger is not None and self.seed is not None:
-            raise UsageError("--ledger excludes --seed", "what is not private has no cost")
+            raise UsageError("--ledger excludes --seed", "a run with a seed is not private")
         uses.add_database("--ledger", self.ledger)
         if self.budget is not None:
             positive("--budget", self.budget)
@@ -117,9 +117,11 @@ class Request(Files):
         if len(refusals) == len(kinds) and encoding != "utf-8":
             raise UsageError(min(refusals), "leave out --encoding")
         if self.budget is not None and (others := [k.name for k in kinds if not k.takes_budget]):
-            raise UsageError(f"--budget is not for {others[0]}: half of it is none")
+            raise UsageError(
+                f"--budget is not for {others[0]}: it cannot write a part of a document"
+            )
         if self.spans is not None and (others := [k.name for k in kinds if not k.takes_spans]):
-            raise UsageError(f"--spans is not for {others[0]}: its texts have no numbers")
+            raise UsageError(f"--spans is not for {others[0]}: its records have no numbers")
         if self.field:
             if not any(kind.takes_fields for kind in kinds):
                 stdin = STDIN in self.inputs and self.format_ == "auto"
@@ -164,13 +166,18 @@ class Request(Files):
         if len(self.inputs) != 1:
             raise UsageError("--spans is for one input", "its records are those of one file")
         if len(self.field or ()) > 1:
-            raise UsageError("--spans is for one --field", "offsets count in one text a record")
+            raise UsageError(
+                "--spans is for one --field", "offsets refer to one text of each record"
+            )
         if self.bad_records is not None:
             raise UsageError(
-                "--spans excludes --bad-records", "behind a record set aside, spans would be wrong"
+                "--spans excludes --bad-records",
+                "after a record that is left out, spans would be wrong",
             )
         if self.engine != "local":
-            raise UsageError("--spans is not for --engine ray", "spans are read in step")
+            raise UsageError(
+                "--spans is not for --engine ray", "spans are read in the order of the records"
+            )
 
     @property
     def doubtful_header(self) -> bool:

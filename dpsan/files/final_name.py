@@ -102,7 +102,9 @@ def _rename_new(temporary: Path, target: Path) -> None:
 
 
 def _appeared(target: Path) -> OutputError:
-    return OutputError(f"{target}: appeared meanwhile, and stays", "--force replaces it")
+    return OutputError(
+        f"{target}: was created meanwhile, and is not replaced", "--force replaces it"
+    )
 
 
 def _cannot_refuse(target: Path) -> OutputError:

@@ -47,7 +47,9 @@ class Original:
             OutputError: the backup cannot be made, or ``place`` failed; then there is no backup.
         """
         if _seen(os.lstat(self._path)) != _seen(self._status):
-            raise InputError(self._path, "changed while it was read, and stays", "run it again")
+            raise InputError(
+                self._path, "changed while it was read, and is not replaced", "run it again"
+            )
         try:
             if self._backup is not None:
                 self._back_up(self._backup)
@@ -78,7 +80,9 @@ class Original:
         except OSError as error:
             raise OutputError(f"{backup}: cannot create: {os_reason(error)}") from None
         if not os.path.samestat(os.lstat(backup), self._status):
-            raise InputError(self._path, "changed while it was read, and stays", "run it again")
+            raise InputError(
+                self._path, "changed while it was read, and is not replaced", "run it again"
+            )
 
 
 def is_second_name(path: Path, backup: Path) -> bool:
@@ -99,6 +103,6 @@ def refuse_unusual(path: Path) -> None:
     with suppress(OSError):  # the call that opens it will fail
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
-            raise OutputError(f"{path}: is a link", "in-place needs the file itself")
+            raise OutputError(f"{path}: is a link", "name the file itself")
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise OutputError(f"{path}: not a regular file", "-o writes another file")

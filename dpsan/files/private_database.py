@@ -304,7 +304,7 @@ class PrivateDatabase(ABC):
                 if _code(error) != sqlite3.SQLITE_BUSY:
                     raise self._problem(error) from None
                 if time.monotonic() > ends:
-                    raise OutputError(f"{self._path}: another run holds it") from None
+                    raise OutputError(f"{self._path}: another run uses it") from None
 
     @contextmanager
     def _one_line_errors(self) -> Iterator[None]:

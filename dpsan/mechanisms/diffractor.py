@@ -43,7 +43,7 @@ class Diffractor(IntegerResponse):
     """Clamped geometric noise on positions."""
 
     name: ClassVar[str] = "diffractor"
-    summary: ClassVar[str] = "geometric noise on the place in a public one-dimensional order"
+    summary: ClassVar[str] = "geometric noise on the position in a public one-dimensional order"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Diffractor, geometric form"
     reads_vectors: ClassVar[bool] = False

@@ -79,7 +79,7 @@ class DiffractorPaper(Mechanism):
     name: ClassVar[str] = "diffractor-paper"
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.REFUTED
-    summary: ClassVar[str] = "1-Diffractor: noise on the place in an order, stop words copied"
+    summary: ClassVar[str] = "1-Diffractor: noise on the position in an order, stop words copied"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Diffractor, geometric form"
     reads_vectors: ClassVar[bool] = False

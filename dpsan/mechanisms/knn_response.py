@@ -78,7 +78,7 @@ class KnnResponse(IntegerResponse):
 
     name: ClassVar[str] = "knn-response"
     compared: ClassVar[bool] = True
-    summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP, near words"
+    summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP"
     source: ClassVar[str] = "dpsan §knn-response"
     reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True

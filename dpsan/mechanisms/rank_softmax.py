@@ -70,7 +70,7 @@ class RankSoftmax(LaplaceNoise):
     """Multivariate Laplace noise, nearest word, then a softmax over its neighbour ranks."""
 
     name: ClassVar[str] = "rank-softmax"
-    summary: ClassVar[str] = "Laplace noise, then a near word of the nearest word, by rank"
+    summary: ClassVar[str] = "Laplace noise, then a neighbour of the nearest word, by rank"
     source: ClassVar[str] = "Curse §7"
     why: ClassVar[str] = "laplace, followed by a random choice that reads only the noisy point"
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {

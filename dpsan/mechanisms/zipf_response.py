@@ -59,7 +59,7 @@ class ZipfResponse(IntegerResponse):
     """Power law over neighbour ranks."""
 
     name: ClassVar[str] = "zipf-response"
-    summary: ClassVar[str] = "power law over the neighbour rank: pure LDP, near words, long tail"
+    summary: ClassVar[str] = "power law over the neighbour rank: pure LDP, long tail"
     source: ClassVar[str] = "dpsan §zipf-response"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:

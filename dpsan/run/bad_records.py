@@ -50,4 +50,4 @@ class BadRecords:
         write_all(self._descriptor, raw, self._path)
         self.count += 1
         if self.count <= _SHOWN:
-            self._complain(f"{problem.on_command_line()}: set aside")
+            self._complain(f"{problem.on_command_line()}: left out")

@@ -88,10 +88,10 @@ class Memo(PrivateDatabase):
         scratch: bool = False,
     ) -> None:
         if sanitizer.seeded:
-            raise UsageError("a memo excludes a seed: what it holds must stay private")
+            raise UsageError("a memo excludes a seed: its contents must stay private")
         if sanitizer.spec.consistent:
             raise UsageError(
-                "a memo remembers whole messages: equal words cannot share a draw beyond them",
+                "a memo stores whole messages: words of different messages cannot share a draw",
                 Hint("leave consistent out", "leave --consistent out"),
             )
         self._directory, self._sanitizer = Path(directory), sanitizer

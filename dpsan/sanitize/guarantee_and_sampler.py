@@ -90,8 +90,7 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     sampler = mechanism.prepare(space)
     if spec.consistent and sampler.whole_records:
         raise UsageError(
-            f"{mechanism.name} draws the words of a line together: it has no draw of a single word "
-            "that equal words could share",
+            f"{mechanism.name} draws the words of a line together: equal words cannot share a draw",
             Hint("leave consistent out", "leave --consistent out"),
         )
     return Built(spec, embeddings, space, mechanism, guarantee, sampler, public)

@@ -460,7 +460,7 @@ def test_stdin_is_never_echoed_in_errors(dpsan, words_file):
     assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr.decode() == (
-        "dpsan: standard input:4: not one word to dpsan (give its words one by one)\n"
+        "dpsan: standard input:4: not a single word (give its words one by one)\n"
     )
     good = dpsan(
         *("explain", "-", "blue", "-m", "krr", "-e", "2", "-E", "words.txt", "--json"),

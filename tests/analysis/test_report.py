@@ -133,7 +133,7 @@ def test_weak_runs_are_loud(dpsan, tmp_path):
     more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
     dpsan("rewrite", *more, stdin=b"here there\n", cwd=tmp_path)
     for each in shown(dpsan, tmp_path):
-        assert "LDP epsilon 20 per word, where more than 16 bounds next to nothing" in each
+        assert "LDP epsilon 20 per word, and above 16 a bound says almost nothing" in each
         assert "over 99 %" in each
 
 

@@ -64,7 +64,7 @@ def test_quiet_says_what_passed_unseen(folder, dpsan):
     (folder / "b.jsonl").write_text('{"t": "here"}\nno json\n')
     done = dpsan(*BASE, "-q", "-k", "t", "--bad-records", "bad", "b.jsonl", cwd=folder)
     assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
-    assert done.stderr == b"dpsan: set aside in bad: 1 record (not in the output)\n"
+    assert done.stderr == b"dpsan: 1 record written to bad, not to the output\n"
 
 
 def test_recursive_keeps_the_tree(folder, dpsan):

@@ -68,7 +68,7 @@ def test_what_appears_during_a_run_stays(tmp_path, arguments):
         target.parent.mkdir()
     found = meanwhile(tmp_path, arguments, lambda: target.write_text("somebody else's"))
     where = target.relative_to(tmp_path)
-    told = f"dpsan: {where}: appeared meanwhile, and stays (--force replaces it)\n"
+    told = f"dpsan: {where}: was created meanwhile, and is not replaced (--force replaces it)\n"
     assert found == (1, b"", told.encode())
     assert target.read_text() == "somebody else's"
     assert not temporaries(tmp_path)
@@ -100,7 +100,7 @@ def test_file_systems_without_links(tmp_path, monkeypatch, number):
     file = AtomicFile(tmp_path / "b")
     file.write(b"second")
     (tmp_path / "b").write_bytes(b"first")
-    with pytest.raises(OutputError, match="appeared meanwhile, and stays"):
+    with pytest.raises(OutputError, match="was created meanwhile, and is not replaced"):
         file.commit()
     assert (tmp_path / "b").read_bytes() == b"first"
     assert not temporaries(tmp_path)
@@ -177,7 +177,7 @@ def test_an_input_changed_during_the_run_stays(tmp_path, monkeypatch, backup, fo
     assert len(result.failed) == 1
     assert [what == "failed" for _, what in result.each] == [True, False]
     if change != "removed":
-        assert "changed while it was read, and stays" in result.failed[0]
+        assert "changed while it was read, and is not replaced" in result.failed[0]
         told = {"replaced": "newer", "written to": "other\n", "appended": "here\nmore\n"}
         assert path.read_text() == told.get(change, "here\n")
     assert not (tmp_path / "a.txt.orig").exists()

@@ -36,8 +36,8 @@ def test_bad_records_are_set_aside(folder, dpsan, name, data, good, bad, jobs):
     )
     assert (folder / "bad").read_bytes() == bad
     assert stat.S_IMODE((folder / "bad").stat().st_mode) == 0o600
-    assert done.stderr.count(b": set aside\n") == 3
-    assert b"set aside in bad: 3 records (not in the output)" in done.stderr
+    assert done.stderr.count(b": left out\n") == 3
+    assert b"3 records written to bad, not to the output" in done.stderr
     again = dpsan(*BASE, "--bad-records", "bad", name, cwd=folder)
     assert (again.returncode, again.stdout) == (1, b"")
     assert b"bad: exists (--force replaces it)" in again.stderr
@@ -50,7 +50,7 @@ def test_invalid_bytes_are_bad_records_too(folder, dpsan):
     base = [*BASE, "-q", "--invalid", "error", "--bad-records", "bad"]
     done = dpsan(*base, "a.csv", cwd=folder)
     assert (done.returncode, done.stdout) == (0, b"text\nhere\nthere\n")
-    assert done.stderr == b"dpsan: set aside in bad: 1 record (not in the output)\n"
+    assert done.stderr == b"dpsan: 1 record written to bad, not to the output\n"
     assert (folder / "bad").read_bytes() == b"\xff\n"
 
 

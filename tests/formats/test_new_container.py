@@ -72,8 +72,8 @@ def test_strip_leaves_out_what_it_cannot_rewrite(run, tmp_path):
     ("options", "message"),
     [
         ("--copies 2", "--copies is not for odt (run it several times)"),
-        ("--budget 9", "--budget is not for odt: half of it is none"),
-        ("--spans a.odt", "--spans is not for odt: its texts have no numbers"),
+        ("--budget 9", "--budget is not for odt: it cannot write a part of a document"),
+        ("--spans a.odt", "--spans is not for odt: its records have no numbers"),
         ("-k text", "odt has no --field (with -f: jsonl, json, "),
         ("--encoding cp1252", "odt says its encoding itself (leave out --encoding)"),
         ("-z", "-z is for text and jsonl"),

@@ -320,7 +320,7 @@ def test_the_command(dpsan, vectors, tmp_path):
     [
         (("--consistent", "line"), b"--consistent must be one of record, file, run (got line)"),
         (("--consistent", "run", "-O", "out", "--resume"), b"--consistent run cannot be resumed"),
-        (("--consistent", "run", "-m", "tldp", "-p", "tensor=line"), b"no draw of a single word"),
+        (("--consistent", "run", "-m", "tldp", "-p", "tensor=line"), b"cannot share a draw"),
     ],
 )
 def test_wrong_use(dpsan, vectors, tmp_path, options, message):

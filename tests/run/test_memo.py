@@ -515,7 +515,7 @@ def test_where_no_directory_can_be_made(tmp_path):
 def test_a_run_that_holds_it_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr("dpsan.files.private_database._LOCK_SECONDS", 0.0)
     with Memo(tmp_path / "m", SANITIZER) as one, Memo(tmp_path / "m", SANITIZER) as two:
-        with one.turn(), pytest.raises(OutputError, match="another run holds it"):
+        with one.turn(), pytest.raises(OutputError, match="another run uses it"):
             two.rewrite(WORDS)
         assert two.rewrite(WORDS) == one.rewrite(WORDS)
 

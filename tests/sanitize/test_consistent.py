@@ -272,7 +272,7 @@ def test_wrong_use():
     for name, kind in MECHANISMS.items():
         if "tensor" in kind.parameters():
             for unit in ("record", "run"):
-                with pytest.raises(UsageError, match="no draw of a single word"):
+                with pytest.raises(UsageError, match="equal words cannot share a draw"):
                     Sanitizer(
                         name,
                         epsilon=2,

@@ -272,7 +272,7 @@ def _authors(
     question: Question, pairs: Pairs, space: MetricSpace, embeddings: Embeddings
 ) -> Authors:
     if question.mechanism is None or question.authors is None:
-        raise UsageError("--authors needs a mechanism: its reader sanitizes texts himself")
+        raise UsageError("--authors needs a mechanism: the attacker sanitizes texts too")
     names = read_labels(question.original, question.authors, question.inputs, "--authors")
     if len(names) != len(pairs.original):
         raise InputError(

@@ -39,6 +39,6 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
     for position, text in texts:
         found = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
         if found is None:
-            raise UsageError(f"{position}: not one word to dpsan", "give its words one by one")
+            raise UsageError(f"{position}: not a single word", "give its words one by one")
         out.append(Word(text, found))
     return out

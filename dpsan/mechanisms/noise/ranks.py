@@ -42,7 +42,7 @@ class RankNoise:
 
     def __init__(self, epsilon: float, n: int) -> None:
         if epsilon < _LEAST:
-            raise UsageError(f"epsilon must be >= {_LEAST:g} per place (got {epsilon:g})")
+            raise UsageError(f"epsilon must be >= {_LEAST:g} per position (got {epsilon:g})")
         self.n = n
         # e^-epsilon as a multiple of 2^-64, rounded up: the next weight is never too small.
         one = 1 << _BITS

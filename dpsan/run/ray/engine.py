@@ -110,8 +110,8 @@ def _run(workers: int, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, 
         except ray.exceptions.RayError as error:
             problem = InputError(
                 task.path,
-                f"the cluster gave up: {type(error).__name__}",
-                "a worker that dies again and again is most often out of memory: fewer with -j",
+                f"the cluster failed: {type(error).__name__}",
+                "a worker that dies repeatedly is usually out of memory: use fewer with -j",
             )
             answer = Answer(error=problem)
         yield task, answer
