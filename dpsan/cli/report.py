@@ -62,13 +62,17 @@ class Report(Page):
 
 
 def _print(report: Summary) -> None:
-    from dpsan.analysis.report import ACTIONS  # numpy comes with it
+    from dpsan.analysis.report import ACTIONS, BY_CLASS  # numpy comes with it
     from dpsan.analysis.report.page import complaints, figures, files
 
     typer.echo(printable(report.path))
     for each in complaints(report):
         typer.echo(fill(each, _WIDTH, initial_indent="  ", subsequent_indent="    "))
-    counts = ", ".join(f"{number(report.counts[action])} {action}" for action in ACTIONS)
+    counts = ", ".join(
+        f"{number(report.counts[action])} {action}"
+        for action in ACTIONS
+        if report.counts[action] or action not in BY_CLASS
+    )
     rows = [("words", f"{number(sum(report.counts.values()))}: {counts}"), *figures(report)]
     room = _WIDTH - 4 - max(len(name) for name, _ in rows)
     narrow = []

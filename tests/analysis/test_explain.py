@@ -121,7 +121,7 @@ def test_words_are_looked_up_as_rewrite_does(store):
     (capital,) = read(found, [("here", "Navy")])
     assert capital.id == 3
     for text in ("red navy", "", "red.", "red-navy", "don't-know x", "red's"):
-        with pytest.raises(UsageError, match=r"^line 7: not one word") as caught:
+        with pytest.raises(UsageError, match=r"^line 7: not a single word") as caught:
             read(found, [("line 7", text)])
         assert "navy" not in str(caught.value)
 

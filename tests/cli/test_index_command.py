@@ -247,7 +247,7 @@ def draws(dpsan, folder):
         (("--optimize", "v.txt"), "--optimize needs --epsilon"),
         (("-v", "v.txt"), "--verbose needs --epsilon"),
         (("-e", "3", "--list"), "--epsilon is for embeddings"),
-        (("-e", "3", "--optimize"), "--optimize needs a file: what comes with dpsan stays"),
+        (("-e", "3", "--optimize"), "--optimize needs a file: the bundled tables cannot change"),
         (("-e", "0", "v.txt"), "epsilon must be"),
     ],
 )

@@ -23,6 +23,8 @@ from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL, expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
+BY_CLASS: Final = frozenset({str(Action.STRING), str(Action.PLAIN)})
+"""Actions that only runs with classes of words have."""
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 
 

@@ -6,7 +6,7 @@ import html
 from pathlib import Path
 from typing import Final
 
-from dpsan.analysis.report import ACTIONS, QUANTILES, Report
+from dpsan.analysis.report import ACTIONS, BY_CLASS, QUANTILES, Report
 from dpsan.analysis.report.html import cards, document, figure, table, warnings
 from dpsan.analysis.report.sections import Section
 from dpsan.formats.passing import fields_line, noted_lines
@@ -17,10 +17,12 @@ from dpsan.text.numerals import counted, number, percent
 
 _MEANING: Final = {
     "unknown": "unknown, drawn as one input",
+    "string": "string of a kind, made up",
     "masked": "unknown, masked",
     "kept": "kept (not protected)",
     "passed": "passed (NOT PRIVATE)",
     "outside": "outside spans, passed (not protected)",
+    "plain": "of no class, unchanged (not protected)",
 }
 
 
@@ -116,6 +118,7 @@ def _section(report: Report) -> str:
                 Share(report.counts[action], total),
             )
             for action in ACTIONS
+            if report.counts[action] or action not in BY_CLASS
         ],
         intervals=False,
     )
