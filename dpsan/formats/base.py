@@ -88,7 +88,7 @@ class Unchanged:
     raw: bytes
 
     def __call__(self, texts: list[str]) -> bytes:
-        """These bytes."""
+        """Return the bytes as they are."""
         return self.raw
 
 

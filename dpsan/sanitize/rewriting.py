@@ -32,7 +32,7 @@ _ACTIONS: Final = {
     PLAIN: Action.PLAIN,
 }
 _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
-"""Positions in ACTIONS of what negative codes mean, indexed by the code."""
+"""Index in ACTIONS of each negative code, indexed by the code."""
 _DRAWN, _UNKNOWN, _NUMBER, _STRING = map(
     ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING)
 )
@@ -52,7 +52,7 @@ class DrawnTexts:
     marks: NDArray[np.uint64] | None
     public: int
     public_marks: NDArray[np.uint64] | None
-    """These three: see :class:`dpsan.sanitize.result.Sanitized`."""
+    """``marks``, ``public`` and this: see :class:`dpsan.sanitize.result.Sanitized`."""
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
@@ -182,7 +182,7 @@ class Rewriter:
         return parts[0] if len(parts) == 1 else together(parts)
 
     def _in_segments(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
-        """Return a long text, as many words at a time as are soon done."""
+        """Rewrite a long text in segments of bounded size."""
         out = bytearray()  # a string takes up to four bytes for each of its characters
         done: list[Sanitized] = []
         previous: str | None = None
@@ -222,7 +222,7 @@ class Rewriter:
 
         Args:
             before: words of the first text that were drawn before.
-            held: of the first text, where equal words have the same draw: what was drawn before.
+            held: earlier draws of the first text, if equal words share a draw.
         """
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         drawing = codes >= 0
@@ -355,7 +355,7 @@ class Rewriter:
         return actions
 
     def _draw(self, ids: Ids, streams: randomness.Streams) -> Ids:
-        """One output for each input, a bounded number at a time."""
+        """Draw one output for each input, a bounded number at a time."""
         sampler = self.sampler
         chosen = np.empty(len(ids), dtype=np.int64)
         at = 0

@@ -23,7 +23,7 @@ from dpsan.outcomes.text_likelihood import Texts
 from dpsan.privacy import randomness
 
 _EVERY: Final = 5
-"""Every fifth text of an author is to be attributed, of fewer the last one."""
+"""Attribute every fifth text of an author, or the last one if there are fewer."""
 _COPIES: Final = 3
 """Number of times that the attacker sanitizes each text."""
 _BATCH: Final = 256
@@ -34,7 +34,7 @@ class Authors:
     """Shares of texts whose author was found."""
 
     shares: dict[str, Share]
-    """By reader."""
+    """Share of each attacker."""
     authors: int
     known: int
     """Texts from which authors are learnt."""

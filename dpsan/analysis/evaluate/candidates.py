@@ -1,4 +1,4 @@
-"""The texts of which one is the original of each sanitized text, as a reader holds them."""
+"""Candidate texts of an attacker: one of them is the original of each sanitized text."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
 
 
 class _Collected:
-    """Different texts as they come."""
+    """Collects different texts and numbers them."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -84,7 +84,7 @@ class _Collected:
         return number
 
     def texts(self) -> Texts:
-        """Return all of them."""
+        """Return all different texts."""
         empty = np.zeros(0, dtype=np.int64)
         starts = np.append(0, np.cumsum([len(each) for each in self._ids], dtype=np.int64))
         return Texts(np.concatenate([empty, *self._ids]), starts)

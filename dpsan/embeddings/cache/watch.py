@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 Watch = Callable[[str], AbstractContextManager[Callable[[float], None] | None]]
-"""Given what is being made, shows it while the body runs; the body gives the share that is done."""
+"""Shows progress: takes a description, and its body gets a function of the share that is done."""
 
 
 def unseen(what: str) -> AbstractContextManager[Callable[[float], None] | None]:

@@ -68,8 +68,9 @@ class Fragments:
         """Code points of the outputs of ``_usual``."""
 
     def words(self, table: AuditTable) -> tuple[Ids, Ids]:
-        """From the start of each word in its output text to its action (input positions would tell
-        word lengths), and each output.
+        """Return two fragments of each word: output position with action, and output.
+
+        Positions in the input would tell word lengths.
         """
         self.cells.keep(self._kept)
         self._outputs = table.outputs
