@@ -36,6 +36,7 @@ class Rewrite(Request):
         "--epsilon",
         "--mechanism",
         "--only",
+        "--class",
         "--unknown",
         "--keep",
         "--allow-unproved",

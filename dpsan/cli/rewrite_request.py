@@ -204,6 +204,7 @@ class Request(Files):
             "keep": sorted(spec.keep),
             "public": spec.public and (spec.public.name, spec.public.sha256),
             "only": [(each.name, each.epsilon, each.sha256) for each in spec.only],
+            "classes": [(each.name, each.epsilon, each.sha256) for each in spec.classes],
             "spans": self.spans and sha256(self.spans.read_bytes()).hexdigest(),
             "max_record": size(self.max_record),
             "bad_records": self.bad_records is not None,  # another file each time

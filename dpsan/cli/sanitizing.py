@@ -60,6 +60,11 @@ class Sanitizing(Vocabulary, Privacy):
         "words pass unchanged: NOT PROTECTED.",
         env=True,
     )
+    classes: list[str] | None = option(
+        "--class CLASS=X",
+        "Draw words of this class among each other, with LDP epsilon X between two of them. "
+        "Repeatable; --epsilon bounds any other two words.",
+    )
     tokenizer: str = option(
         "--tokenizer unicode|ptb|whitespace",
         "How lines are cut into words. `ptb` splits contractions, as GloVe was trained.",
@@ -76,6 +81,12 @@ class Sanitizing(Vocabulary, Privacy):
         from dpsan.embeddings.class_lists import word_classes
 
         return () if self.only is None else word_classes(self.only)
+
+    def beside_classes(self) -> tuple[WordClass, ...]:
+        """Return the classes of ``--class``.  Raises DpsanError."""
+        from dpsan.embeddings.class_lists import word_classes
+
+        return word_classes(",".join(self.classes)) if self.classes else ()
 
     def required_epsilon(self) -> float:
         """Return epsilon; with classes that all have one of their own, the largest of these."""
@@ -111,6 +122,7 @@ class Sanitizing(Vocabulary, Privacy):
             consistent=Unit(self.consistent) if self.consistent else None,
             numbers=self.numbers,
             only=self.word_classes(),
+            classes=self.beside_classes(),
             allow_unproved=self.allow_unproved,
             **more,
         )

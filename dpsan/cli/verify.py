@@ -40,6 +40,7 @@ class Verify(JsonAndFile, Sanitizing):
         "--mechanism",
         "--param",
         "--only",
+        "--class",
         "--public",
         "--embeddings",
         "--unknown",
@@ -137,6 +138,8 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     whom = " for protected words" if public else ""
     if any(each.option == "only" for each in found.exposures):
         whom = " for two words of one class"
+    if any(each.option == "class" for each in found.exposures):
+        whom = " for two words, or two strings of one kind"
     numbers = any(each.option == "numbers" for each in found.exposures)
     whom += " and" * bool(whom and numbers) + " for two words, or two numbers of one form" * numbers
     grade = f" ({found.grade.name})" if found.grade else ""

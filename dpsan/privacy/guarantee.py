@@ -99,6 +99,8 @@ class Guarantee:
     classes: tuple[ClassLoss, ...] = ()
     """Classes within which the guarantee holds: x and x' are of one class, ``epsilon_ldp`` is the
     largest of their epsilons, and words of no class are not protected. Empty: all words."""
+    within: tuple[ClassLoss, ...] = ()
+    """Classes with a smaller LDP epsilon between two of their words."""
     gaussian_mu: float | None = None
     """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
     claimed: Claim | None = None

@@ -270,7 +270,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
                 sorted(spec.keep),
                 sorted(sanitizer.public),
-                *((each.name, each.epsilon, each.sha256) for each in spec.only),
+                *((each.name, each.epsilon, each.sha256) for each in (*spec.only, *spec.classes)),
             )
         )
     )

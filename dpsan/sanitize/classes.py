@@ -2,41 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.class_lists import CONTACTS, NAMES, NUMBERS, class_rows
+from dpsan.embeddings.class_lists import CONTACTS, NAMES, NUMBERS, WordClass, class_rows
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.optimal.class_response import ClassResponse, part
+from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse
+from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.sanitize.request import RunSpec
 from dpsan.text.lookup import ClassRules
 
+ByClass = ClassResponse | TwoLevelResponse
+Kind = TypeVar("Kind", ClassResponse, TwoLevelResponse)
+
 
 def class_response(spec: RunSpec, embeddings: Embeddings) -> ClassResponse:
-    """Return the mechanism of a request with classes.
+    """Return the mechanism of a request of which only classes are drawn.
 
     Raises:
         UsageError: no epsilon, or classes that the vocabulary cannot have.
     """
     if spec.epsilon is None and any(each.epsilon is None for each in spec.only):
         raise UsageError("epsilon is required: it is your decision")
-    default = spec.epsilon or 0.0
-    rows = class_rows(spec.only, embeddings.key_to_index)
+    one = ClassResponse(1.0)
+    return _with_classes(one, spec.only, spec.epsilon or 0.0, embeddings)
+
+
+def two_level_response(spec: RunSpec, inner: Mechanism, embeddings: Embeddings) -> TwoLevelResponse:
+    """Return the mechanism of a request with classes beside other words.
+
+    Args:
+        inner: ``optimal-response`` at the epsilon between any two words, resolved.
+
+    Raises:
+        UsageError: a class without an epsilon, or classes that the vocabulary cannot have.
+    """
+    assert isinstance(inner, OptimalResponse)  # noqa: S101 - the request was checked
+    if lacking := [each.name for each in spec.classes if each.epsilon is None]:
+        raise UsageError(f"the class {lacking[0]} needs an epsilon", f"such as {lacking[0]}=2")
+    one = TwoLevelResponse(inner.epsilon, inner=inner)
+    return _with_classes(one, spec.classes, 0.0, embeddings)
+
+
+def _with_classes(
+    one: Kind, classes: tuple[WordClass, ...], default: float, embeddings: Embeddings
+) -> Kind:
+    """Return a mechanism with classes on a vocabulary."""
+    rows = class_rows(classes, embeddings.key_to_index)
     parts = tuple(part(r.name, r.epsilon or default, r.rows, r.outputs) for r in rows)
     if not parts:
         raise UsageError(
             "out-of-vocabulary words need a class of words to be drawn from", f"add {NAMES}"
         )
     names = [each.name for each in parts]
-    epsilons = {each.name: each.epsilon or default for each in spec.only}
-    strings = [(CONTACTS, 0.0)] if CONTACTS not in epsilons else []
-    strings += [(name, 0.0) for name in epsilons if name == CONTACTS]
+    epsilons = {each.name: each.epsilon or default for each in classes}
+    if isinstance(one, ClassResponse):
+        epsilons = {CONTACTS: 0.0, **epsilons}
+    strings = [(name, 0.0) for name in epsilons if name == CONTACTS]
     strings += [(name, epsilon) for name, epsilon in epsilons.items() if name == NUMBERS]
-    return ClassResponse(
-        max(epsilons.values()),
+    return replace(
+        one,
+        epsilon=max(epsilons.values()) if isinstance(one, ClassResponse) else one.epsilon,
         parts=parts,
         unknown=names.index(NAMES) if NAMES in names else 0,
         strings=tuple(strings),
@@ -47,35 +79,37 @@ def class_response(spec: RunSpec, embeddings: Embeddings) -> ClassResponse:
 class ClassCodes:
     """The class of each input code."""
 
-    kinds: tuple[tuple[str, float], ...]
+    kinds: tuple[tuple[str | None, float], ...]
     """Name and LDP epsilon, in nats, of each kind of input."""
     kind: NDArray[np.int64]
-    """Kind of each code 0 ... n + 3, shape (n + 4,); -1 without a class."""
+    """Kind of each code 0 ... n + 3, shape (n + 4,); -1 for words that are not drawn."""
 
 
-def class_codes(mechanism: ClassResponse, n: int) -> ClassCodes:
+def class_codes(mechanism: ByClass, n: int) -> ClassCodes:
     """Return the class and epsilon of words, ⊥, numbers by value and made-up strings."""
     parts = mechanism.parts
-    kinds = [*((each.name, each.epsilon) for each in parts)]
+    kinds: list[tuple[str | None, float]] = [*((each.name, each.epsilon) for each in parts)]
     kinds += [(NUMBERS, number_epsilon(mechanism)), (CONTACTS, 0.0), (NUMBERS, 0.0)]
-    kind = np.full(n + 4, -1, dtype=np.int64)
+    other = -1
+    if isinstance(mechanism, TwoLevelResponse):  # words of no class are drawn too
+        other = len(kinds)
+        kinds.append((None, mechanism.epsilon))
+    kind = np.full(n + 4, other, dtype=np.int64)
     for at, each in enumerate(parts):
         kind[list(each.rows)] = at
     kind[n:] = [mechanism.unknown, len(parts), len(parts) + 1, len(parts) + 2]
     return ClassCodes(tuple(kinds), kind)
 
 
-def class_rules(spec: RunSpec, mechanism: ClassResponse, n: int) -> ClassRules:
+def class_rules(mechanism: ByClass, n: int) -> ClassRules:
     """Return which words and strings are drawn."""
-    words = frozenset(row for each in mechanism.parts for row in each.rows)
-    return ClassRules(words, draws_numbers(spec), n + 2)
+    words = None
+    if isinstance(mechanism, ClassResponse):
+        words = frozenset(row for each in mechanism.parts for row in each.rows)
+    strings = dict(mechanism.strings)
+    return ClassRules(words, CONTACTS in strings, NUMBERS in strings, n + 2)
 
 
-def draws_numbers(spec: RunSpec) -> bool:
-    """Return whether numbers are among the classes of a request."""
-    return any(each.name == NUMBERS for each in spec.only)
-
-
-def number_epsilon(mechanism: ClassResponse) -> float:
+def number_epsilon(mechanism: ByClass) -> float:
     """Return the LDP epsilon between two numbers of one form; 0 where none is drawn."""
     return dict(mechanism.strings).get(NUMBERS, 0.0)

@@ -16,7 +16,7 @@ from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee, Status
-from dpsan.sanitize.classes import class_response
+from dpsan.sanitize.classes import class_response, two_level_response
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
@@ -77,6 +77,8 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
         mechanism = given or spec.build()
         mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
         mechanism = mechanism.with_public(public).resolved(space)
+        if spec.classes:
+            mechanism = two_level_response(spec, mechanism, embeddings)
     guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted, reviewed)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(

@@ -41,6 +41,8 @@ class RunSpec:
     numbers: str = NumberPolicy.WORD
     only: tuple[WordClass, ...] = ()
     """Classes of words that are drawn; all other words pass. Empty: all words are drawn."""
+    classes: tuple[WordClass, ...] = ()
+    """Classes with an epsilon of their own between two of their words."""
     own_sha256: str | None = None
     """Digest of the mechanism's file, once it was read: workers refuse another one."""
 
@@ -56,19 +58,21 @@ class RunSpec:
             raise UsageError(f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         if self.public is not None:
             check_public(kind)
-        if self.only:
-            self._check_only(kind)
+        if self.only or self.classes:
+            self._check_classes(kind)
         return kind
 
-    def _check_only(self, kind: type[Mechanism]) -> None:
+    def _check_classes(self, kind: type[Mechanism]) -> None:
         """Raise UsageError for settings that classes of words exclude."""
+        if self.only and self.classes:
+            raise UsageError("classes that are drawn alone exclude classes beside other words")
         if kind.name != DEFAULT_MECHANISM:
             raise UsageError(
                 f"classes of words are not for mechanism '{kind.name}'", f"{DEFAULT_MECHANISM} can"
             )
         excluded = {
             "public words": self.public is not None,
-            "parameters of the mechanism": bool(self.parameters),
+            "parameters of the mechanism": bool(self.only and self.parameters),
             "a certified epsilon to search for": self.epsilon_ldp is not None,
             "numbers by value": self.numbers != NumberPolicy.WORD,
         }

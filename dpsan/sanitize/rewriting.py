@@ -10,9 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.optimal.class_response import ClassResponse
 from dpsan.privacy import randomness
-from dpsan.sanitize.classes import class_rules, number_epsilon
+from dpsan.sanitize.classes import ByClass, class_rules, number_epsilon
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
@@ -84,11 +83,11 @@ class Rewriter:
         if built.spec.numbers == NumberPolicy.VALUE:
             self.number_epsilon = built.guarantee.epsilon_ldp
             self._numbers = Numbers(self.number_epsilon, unit)
-        elif isinstance(built.mechanism, ClassResponse):
+        elif isinstance(built.mechanism, ByClass):
             epsilon = number_epsilon(built.mechanism)
             self.number_epsilon = epsilon or None
             self._numbers = Numbers(epsilon, unit, strings=True)
-            self._classes = class_rules(built.spec, built.mechanism, built.space.n)
+            self._classes = class_rules(built.mechanism, built.space.n)
         self._public = np.zeros(built.space.n + 4, dtype=np.bool_)
         self._public[list(built.public)] = True
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None

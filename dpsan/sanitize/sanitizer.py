@@ -20,7 +20,7 @@ from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.classes import ClassCodes, class_codes
+from dpsan.sanitize.classes import ByClass, ClassCodes, class_codes
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers_by_value import NumberPolicy
@@ -52,18 +52,16 @@ class Sanitizer:
         keep: words passed through unchanged, in any case; not protected: infinite loss.
         public: words that need no protection: ``function``, ``common``, or an iterable of words.
             The guarantee is for all other strings; an output among them says what the input was.
-        case: ``natural`` (each output word in its usual spelling, a capital where a sentence
-            begins), ``vocabulary`` (as the vocabulary has it), or ``input`` to re-apply the
-            input's capitals (which leaks them).
+        case: ``natural`` (usual spellings, a capital where a sentence begins), ``vocabulary`` (as
+            the vocabulary has it), or ``input`` to copy the input's capitals (which leaks them).
         tokenizer: ``unicode``, ``ptb`` or ``whitespace``.
         vocab_size: use only the first so many words of the file.
         consistent: ``record`` gives equal words of a string the same output, ``run`` those of all
-            strings that this object rewrites (a copy in another process is a run of its own):
-            one draw for each distinct word; which words are equal is not protected.
+            strings that this object rewrites; which words are equal is not protected.
         numbers: ``word``, or ``value``: a number becomes a number of the same form, mostly near in
             value; which words are numbers, and their form, is then not protected.
-        only: draw words of some classes only, such as ``sensitive`` or ``names=2,places``, and
-            pass all others unchanged; which words have which class is then not protected.
+        only: draw words of these classes only (``sensitive``, ``names=2,places``); others pass.
+        classes: ``sensitive=2``: that epsilon within a class, ``epsilon`` between other words.
         seed: repeatable output for tests; NOT PRIVATE.
         allow_unproved: accept a mechanism whose status is not PROVED.
         cache: directory for indexes and tables; default the user's cache.
@@ -90,6 +88,7 @@ class Sanitizer:
         consistent: str | None = None,
         numbers: str = NumberPolicy.WORD,
         only: str | None = None,
+        classes: str | None = None,
         seed: str | int | None = None,
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
@@ -124,6 +123,7 @@ class Sanitizer:
             consistent=None if consistent is None else Unit(consistent),
             numbers=numbers,
             only=() if only is None else word_classes(only),
+            classes=() if classes is None else word_classes(classes),
         )
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._set_up(spec, loaded, store, None if seed is None else str(seed))
@@ -189,7 +189,7 @@ class Sanitizer:
     def class_codes(self) -> ClassCodes | None:
         """The class of each input code; None if all words are drawn."""
         own = self.mechanism
-        return class_codes(own, self.space.n) if isinstance(own, ClassResponse) else None
+        return class_codes(own, self.space.n) if isinstance(own, ByClass) else None
 
     @property
     def number_epsilon(self) -> float | None:

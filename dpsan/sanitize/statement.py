@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dpsan.embeddings.class_lists import NUMBERS
 from dpsan.privacy.composition import Composed, compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
@@ -23,6 +24,8 @@ SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
 OPEN: Final = ("words of no class", "which words have which class; kinds of strings")
 """Facts that are not protected where only classes of words are drawn."""
+KINDS: Final = "which words are strings of a recognized kind or numbers, and their kind and form"
+"""Fact that is not protected where such strings become strings of the same kind."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
 NOT_PROTECTED: Final = (
@@ -52,6 +55,8 @@ def not_protected(guarantee: Guarantee) -> list[str]:
     words = guarantee.public_words
     if guarantee.classes:
         return list(OPEN)
+    if any(not each.words or each.name == NUMBERS for each in guarantee.within):
+        return [KINDS]
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
@@ -173,7 +178,7 @@ class Statement:
             out.append(self._memo(self.memo))
         if self.ledger:
             out.append(self._ledger(self.ledger, verbose))
-        if totals.counts[Action.NUMBER] and not totals.guarantee.classes:
+        if totals.counts[Action.NUMBER] and not self._by_class:
             out.append(f"numbers drawn by value: {FORMS} is not protected")
         if totals.written:
             out += self._warnings()
@@ -226,7 +231,7 @@ class Statement:
             loss = f"LDP epsilon {_classes(guarantee, self.copies)}{copies}"
             total = f"at most {cost} for {whole}"
         elif word.epsilon < math.inf:
-            loss = f"{name} {_cost(word)} per {self._each}{copies}"
+            loss = f"{name} {_cost(word)} per {self._each}{copies}{_within(guarantee, self.copies)}"
             total = f"{most}{cost} for {whole}"
         share = percent(expected_share(self.unchanged, totals.counts))
         words, for_words = f"{counted(totals.draws, 'word')} drawn", ""
@@ -283,6 +288,11 @@ class Statement:
         ]
         return "; ".join(line + ([f"besides {', '.join(besides)}"] if besides else []))
 
+    @property
+    def _by_class(self) -> bool:
+        """Return True if words have classes."""
+        return bool(self.totals.guarantee.classes or self.totals.guarantee.within)
+
     def _own(self) -> list[str]:
         """Return the facts that the options of this run leave unprotected."""
         counts = self.totals.counts
@@ -292,7 +302,7 @@ class Statement:
                 ("which words are unknown", counts[Action.MASKED]),
                 (
                     "which words are numbers and their form",
-                    counts[Action.NUMBER] and not self.totals.guarantee.classes,
+                    counts[Action.NUMBER] and not self._by_class,
                 ),
                 ("the words of the keep-list", counts[Action.KEPT]),
                 ("capital letters", self.case_input),
@@ -311,11 +321,12 @@ class Statement:
     def _details(self) -> Iterator[str]:
         totals, guarantee = self.totals, self.totals.guarantee
         name = guarantee.loss_name
-        classes = () if guarantee.classes else (Action.STRING, Action.PLAIN)
+        unused = [Action.PLAIN] * (not guarantee.classes)
+        unused += [Action.STRING] * (not guarantee.classes and not guarantee.within)
         counts = (
             f"{number(count)} {action}"
             for action, count in totals.counts.items()
-            if action not in classes
+            if action not in unused
         )
         yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
         metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
@@ -326,7 +337,7 @@ class Statement:
         ]
         one = totals.composed(1)
         yield f"per {self._each}: {', '.join([*parts, f'{name} {_cost(one)}'])}"
-        for each in guarantee.classes:
+        for each in (*guarantee.classes, *guarantee.within):
             words = f"{number(each.words)} words of the vocabulary" if each.words else "strings"
             uniform = "" if each.epsilon else ", drawn uniformly"
             yield f"class {each.name}: LDP epsilon {number(each.epsilon)}, {words}{uniform}"
@@ -362,6 +373,15 @@ def _classes(guarantee: Guarantee, copies: int) -> str:
     less = ", ".join(f"{each.name} {number(copies * each.epsilon)}" for each in smaller)
     largest = number(copies * guarantee.epsilon_ldp)
     return f"{largest} between two words of one class" + (f" ({less})" if less else "")
+
+
+def _within(guarantee: Guarantee, copies: int) -> str:
+    """Return the smaller LDP epsilon between two words of one class, in brackets, if any."""
+    losses = sorted({copies * each.epsilon for each in guarantee.within if each.epsilon})
+    if not losses:
+        return ""
+    most = f"{number(losses[0])} to {number(losses[-1])}" if losses[1:] else number(losses[0])
+    return f" ({most} between two words of one class)"
 
 
 def _cost(composed: Composed) -> str:

@@ -42,12 +42,14 @@ _PLAIN: Final = frozenset(",.;:!?")
 
 
 class ClassRules(NamedTuple):
-    """Rules for texts of which only some classes of words are drawn."""
+    """Rules for texts with classes of words."""
 
-    words: frozenset[int]
-    """Row numbers of words that have a class."""
+    words: frozenset[int] | None
+    """Row numbers of the words that are drawn; None: all."""
+    contacts: bool
+    """True if contacts become made-up strings."""
     numbers: bool
-    """True if numbers, and codes with digits, are drawn; contacts always are."""
+    """True if numbers are drawn by value, and codes with digits become made-up strings."""
     string: int
     """The code of made-up contacts; that of other made-up strings is one more."""
 
@@ -202,15 +204,19 @@ class _Codes(dict[str, int]):
         from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
 
         found = recognized(token)
-        if isinstance(found, MadeUp):
-            if found.contact:
+        if isinstance(found, MadeUp) and found.contact:
+            if classes.contacts:
                 return classes.string
-            return classes.string + 1 if classes.numbers else PLAIN
-        if found is not None:
-            return self._number if self._number is not None else PLAIN
+        elif found is not None and classes.numbers and self._number is not None:
+            return classes.string + 1 if isinstance(found, MadeUp) else self._number
+        if classes.words is None:
+            if row is None and (number := amount(token)):
+                row = self._rows.get(number)
+        elif found is not None:
+            return PLAIN
         if row is None:
             return self._unknown
-        return row if row in classes.words else PLAIN
+        return row if classes.words is None or row in classes.words else PLAIN
 
     def chunk(self, pieces: list[str]) -> Chunk:
         """Return what is written of the pieces of a text, and the codes of its words."""

@@ -30,6 +30,7 @@ HEADER = {
     "keep_words": int,
     "numbers": str,
     "only": list | None,
+    "classes": list | None,
     "public": (dict, type(None)),
     "copies": int,
     "consistent": (str, type(None)),

@@ -22,10 +22,12 @@ from dpsan.embeddings import class_lists
 from dpsan.embeddings.class_lists import CLASSES, bundled_class, word_classes
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.optimal.class_response import ClassResponse, near_outputs, part
+from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse, TwoLevelSampler
 from dpsan.privacy.certificate import matrix_certificate
-from dpsan.privacy.randomness import derive_key
+from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.statement import Statement
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.lookup import PLAIN
 from dpsan.text.made_up import made_up
@@ -334,6 +336,109 @@ def test_the_kind_depends_on_the_shape_alone(text):
     assert (first and first[:3]) == (second and second[:3])
 
 
+def two_levels(own, epsilon=12.0):
+    loaded = replace(make_embeddings(n=120, d=4), index_to_key=WORDS)
+    return Sanitizer(epsilon=epsilon, classes=own, embeddings=loaded)
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 8.0, 12.0])
+def test_two_levels_have_both_losses(own, epsilon):
+    """All pairs: the class's epsilon within it, the printed one between any two inputs."""
+    one = two_levels(own, epsilon)
+    n, sampler = one.space.n, one.sampler
+    pmf = sampler.probabilities(np.arange(n + 1))
+    assert pmf.sum(axis=1) == pytest.approx(1)
+    between = matrix_certificate(pmf).epsilon_ldp
+    assert between <= one.guarantee.epsilon_ldp + 1e-9
+    assert between == pytest.approx(one.guarantee.epsilon_ldp, abs=0.5)
+    assert one.guarantee.epsilon_ldp >= epsilon - 1e-9
+    for each, more in zip(one.mechanism.parts, ([n], []), strict=True):
+        within = matrix_certificate(pmf[[*each.rows, *more]]).epsilon_ldp
+        assert within <= each.epsilon + 1e-9
+    names = {each.name: each.epsilon for each in one.guarantee.within}
+    assert names == {"large.txt": 1.5, "small.txt": 0.0}
+
+
+def test_draws_of_two_levels_have_the_distribution(own):
+    """A word of each class, a word of none, and ⊥."""
+    one, sizes = two_levels(own, 6.0), 40_000
+    for row in (3, 95, 110, one.space.n):
+        ids, key = np.full(sizes, row), derive_key(KEY, "two", row)
+        drawn = one.sampler.sample(ids, streams_for(key, range(sizes), [1] * sizes))
+        pmf = one.sampler.probabilities(np.array([row]))[0]
+        counts = np.bincount(drawn, minlength=one.space.n)
+        assert not counts[pmf == 0].any()
+        cells = pmf * sizes >= 5
+        statistic = ((counts - sizes * pmf)[cells] ** 2 / (sizes * pmf)[cells]).sum()
+        assert statistic < cells.sum() + 6 * math.sqrt(2 * cells.sum())
+        other = one.sampler.probabilities(np.array([50 if row != 50 else 51]))[0]  # the twin
+        statistic = ((counts - sizes * other)[cells] ** 2 / (sizes * other)[cells]).sum()
+        assert statistic > cells.sum() + 6 * math.sqrt(2 * cells.sum())
+
+
+def test_two_levels_of_the_bundled_lists():
+    """Names become names and strings of a kind such strings; every draw is charged at the base."""
+    one = Sanitizer(epsilon=12.0, classes="sensitive=2")
+    assert one.guarantee.epsilon_ldp == pytest.approx(12, abs=1e-6)
+    outputs = {
+        one.embeddings.index_to_key[row]
+        for each in one.mechanism.parts
+        for row in each.outputs
+        if each.name == "names"
+    }
+    lines = one.sanitize(["maria"] * 400, KEY).lines
+    assert sum(line.lower() in outputs for line in lines) > 350
+    assert sum(line == "Maria" for line in lines) < 20
+    assert one.rewrite("bob@example.net").endswith("@example.org")
+    totals = one.accountant()
+    totals.add([one.sanitize(["maria met bob@example.net"], KEY)])
+    assert totals.composed(totals.largest_record).epsilon == pytest.approx(36, abs=1e-5)
+    whole = one.accountant()
+    whole.merge(totals)
+    line = Statement(whole, one.mechanism.name, 0.5).lines()[0]
+    assert "LDP epsilon 12 per word (2 between two words of one class), 36" in line
+
+
+def test_classes_beside_other_words_need_an_epsilon():
+    with pytest.raises(UsageError, match="the class names needs an epsilon"):
+        Sanitizer(epsilon=12.0, classes="names")
+    with pytest.raises(UsageError, match="drawn alone exclude"):
+        Sanitizer(epsilon=12.0, classes="names=2", only="places")
+    with pytest.raises(UsageError, match="not for mechanism 'laplace'"):
+        Sanitizer("laplace", epsilon=12.0, classes="names=2")
+
+
+def broken_stays(monkeypatch):
+    """f_k is wrong: a word of a class stays in it too often."""
+    true = TwoLevelSampler.__init__
+
+    def fewer(self, *arguments):
+        true(self, *arguments)
+        self._outside = [each[: len(each) // 2] for each in self._outside]
+
+    monkeypatch.setattr(TwoLevelSampler, "__init__", fewer)
+
+
+def broken_charge(monkeypatch):
+    """The guarantee of the run is that of the class."""
+    monkeypatch.setattr(TwoLevelSampler, "between", lambda self: 2.0)
+    true = TwoLevelResponse.guarantee
+
+    def cheaper(self, space):
+        return replace(true(self, space), epsilon_ldp=2.0)
+
+    monkeypatch.setattr(TwoLevelResponse, "guarantee", cheaper)
+
+
+@pytest.mark.parametrize("broken", [None, broken_stays, broken_charge])
+def test_verify_of_two_levels(broken, monkeypatch):
+    if broken is not None:
+        broken(monkeypatch)
+    one = Sanitizer(epsilon=12.0, classes="names=2,contacts=1")
+    found = verifying.verify(one, draws=100_000)
+    assert found.verdict == (verifying.Verdict.VIOLATED if broken else verifying.Verdict.KEPT)
+
+
 def broken_case(monkeypatch):
     """The class is looked up before letter case is folded."""
     from dpsan.text import lookup
@@ -389,8 +494,8 @@ def broken_passing(monkeypatch):
 
     true = classes.class_rules
 
-    def fewer(spec, mechanism, n):
-        rules = true(spec, mechanism, n)
+    def fewer(mechanism, n):
+        rules = true(mechanism, n)
         return rules._replace(words=frozenset(list(rules.words)[50:]))
 
     monkeypatch.setattr("dpsan.sanitize.rewriting.class_rules", fewer)

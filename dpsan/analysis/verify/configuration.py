@@ -29,6 +29,8 @@ _DRAWS: Final = 1000
 """Draws of each input, which show that the event does happen."""
 _LETTERS: Final = ("zqvxkjq", "wjqzxvk")
 _ENDINGS: Final = ("'s", "'ll", "n't")
+_STRINGS: Final = (("maria.g@example.com", "@"), ("10.5", "."))
+"""Strings of recognized kinds, and a character that strings of the kind have."""
 _NUMBER: Final = "408-555-0123"
 
 
@@ -130,8 +132,20 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "the word of no class, which is always written unchanged",
             (plain, other),
             lambda output: output.lower() == str(plain).lower(),
-            left_out="words of no class, and two words of different classes",
+            left_out="words of no class, and two words or strings of different classes",
         )
+    for string, mark in _STRINGS if spec.classes else ():
+        if (sanitizer.input_of(string) or 0) > sanitizer.space.n:
+            yield _Rule(
+                "class",
+                "CLASS=X",
+                ("a word", "a string of a recognized kind"),
+                "any output but a string of its kind, which is always written for it",
+                (other, string),
+                lambda output, mark=mark: mark not in output,  # type: ignore[misc]
+                left_out="a string of a kind against a word, or a string of another kind",
+            )
+            break
     if spec.unknown in (UnknownPolicy.KEEP, UnknownPolicy.MASK):
         fixed, always = missing[0], "the OOV word, which is always written unchanged"
         if spec.unknown is UnknownPolicy.MASK:

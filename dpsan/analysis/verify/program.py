@@ -45,7 +45,9 @@ def _stated_losses(
     certificate: Certificate | None,
     allowed: Callable[[int, int], float],
 ) -> Check:
-    if sanitizer.class_codes is not None:  # what is allowed differs from class to class
+    if sanitizer.spec.classes:
+        certificate = None  # what is allowed differs from class to class
+    if sanitizer.class_codes is not None and sanitizer.spec.only:
         kinds = sanitizer.class_codes.kind[rows]
         largest = np.flatnonzero(kinds == np.bincount(kinds).argmax())
         return stated_losses(
@@ -103,7 +105,7 @@ def check_program(
             out.append(_stated_losses(sanitizer, stated, ids, certificate, allowed))
         out.append(fit)
     done()
-    if sanitizer.spec.only:
+    if sanitizer.class_codes is not None:
         out.append(classes(sanitizer, key=part("classes")))
     if sanitizer.number_epsilon is not None:
         out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))

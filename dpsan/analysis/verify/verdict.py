@@ -192,8 +192,9 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
         if public[x]:
             return math.inf
         if classes is not None and kinds is not None:
-            same = kinds[x] == kinds[y] >= 0
-            return classes.kinds[int(kinds[x])][1] if same else math.inf
+            if kinds[x] == kinds[y] >= 0:
+                return classes.kinds[int(kinds[x])][1]
+            return math.inf if sanitizer.spec.only else claim.epsilon
         if claim.metric is None:
             return claim.epsilon
         if claim.metric != "euclidean":  # where its distances are not known, no loss refutes it
@@ -291,7 +292,7 @@ def verify(
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
     ldp = claim.epsilon if claim.metric is None else upper
     protected = rows[~np.isin(rows, sanitizer.public)]
-    if sanitizer.class_codes is not None:  # the class with the most inputs
+    if sanitizer.class_codes is not None and sanitizer.spec.only:  # the class with most inputs
         kinds = sanitizer.class_codes.kind[rows]
         protected = rows[kinds == np.bincount(kinds[kinds >= 0]).argmax()]
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)

@@ -119,11 +119,19 @@ class ClassSampler(Sampler):
         space: of the whole vocabulary.
         parts: words of each class; no word is in two of them.
         unknown: index of the part to which ⊥ belongs.
+        weights: base weights of all words, shape (n,), above 0 for outputs; default: equal.
     """
 
     batch_words = 1 << 14
 
-    def __init__(self, space: MetricSpace, parts: tuple[Part, ...], unknown: int) -> None:
+    def __init__(
+        self,
+        space: MetricSpace,
+        parts: tuple[Part, ...],
+        unknown: int,
+        weights: Ids | None = None,
+    ) -> None:
+        self._weights = weights
         self.space, self.parts, self.unknown = space, parts, unknown
         self._rows = [np.array(each.rows, dtype=np.int64) for each in parts]
         self._part = np.full(space.n + 1, -1, dtype=np.int64)
@@ -146,24 +154,43 @@ class ClassSampler(Sampler):
                 digest=self.space.digest,
             )
             outputs = np.searchsorted(rows, np.array(each.outputs)).astype(np.int32)
-            count = len(outputs)
-            base = Base(outputs, np.ones(count, dtype=np.int64), near_outputs(count, each.epsilon))
+            weights = np.ones(len(outputs), dtype=np.int64)
+            if self._weights is not None:
+                weights = self._weights[np.array(each.outputs)]
+            total = int(weights.sum())
+            base = Base(outputs, weights, near_outputs(total, each.epsilon))
             self._samplers[at] = BaseResponseSampler(
                 MetricSpace(own), base, each.epsilon, on_demand=True
             )
         return self._samplers[at]
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        parts, local = self._part[ids], self._local[ids]
-        chosen = [(at, np.flatnonzero(parts == at)) for at in np.unique(parts).tolist() if at >= 0]
+        drawn = streams.integers("response", self.totals(ids)).astype(np.int64)
+        return self.outputs(ids, drawn)
+
+    def part_of(self, ids: Ids) -> Ids:
+        """Return the index of the part of each input; -1 without a class."""
+        return np.asarray(self._part[ids])
+
+    def totals(self, ids: Ids) -> NDArray[np.uint64]:
+        """Return the sum of the integer weights of each input; 1 without a class."""
         totals = np.ones(len(ids), dtype=np.uint64)
-        for at, where in chosen:
-            totals[where] = self.within(at).totals(local[where])
-        drawn = streams.integers("response", totals).astype(np.int64)
+        for at, where in self._by_part(ids):
+            totals[where] = self.within(at).totals(self._local[ids[where]])
+        return totals
+
+    def outputs(self, ids: Ids, drawn: Ids) -> Ids:
+        """Return the output of an integer below the total of each input."""
         out = ids.copy()  # a word of no class is its own output
-        for at, where in chosen:
-            out[where] = self._rows[at][self.within(at).outputs(local[where], drawn[where])]
+        for at, where in self._by_part(ids):
+            local = self._local[ids[where]]
+            out[where] = self._rows[at][self.within(at).outputs(local, drawn[where])]
         return out
+
+    def _by_part(self, ids: Ids) -> list[tuple[int, Ids]]:
+        """Return the parts of inputs, and the positions of the inputs of each."""
+        parts = self._part[ids]
+        return [(at, np.flatnonzero(parts == at)) for at in np.unique(parts).tolist() if at >= 0]
 
     def probabilities(self, ids: Ids) -> Floats:
         out = np.zeros((len(ids), self.space.n))

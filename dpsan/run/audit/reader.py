@@ -97,7 +97,7 @@ class _Grammar:
         self._per_line = header["guarantee"]["per_line"]
         self._public = header["public"] is not None
         self._spans = header["spans"]
-        only = header["only"]
+        only = header["only"] or header["classes"]
         self._only = None if only is None else {each["class"]: each["epsilon"] for each in only}
         self._word = word_fields(
             copies=header["copies"] > 1,
@@ -141,7 +141,7 @@ class _Grammar:
         if self._per_line and epsilon is not None:
             self._shares.append(epsilon)
         elif self._only is not None:
-            if epsilon not in (None, 0, self._only.get(row["class"])):
+            if epsilon not in (None, 0, self._epsilon, self._only.get(row["class"])):
                 raise DamagedError("another epsilon than that of its class")
         elif epsilon not in (None, self._epsilon) and not self._repeated(text[:3], epsilon):
             raise DamagedError("another epsilon than the header's")

@@ -35,6 +35,7 @@ class Rows:
         self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
         self._classes = sanitizer.class_codes
+        self._two_levels = bool(sanitizer.spec.classes)
         self._fragments = Fragments()
 
     def of(
@@ -114,7 +115,9 @@ class Rows:
     ) -> tuple[list[bytes], Ids]:
         """Return the same where words have classes: epsilon and class of each word."""
         more, end = self._ends(copy)
-        kinds = [(None, None), *((x, name) for name, x in classes.kinds)]
+        base = self._epsilon if self._two_levels else None
+        kinds: list[tuple[float | None, str | None]] = [(None, None)]
+        kinds += [(x if base is None else base, name) for name, x in classes.kinds]
         kinds += [(0.0, name) for name, _ in classes.kinds]
         tails = [
             b',"epsilon":%s,"class":%s%s%s' % (*map(orjson.dumps, each), more, end)

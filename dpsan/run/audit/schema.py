@@ -16,7 +16,8 @@ Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ld
 
 With ``only`` words of some classes were drawn, each with the epsilon of its ``class`` (0 where it
 is drawn uniformly); the others are ``plain``, and no guarantee covers them.  The sums count every
-draw with the largest of these epsilons.
+draw with the largest of these epsilons.  With ``classes`` all words are drawn; a word has its
+``class`` and the header's epsilon, and the classes have theirs between two of their words.
 
 The header says which ``fields`` were chosen.  When it is written, no input has been read: which
 other fields there are stands in ``passing`` of the rows after it.  Each kind of field has a number
@@ -64,6 +65,7 @@ _HEADER: Final[Fields] = {
     "keep_words": (int,),
     "numbers": (str,),
     "only": (list, NoneType),
+    "classes": (list, NoneType),
     "public": (dict, NoneType),
     "copies": (int,),
     "consistent": (str, NoneType),
@@ -241,7 +243,7 @@ def checked(row: object, fields: Fields | None = None) -> Row:
         _match(row["embeddings"], _EMBEDDINGS)
         if row["own"] is not None:
             _match(row["own"], _OWN)
-        for each in row["only"] or ():
+        for each in (*(row["only"] or ()), *(row["classes"] or ())):
             if type(each) is not dict:
                 raise DamagedError("only is of another type")
             _match(each, _ONLY)

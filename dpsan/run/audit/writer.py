@@ -12,12 +12,14 @@ from typing import Any, Final, Self
 
 import orjson
 
+from dpsan.embeddings.class_lists import WordClass
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.atomic_files import create_private, write_all
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
+from dpsan.privacy.guarantee import ClassLoss
 from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
@@ -230,11 +232,13 @@ def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
     }
 
 
-def _only(sanitizer: Sanitizer) -> list[dict[str, Any]] | None:
-    """Return the classes of words that are drawn; None if all words are."""
-    if not sanitizer.spec.only:
+def _classes(
+    classes: Iterable[WordClass], losses: Iterable[ClassLoss]
+) -> list[dict[str, Any]] | None:
+    """Return classes of words with their losses; None without any."""
+    digests = {each.name: each.sha256 for each in classes}
+    if not digests:
         return None
-    digests = {each.name: each.sha256 for each in sanitizer.spec.only}
     return [
         {
             "class": each.name,
@@ -242,7 +246,7 @@ def _only(sanitizer: Sanitizer) -> list[dict[str, Any]] | None:
             "words": each.words,
             "sha256": digests.get(each.name),
         }
-        for each in sanitizer.guarantee.classes
+        for each in losses
     ]
 
 
@@ -280,7 +284,8 @@ def _header(
         "case": spec.case,
         "keep_words": len(spec.keep),
         "numbers": str(spec.numbers),
-        "only": _only(sanitizer),
+        "only": _classes(spec.only, sanitizer.guarantee.classes),
+        "classes": _classes(spec.classes, sanitizer.guarantee.within),
         "public": None
         if spec.public is None
         else {
