@@ -54,6 +54,13 @@ class Sanitizing(Vocabulary, Privacy):
         "word",
         env=True,
     )
+    strings: str = choice(
+        "--strings word|kind",
+        "Draw a word for an e-mail address, telephone number or the like, or a made-up string of "
+        "the same kind. With `kind`, the kind is not protected.",
+        "word",
+        env=True,
+    )
     only: str | None = option(
         "--only CLASSES",
         "Draw words of these classes only, such as sensitive or names=2,places. All other "
@@ -121,6 +128,7 @@ class Sanitizing(Vocabulary, Privacy):
             case=self.case,
             consistent=Unit(self.consistent) if self.consistent else None,
             numbers=self.numbers,
+            strings=self.strings,
             only=self.word_classes(),
             classes=self.beside_classes(),
             allow_unproved=self.allow_unproved,

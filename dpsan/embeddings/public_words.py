@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from dpsan.embeddings.bundled import directory
 from dpsan.embeddings.word_lists import row_of
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, UsageError, check_name
 from dpsan.text.out_of_vocabulary import read_word_list
 
 BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -96,3 +96,11 @@ def public_words(given: str | Path) -> PublicWords:
     if not words:
         raise InputError(path, "lists no word")
     return PublicWords("list", words)
+
+
+def chosen_words(given: str | Iterable[str]) -> PublicWords:
+    """Return a list of dpsan by its name, or words.  Raises UsageError: another name."""
+    if not isinstance(given, str):
+        return PublicWords("list", frozenset(given))
+    check_name("list of public words", given, BUNDLED)
+    return public_words(given)

@@ -21,6 +21,7 @@ from dpsan.files.private_database import Kind, PrivateDatabase
 from dpsan.files.private_files import make_private
 from dpsan.privacy import randomness
 from dpsan.run.workers import Batch, Inline, Workers
+from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -270,6 +271,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
                 sorted(spec.keep),
                 sorted(sanitizer.public),
+                *([spec.strings] if spec.strings != StringPolicy.WORD else []),
                 *((each.name, each.epsilon, each.sha256) for each in (*spec.only, *spec.classes)),
             )
         )

@@ -12,7 +12,7 @@ from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, check_public, mechanism_class
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers_by_value import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, UnknownPolicy
 from dpsan.text.tokens import TOKENIZERS, is_token
@@ -39,6 +39,7 @@ class RunSpec:
     consistent: Unit | None = None
     """Within what equal words have the same draw; None: nowhere."""
     numbers: str = NumberPolicy.WORD
+    strings: str = StringPolicy.WORD
     only: tuple[WordClass, ...] = ()
     """Classes of words that are drawn; all other words pass. Empty: all words are drawn."""
     classes: tuple[WordClass, ...] = ()
@@ -54,6 +55,7 @@ class RunSpec:
         check_name("tokenizer", self.tokenizer, TOKENIZERS)
         check_name("case", self.case, list(LetterCase))
         check_name("policy for numbers", self.numbers, list(NumberPolicy))
+        check_name("policy for strings", self.strings, list(StringPolicy))
         if not all(is_token(word, self.tokenizer) for word in self.keep):
             raise UsageError(f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         if self.public is not None:

@@ -14,11 +14,11 @@ from dpsan.privacy import randomness
 from dpsan.sanitize.classes import ByClass, class_rules, number_epsilon
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
+from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
 from dpsan.text.batch import Batch, Ids
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
-from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, PLAIN, Lookup
+from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, PLAIN, ClassRules, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
 from dpsan.text.tokens import LONG, TOKENIZERS, segments
@@ -80,9 +80,13 @@ class Rewriter:
         self._classes = None
         self.number_epsilon: float | None = None
         """LDP epsilon between two numbers of one form; None if numbers are not drawn by value."""
-        if built.spec.numbers == NumberPolicy.VALUE:
-            self.number_epsilon = built.guarantee.epsilon_ldp
-            self._numbers = Numbers(self.number_epsilon, unit)
+        by_value = built.spec.numbers == NumberPolicy.VALUE
+        by_kind = built.spec.strings == StringPolicy.KIND
+        if (by_value or by_kind) and not isinstance(built.mechanism, ByClass):
+            self.number_epsilon = built.guarantee.epsilon_ldp if by_value else None
+            self._numbers = Numbers(self.number_epsilon or 0.0, unit, strings=by_kind)
+            if by_kind:
+                self._classes = ClassRules(None, True, by_value, built.space.n + 2)
         elif isinstance(built.mechanism, ByClass):
             epsilon = number_epsilon(built.mechanism)
             self.number_epsilon = epsilon or None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.class_lists import word_classes
-from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
+from dpsan.embeddings.public_words import chosen_words
 from dpsan.errors import UsageError, check_name, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.optimal.class_response import ClassResponse
@@ -23,7 +23,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import ByClass, ClassCodes, class_codes
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
-from dpsan.sanitize.numbers_by_value import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
@@ -55,13 +55,14 @@ class Sanitizer:
         case: ``natural`` (usual spellings, a capital where a sentence begins), ``vocabulary`` (as
             the vocabulary has it), or ``input`` to copy the input's capitals (which leaks them).
         tokenizer: ``unicode``, ``ptb`` or ``whitespace``.
-        vocab_size: use only the first so many words of the file.
         consistent: ``record`` gives equal words of a string the same output, ``run`` those of all
             strings that this object rewrites; which words are equal is not protected.
         numbers: ``word``, or ``value``: a number becomes a number of the same form, mostly near in
             value; which words are numbers, and their form, is then not protected.
+        strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
         only: draw words of these classes only (``sensitive``, ``names=2,places``); others pass.
         classes: ``sensitive=2``: that epsilon within a class, ``epsilon`` between other words.
+        vocab_size: use only the first so many words of the file.
         seed: repeatable output for tests; NOT PRIVATE.
         allow_unproved: accept a mechanism whose status is not PROVED.
         cache: directory for indexes and tables; default the user's cache.
@@ -87,6 +88,7 @@ class Sanitizer:
         vocab_size: int | None = None,
         consistent: str | None = None,
         numbers: str = NumberPolicy.WORD,
+        strings: str = StringPolicy.WORD,
         only: str | None = None,
         classes: str | None = None,
         seed: str | int | None = None,
@@ -116,12 +118,13 @@ class Sanitizer:
             tokenizer=tokenizer,
             unknown=UnknownPolicy(unknown),
             keep=frozenset(keep),
-            public=None if public is None else _public(public),
+            public=None if public is None else chosen_words(public),
             case=case,
             allow_unproved=allow_unproved,
             epsilon_ldp=epsilon_ldp,
             consistent=None if consistent is None else Unit(consistent),
             numbers=numbers,
+            strings=strings,
             only=() if only is None else word_classes(only),
             classes=() if classes is None else word_classes(classes),
         )
@@ -374,13 +377,6 @@ def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | N
     self = Sanitizer.__new__(Sanitizer)
     self._set_up(spec, loaded, Store(root), seed)
     return self
-
-
-def _public(given: str | Iterable[str]) -> PublicWords:
-    if not isinstance(given, str):
-        return PublicWords("list", frozenset(given))
-    check_name("list of public words", given, BUNDLED)
-    return public_words(given)
 
 
 def _spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:

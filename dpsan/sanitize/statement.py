@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.embeddings.class_lists import CONTACTS, NUMBERS
 from dpsan.privacy.composition import Composed, compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
@@ -24,7 +24,7 @@ SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
 OPEN: Final = ("words of no class", "which words have which class; kinds of strings")
 """Facts that are not protected where only classes of words are drawn."""
-KINDS: Final = "which words are strings of a recognized kind or numbers, and their kind and form"
+KINDS: Final = "which words are strings of a recognized kind, and their kind"
 """Fact that is not protected where such strings become strings of the same kind."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
@@ -39,6 +39,8 @@ NOT_PROTECTED: Final = (
     "timing, swap and logs",
     "the audit file itself",
 )
+_STRINGS: Final = {CONTACTS: KINDS, NUMBERS: "which words are numbers and their form"}
+"""Facts that are not protected where a class of strings is drawn beside other words."""
 
 _WEAK_LDP: Final = 16.0
 """LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
@@ -55,8 +57,9 @@ def not_protected(guarantee: Guarantee) -> list[str]:
     words = guarantee.public_words
     if guarantee.classes:
         return list(OPEN)
-    if any(not each.words or each.name == NUMBERS for each in guarantee.within):
-        return [KINDS]
+    within = {each.name for each in guarantee.within}
+    if found := [fact for name, fact in _STRINGS.items() if name in within]:
+        return found
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
@@ -304,6 +307,7 @@ class Statement:
                     "which words are numbers and their form",
                     counts[Action.NUMBER] and not self._by_class,
                 ),
+                (KINDS, counts[Action.STRING] and not self._by_class),
                 ("the words of the keep-list", counts[Action.KEPT]),
                 ("capital letters", self.case_input),
             )
@@ -322,7 +326,7 @@ class Statement:
         totals, guarantee = self.totals, self.totals.guarantee
         name = guarantee.loss_name
         unused = [Action.PLAIN] * (not guarantee.classes)
-        unused += [Action.STRING] * (not guarantee.classes and not guarantee.within)
+        unused += [Action.STRING] * (not totals.counts[Action.STRING])
         counts = (
             f"{number(count)} {action}"
             for action, count in totals.counts.items()

@@ -29,6 +29,7 @@ HEADER = {
     "case": str,
     "keep_words": int,
     "numbers": str,
+    "strings": str,
     "only": list | None,
     "classes": list | None,
     "public": (dict, type(None)),

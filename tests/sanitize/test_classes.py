@@ -559,3 +559,23 @@ def test_classes_keep_their_order(monkeypatch):
     found = class_lists.class_rows(lists, one.key_to_index)
     assert [(each.name, each.rows) for each in found] == [("a", (1, 2)), ("b", (3,))]
     assert MetricSpace(one).n == 5
+
+
+def test_strings_of_a_kind_without_classes(tmp_path):
+    """Contacts become made-up strings; numbers and other words are drawn as ever."""
+    one = Sanitizer(epsilon=8.0, strings="kind")
+    n, text = one.space.n, "call 555-0199 or 42 or bob@example.net, MP3"
+    codes = [code for _, code in one.inputs_of(text)]
+    assert [code > n for code in codes] == [False, True, False, False, False, True, False]
+    output = one.rewrite(text)
+    assert " 555-01" in output
+    assert "@example.org" in output
+    found = verifying.verify(one, draws=20_000)
+    assert found.verdict is verifying.Verdict.KEPT
+    assert [each.option for each in found.exposures] == ["strings"]
+    both = Sanitizer(epsilon=8.0, strings="kind", numbers="value")
+    assert [code > n for _, code in both.inputs_of(text)] == [
+        *(False, True, False, True, False, True, True)
+    ]
+    with pytest.raises(UsageError, match="policy for strings"):
+        Sanitizer(epsilon=8.0, strings="kinds")

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from dpsan.embeddings.public_words import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
-from dpsan.sanitize.numbers_by_value import NumberPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT, PLAIN
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
@@ -134,11 +134,11 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             lambda output: output.lower() == str(plain).lower(),
             left_out="words of no class, and two words or strings of different classes",
         )
-    for string, mark in _STRINGS if spec.classes else ():
+    by_kind = spec.strings == StringPolicy.KIND
+    for string, mark in _STRINGS if spec.classes or by_kind else ():
         if (sanitizer.input_of(string) or 0) > sanitizer.space.n:
             yield _Rule(
-                "class",
-                "CLASS=X",
+                *(("strings", "kind") if by_kind else ("class", "CLASS=X")),
                 ("a word", "a string of a recognized kind"),
                 "any output but a string of its kind, which is always written for it",
                 (other, string),

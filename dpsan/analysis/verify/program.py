@@ -23,6 +23,7 @@ from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers
+from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _STAGES: Final = 6
@@ -105,7 +106,7 @@ def check_program(
             out.append(_stated_losses(sanitizer, stated, ids, certificate, allowed))
         out.append(fit)
     done()
-    if sanitizer.class_codes is not None:
+    if sanitizer.class_codes is not None or sanitizer.spec.strings == StringPolicy.KIND:
         out.append(classes(sanitizer, key=part("classes")))
     if sanitizer.number_epsilon is not None:
         out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))

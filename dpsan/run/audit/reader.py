@@ -17,6 +17,7 @@ from dpsan.files.compression import open_decompressed
 from dpsan.files.source import Source
 from dpsan.formats.lines import raw_records
 from dpsan.run.audit.schema import SCHEMA, DamagedError, checked, word_fields
+from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.result import DRAWN, Action
 
 _ROW: Final = 16 << 20
@@ -97,6 +98,7 @@ class _Grammar:
         self._per_line = header["guarantee"]["per_line"]
         self._public = header["public"] is not None
         self._spans = header["spans"]
+        self._strings = header["strings"] == StringPolicy.KIND
         only = header["only"] or header["classes"]
         self._only = None if only is None else {each["class"]: each["epsilon"] for each in only}
         self._word = word_fields(
@@ -129,7 +131,10 @@ class _Grammar:
             raise DamagedError("unknown action")
         if action == Action.OUTSIDE and not self._spans:
             raise DamagedError("a word outside spans where there are none")
-        if action in (Action.PLAIN, Action.STRING) and self._only is None:
+        by_kind = self._only is not None or self._strings
+        if (action == Action.PLAIN and self._only is None) or (
+            action == Action.STRING and not by_kind
+        ):
             raise DamagedError("a class where there are none")
         free = self._public and action == Action.DRAWN  # of public words
         if (action in DRAWN) != (epsilon is not None) and not free:

@@ -64,6 +64,7 @@ _HEADER: Final[Fields] = {
     "case": (str,),
     "keep_words": (int,),
     "numbers": (str,),
+    "strings": (str,),
     "only": (list, NoneType),
     "classes": (list, NoneType),
     "public": (dict, NoneType),

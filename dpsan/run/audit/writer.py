@@ -24,10 +24,18 @@ from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy
+from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import CHOICE, EQUAL, NOT_PROTECTED, SAME, not_protected, weakness
+from dpsan.sanitize.statement import (
+    CHOICE,
+    EQUAL,
+    KINDS,
+    NOT_PROTECTED,
+    SAME,
+    not_protected,
+    weakness,
+)
 from dpsan.version import __version__
 
 _FEW: Final = 1 << 12
@@ -284,6 +292,7 @@ def _header(
         "case": spec.case,
         "keep_words": len(spec.keep),
         "numbers": str(spec.numbers),
+        "strings": str(spec.strings),
         "only": _classes(spec.only, sanitizer.guarantee.classes),
         "classes": _classes(spec.classes, sanitizer.guarantee.within),
         "public": None
@@ -304,6 +313,7 @@ def _header(
             *([CHOICE] if spans else []),
             *([EQUAL] if spec.consistent else []),
             *([FORMS] if spec.numbers == NumberPolicy.VALUE else []),
+            *([KINDS] if spec.strings == StringPolicy.KIND else []),
             *NOT_PROTECTED,
         ],
     }
