@@ -58,6 +58,12 @@ _CHANGES: Final[dict[str, list[_Change]]] = {
     "case": [_Change(_KRR, f"{_KRR} --case input")],
     "consistent": [_Change(_KRR, f"{_KRR} --consistent file")],
     "numbers": [_Change(_KNN, f"{_KNN} --numbers value")],
+    "strings": [_Change(_KNN, f"{_KNN} --strings kind")],
+    "only": [
+        _Change("-e 5 -E words.txt --only keep", "-e 5 -E words.txt --only other-keep"),
+        _Change("-e 5 -E words.txt --only keep=1", "-e 5 -E words.txt --only keep=2"),
+    ],
+    "classes": [_Change("-e 5 -E words.txt --class keep=1", "-e 5 -E words.txt --class keep=2")],
     "tokenizer": [_Change(_KRR, f"{_KRR} --tokenizer whitespace")],
     "allow_unproved": [_Change(_KRR, f"{_KRR} --allow-unproved")],
     "recursive": [_Change(_KRR, f"{_KRR} -r")],
