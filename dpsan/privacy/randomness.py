@@ -114,26 +114,32 @@ class Streams:
         # largest accepted value is 2^64 - 1 - (2^64 mod bound); (2^64 mod b) = (-b mod 2^64) mod b.
         excess = (np.uint64(0) - bound) % bound
         largest = np.uint64(_TWO_64 - 1) - excess
-        out = self.bits(label)[:, 0].copy()
+        wanted = bound > 1  # below 1 there is one integer
+        if wanted.all():
+            out = self.bits(label)[:, 0].copy()
+        else:
+            out = np.zeros(m, dtype=np.uint64)
+            self._redraw(label, wanted, out)
         rejected = out > largest
-        owner: NDArray[np.int64] | None = None
         attempt = 0
         while rejected.any():
             attempt += 1
-            if owner is None:
-                sizes = [words for _, _, words in self.blocks]
-                owner = np.repeat(np.arange(len(sizes)), sizes)[self.skip :]
-            # Bits of other blocks are not needed.
-            some = np.zeros(len(self.blocks), dtype=np.bool_)
-            some[owner[rejected]] = True
-            part = Streams(
-                self.key, tuple(compress(self.blocks, some)), self.skip if some[0] else 0
-            )
-            there = some[owner]
-            again = part.bits(f"{label}/{attempt}")[:, 0]
-            out[there] = np.where(rejected[there], again, out[there])
+            self._redraw(f"{label}/{attempt}", rejected, out)
             rejected = out > largest
         return out % bound
+
+    def _redraw(self, label: str, wanted: NDArray[np.bool_], out: NDArray[np.uint64]) -> None:
+        """Draw the bits of some words; bits of blocks without such a word are not made."""
+        if not wanted.any():
+            return
+        sizes = [words for _, _, words in self.blocks]
+        owner = np.repeat(np.arange(len(sizes)), sizes)[self.skip :]
+        some = np.zeros(len(self.blocks), dtype=np.bool_)
+        some[owner[wanted]] = True
+        part = Streams(self.key, tuple(compress(self.blocks, some)), self.skip if some[0] else 0)
+        there = some[owner]
+        again = part.bits(label)[:, 0]
+        out[there] = np.where(wanted[there], again, out[there])
 
     def normal(self, label: str, width: int) -> Floats:
         """Standard normal numbers, shape (m, width), by the inverse distribution function."""

@@ -16,7 +16,7 @@ from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
-from dpsan.text.batch import Batch, Ids
+from dpsan.text.batch import Batch, Ids, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, PLAIN, ClassRules, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
@@ -258,7 +258,7 @@ class Rewriter:
             rows[drawing] = chosen
         outputs = self._outputs(words, codes, drawing, chosen)
         if self._numbers and len(at := np.flatnonzero(codes >= self._number)):
-            numbered = [words[position] for position in at.tolist()]
+            numbered = _strings_at(words, at)
             if streams is None:
                 values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
             else:
@@ -383,6 +383,13 @@ class Rewriter:
         out[drawing] = new
         out[codes == MASKED] = MASK
         return list(out)
+
+
+def _strings_at(words: Sequence[str], indices: Ids) -> list[str]:
+    """Return some words; where words are made on request, only these."""
+    if isinstance(words, Words):
+        return words.some(indices)
+    return [words[index] for index in indices.tolist()]
 
 
 def _counts(actions: Ids) -> dict[Action, int]:

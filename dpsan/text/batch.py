@@ -37,10 +37,22 @@ class Chunk(NamedTuple):
 
 
 class Words(Sequence[str]):
-    """Words that are made when somebody asks for one: mostly nobody does."""
+    """Words that are made when one is requested, which is rare.
 
-    def __init__(self, count: int, made: Callable[[], list[str]]) -> None:
-        self._count, self._make = count, made
+    Args:
+        count: number of words.
+        made: makes all of them.
+        some: makes those at some indices.
+    """
+
+    def __init__(
+        self, count: int, made: Callable[[], list[str]], some: Callable[[Ids], list[str]]
+    ) -> None:
+        self._count, self._make, self._some = count, made, some
+
+    def some(self, indices: Ids) -> list[str]:
+        """Return the words at some indices; all words are not made for them."""
+        return self._some(indices)
 
     @cached_property
     def _words(self) -> list[str]:

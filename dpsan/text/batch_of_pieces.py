@@ -70,7 +70,11 @@ def joined_at_spaces(
     others = [(at, each.words) for at, each in zip(special.tolist(), chunks, strict=True)]
     return Batch(
         gaps,
-        Words(total, partial(_words, blocks, own, [each for each in others if each[1]])),
+        Words(
+            total,
+            partial(_words, blocks, own, [each for each in others if each[1]]),
+            partial(_some_words, blocks, own, ends, dict(others)),
+        ),
         codes,
         sizes,
         np.flatnonzero(odd),
@@ -112,6 +116,34 @@ def _each(
     for block in blocks:
         begin, end = end, end + len(block)
         yield from strings(block, np.flatnonzero(chosen[begin:end]))
+
+
+def _some_words(
+    blocks: Sequence[Pieces],
+    own: NDArray[np.bool_],
+    ends: Ids,
+    others: dict[int, Sequence[str]],
+    indices: Ids,
+) -> list[str]:
+    """Return the words at some indices.
+
+    Args:
+        ends: number of words up to the end of each piece.
+        others: words of the pieces that are more than one word.
+    """
+    pieces = np.searchsorted(ends, indices, side="right")
+    firsts = np.cumsum([0, *map(len, blocks)])
+    in_block = np.searchsorted(firsts, pieces, side="right") - 1
+    out: list[str] = []
+    for index, piece, block in zip(
+        indices.tolist(), pieces.tolist(), in_block.tolist(), strict=True
+    ):
+        if own[piece]:
+            out += blocks[block].strings(np.array([piece - int(firsts[block])]))
+        else:
+            words = others[piece]
+            out.append(words[index - (int(ends[piece]) - len(words))])
+    return out
 
 
 def _words(

@@ -110,3 +110,17 @@ def test_key_is_not_shown():
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 1000])
 def test_length(count):
     assert len(randomness.streams_for(b"k" * 32, [0], [count])) == count
+
+
+def test_words_with_one_integer_change_no_other_draw():
+    """Blocks without another bound than 1 are left out; all other integers stay."""
+    drawn_from = randomness.streams_for(b"k" * randomness.KEY_BYTES, range(40), [7, 0, 130, 1] * 10)
+    bounds = np.random.default_rng(3).integers(2, 1 << 62, len(drawn_from)).astype(np.uint64)
+    bounds[::3] = 3 << 61  # rejected often
+    every = drawn_from.integers("some", bounds)
+    ones = np.arange(len(drawn_from)) % 5 != 0
+    ones[:200] = True
+    drawn = drawn_from.integers("some", np.where(ones, 1, bounds).astype(np.uint64))
+    assert (drawn[ones] == 0).all()
+    assert (drawn[~ones] == every[~ones]).all()
+    assert not drawn_from.integers("some", np.ones(len(drawn_from), dtype=np.uint64)).any()

@@ -3,6 +3,7 @@
 import tracemalloc
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,9 @@ def test_a_batch_is_its_texts(name, texts, in_pieces):
         texts = [text.replace("\0", "") for text in texts] or [""]
     split, words, codes = lookup.texts(texts)
     batch = lookup.of_pieces(texts) if in_pieces else lookup.batch(texts)
+    if in_pieces:
+        some = np.arange(len(words))[::-2]
+        assert batch.words.some(some) == [words[at] for at in some.tolist()]
     assert ([*batch.words], batch.codes.tolist()) == (words, codes.tolist())
     read = [len(gap) for pieces in split for gap in pieces[:-1:2]]
     dropped = sum(write_gaps(pieces)[1] for pieces in split)

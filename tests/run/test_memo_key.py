@@ -1,0 +1,86 @@
+"""The settings that a memo's key depends on: every field of a request, but those named here."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support import make_embeddings
+
+from dpsan.embeddings.class_lists import WordClass
+from dpsan.embeddings.public_words import PublicWords
+from dpsan.run.memo import _settings
+from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.out_of_vocabulary import UnknownPolicy
+
+EMBEDDINGS = dataclasses.replace(
+    make_embeddings(n=80, d=4),
+    index_to_key=[f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)],
+)
+WORDS = tuple(EMBEDDINGS.index_to_key[:70])
+FIRST = RunSpec(epsilon=4.0)
+OTHERS = {
+    "epsilon": [5.0],
+    "mechanism": ["knn-response"],
+    "parameters": [{"mass": 0.2}],
+    "tokenizer": ["ptb"],
+    "unknown": [UnknownPolicy.MASK],
+    "keep": [frozenset({"waa"})],
+    "public": [PublicWords("list", frozenset({"wab"}))],
+    "case": ["vocabulary"],
+    "numbers": ["value"],
+    "strings": ["kind"],
+    "only": [
+        (WordClass("own", 1.0, (WORDS,), english=False),),
+        (WordClass("own", 2.0, (WORDS,), english=False),),
+        (WordClass("own", 1.0, (WORDS[:65],), english=False),),
+    ],
+    "classes": [
+        (WordClass("own", 1.0, (WORDS,), english=False),),
+        (WordClass("own", 1.0, (WORDS,), frozenset(WORDS[:9]), english=False),),
+    ],
+}
+"""Another value or more of each field that decides the distribution of an output."""
+WITHOUT = {
+    "embeddings": "the digest of the words and vectors stands for it",
+    "vocab_size": "the same",
+    "allow_unproved": "changes no output",
+    "epsilon_ldp": "the epsilon that was found stands for it",
+    "consistent": "a memo refuses it",
+    "own_sha256": "only with a mechanism of one's own, which test_own has",
+}
+
+
+def settings(spec, embeddings=EMBEDDINGS):
+    return _settings(Sanitizer.from_spec(spec, None, opened=lambda: opened(embeddings)))
+
+
+def opened(embeddings):
+    from dpsan.space.metric_space import MetricSpace
+
+    return embeddings, MetricSpace(embeddings)
+
+
+def test_every_field_has_a_rule():
+    """A new field without one turns this red."""
+    assert {each.name for each in dataclasses.fields(RunSpec)} == {*OTHERS, *WITHOUT}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_value_is_another_key(name):
+    keys = {settings(FIRST)}
+    for value in OTHERS[name]:
+        keys.add(settings(dataclasses.replace(FIRST, **{name: value})))
+    assert len(keys) == 1 + len(OTHERS[name])
+
+
+def test_another_vocabulary_is_another_key():
+    other = dataclasses.replace(EMBEDDINGS, digest="other")
+    fewer = dataclasses.replace(
+        EMBEDDINGS,
+        index_to_key=EMBEDDINGS.index_to_key[:79],
+        vectors=np.ascontiguousarray(EMBEDDINGS.vectors[:79]),
+        counts=EMBEDDINGS.counts[:79],
+    )
+    assert len({settings(FIRST), settings(FIRST, other), settings(FIRST, fewer)}) == 3
+    assert settings(FIRST) == settings(dataclasses.replace(FIRST, allow_unproved=True))
