@@ -186,7 +186,9 @@ class _Codes(dict[str, int]):
             if row is None:
                 row = self._rows.get(key)
         if self._classes is not None:
-            return self._in_class(token, row, self._classes)
+            found = self._in_class(token, row, self._classes)
+            # A word that passes would carry what is invisible within it.
+            return self._unknown if found == PLAIN and unseen else found
         if self._number is not None:
             from dpsan.text.number_forms import formed_number  # patterns that take time
 

@@ -36,6 +36,8 @@ _UNITS: Final = {
 }
 """Letters after a number, by their count."""
 _CODE: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+_NAMED: Final = 3 * LETTER
+"""A code with so many letters in a row may hold a name."""
 _LONGEST: Final = 12
 """Characters of a code or account that are drawn; a longer one becomes one of this length."""
 
@@ -45,7 +47,8 @@ class MadeUp(NamedTuple):
 
     kind: str
     contact: bool
-    """True if the kind belongs to the class of contacts, False for numbers."""
+    """True if the kind belongs to the class of contacts, False for numbers. Strings that may write
+    a name, such as *maria85* and Braille, are contacts."""
     size: int
     """Number of strings of the kind."""
     write: Callable[[int], str]
@@ -169,12 +172,13 @@ def _of_shape(own: str) -> MadeUp | None:
             width = min(digits, _LONGEST)
             return MadeUp("account", True, 10**width, lambda n: _digits(n, width))
     if PICTURE in own:
-        return MadeUp("picture", False, len(_PICTURES), _PICTURES.__getitem__)
+        return MadeUp("picture", True, len(_PICTURES), _PICTURES.__getitem__)
     if not digits or LETTER not in own:
         return None
+    named = _NAMED in own
     if unit := _UNIT.fullmatch(own):
-        return _with_unit(len(unit[1]), len(unit[2]))
-    return _code(own[:_LONGEST])
+        return _with_unit(len(unit[1]), len(unit[2]))._replace(contact=named)
+    return _code(own[:_LONGEST])._replace(contact=named)
 
 
 def _with_unit(width: int, letters: int) -> MadeUp:

@@ -104,6 +104,16 @@ def test_classes_that_are_not_chosen_pass_but_contacts_never():
     assert output[-8:] != "555-0199"
 
 
+@pytest.mark.parametrize(
+    "string", ["maria85", "\u280d\u2801", "th\u200be", "co\u00adop", "x7maria"]
+)
+def test_nothing_that_may_write_a_name_passes(string):
+    """Codes of letters and digits, Braille, and words with invisible characters in them."""
+    one = Sanitizer(epsilon=2.0, only="places")
+    assert one.input_of(string) >= one.space.n
+    assert string not in one.rewrite(f"so {string} is")
+
+
 def test_a_string_without_a_class_of_its_own_belongs_to_names(sensitive, own):
     """Of a vocabulary without names ⊥ belongs to the first class."""
     rows = np.full(50, sensitive.space.n)
