@@ -80,41 +80,10 @@ def row_weights(claim, n, rows, public):
         yield max(shares), min(shares)
 
 
-def class_weights(claim, n, rows, public):
-    """Common weights for the words of each class, which are drawn among each other."""
-    classes, of = claim["classes"], {}
-    for k, each in enumerate(classes):
-        for word in integers(each["words"], 0, n):
-            require(of.setdefault(word, k) == k, "a word is in two classes")
-    require(
-        all(row[:1] == [of[w]] if w in of else not row for w, row in enumerate(rows)),
-        "a row of the wrong class",
-    )
-    require(not public and claim["unknown"] in range(len(classes)), "no class for other strings")
-    for each in classes:
-        common = dict(map(tuple, each["common"]))
-        words = [rows[word][1:] for word in each["words"]]
-        require(common.keys() >= {u for row in words for u in row[::2]}, "an output of no class")
-        require(common.keys() <= set(each["words"]), "an output of another class")
-        at = {u: index for index, u in enumerate(common)}
-        own = [[at[x] if i % 2 == 0 else x for i, x in enumerate(row)] for row in words]
-        part = {"common": [*common.values()], "increment": each["increment"]}
-        # The class of the other strings has one more input; it is harmless to count it in all.
-        limit = exp_from_below(Fraction(each["epsilon"]))
-        for high, low in common_weights(part, len(at), own, set()):
-            require(high <= low * limit, f"the loss is more than {each['epsilon']} in a class")
-            yield high, low
-
-
 def check(path):
     with open(path, "rb") as file:
         claim, *rows = lines(file)
-    form = {
-        "common": common_weights,
-        "ranks": ranked_weights,
-        "rows": row_weights,
-        "classes": class_weights,
-    }
+    form = {"common": common_weights, "ranks": ranked_weights, "rows": row_weights}
     n, public, epsilon = claim["words"], set(claim["public"]), Fraction(claim["epsilon"])
     require(claim["dpsan_certificate"] == 1 and claim["delta"] == "0", "no claim known here")
     require(len(rows) == n > 0 and 0 <= epsilon <= 1000, "not a row for every word, or no epsilon")
@@ -127,12 +96,7 @@ def check(path):
         require(high <= low * limit, f"the loss is more than {float(epsilon)}")
     above = -(-epsilon * 10**9 // 1) / 10**9
     free = f"; not protected: {k} public words" if public else ""
-    whom = f"{n - k} words and any other string{free}"
-    if "classes" in claim:
-        words = sum(len(each["words"]) for each in claim["classes"])
-        whom = f"two of {words} words, or another string, of one of {len(claim['classes'])} groups"
-        whom += f"; not protected: the group, and {n - words} other words"
-    print(f"PROVED: epsilon {float(above)}, delta 0, for {whom}")
+    print(f"PROVED: epsilon {float(above)}, delta 0, for {n - k} words and any other string{free}")
     print(f"{claim['mechanism']}, vocabulary {claim['vocabulary']}")
 
 

@@ -34,7 +34,7 @@ from dpsan.text.made_up import made_up
 
 KEY = b"k" * 32
 WORDS = [f"w{chr(97 + at // 26)}{chr(97 + at % 26)}x" for at in range(120)]
-CHECKER = Path(__file__).parents[2] / "docs" / "check_certificate.py"
+CHECKER = Path(__file__).parents[2] / "docs" / "check_classes.py"
 TEXT = (
     "Maria Gonzalez met Dr. Chen at Riverside Clinic in Boston on Monday; call 555-0199 or write "
     "to maria.g@example.com."
@@ -419,12 +419,12 @@ def test_classes_beside_other_words_need_an_epsilon():
 
 
 def broken_stays(monkeypatch):
-    """f_k is wrong: a word of a class stays in it too often."""
+    """f_k is wrong: a word of a class never leaves it."""
     true = TwoLevelSampler.__init__
 
     def fewer(self, *arguments):
         true(self, *arguments)
-        self._outside = [each[: len(each) // 2] for each in self._outside]
+        self._outside = [each[:0] for each in self._outside]
 
     monkeypatch.setattr(TwoLevelSampler, "__init__", fewer)
 
