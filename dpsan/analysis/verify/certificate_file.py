@@ -1,6 +1,6 @@
 """Certificate files: the claim, and every integer that is drawn from.
 
-docs/check_certificate.py checks them without dpsan, docs/check_classes.py those of classes of words.
+docs/check_certificate.py checks them without dpsan, docs/check_classes.py those of classes.
 The file consists of JSON lines:
 
 * the claim, an object with these keys: ``dpsan_certificate`` (version of this layout),
