@@ -56,7 +56,8 @@ _NOTES: Final = {
     "# Sources: GeoNames (CC BY 4.0, https://www.geonames.org), vocab/kinds (Apache-2.0).",
     "organizations": "Companies, institutions, brands, teams.\n"
     "# Source: vocab/kinds (Apache-2.0), and capitalized words near them.",
-    "nationalities": "Nations, peoples and languages.\n# Source: vocab/identity (Apache-2.0).",
+    "nationalities": "Nations, peoples, religions and languages.\n"
+    "# Source: vocab/identity (Apache-2.0).",
 }
 
 
@@ -128,7 +129,10 @@ class Lists:
         self.places = self.own_places | {each["name"].lower() for each in self.gazetteer}
         self.own_places |= set(_REGIONS)
         self.organizations = set(read_list(kinds / "organisations.txt"))
-        self.nationalities = set(read_list(identity / "origin.txt"))
+        self.nationalities = {
+            *read_list(identity / "origin.txt"),
+            *filter(self.capital, read_list(identity / "religion.txt")),
+        }
         classes = _HERE / "classes"
         self.none = {
             word

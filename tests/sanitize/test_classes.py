@@ -203,7 +203,7 @@ def test_the_lists_of_dpsan(sensitive):
         assert (len(each.rows) < 60) == (each.epsilon == 0)
         if each.name in ("names", "places"):
             assert len(each.outputs) >= 300
-    for word in ("mr", "dr", "st", "tv", "dna", "internet", "the", "may"):
+    for word in ("mr", "dr", "st", "tv", "dna", "internet", "the", "may", "i'm", "i've"):
         assert sensitive.input_of(word) == PLAIN
     for name in CLASSES[1:]:
         assert bundled_class(name).groups
