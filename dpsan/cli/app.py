@@ -24,6 +24,7 @@ _EPILOG: Final = (
 COMMANDS: Final = Commands(
     {
         "rewrite": "Sanitize text, line by line.",
+        "smooth": "Make sanitized text fluent with a public language model, at no privacy cost.",
         "index": "Build, list, check or clear cached indexes of embeddings.",
         "train": "Train a vocabulary of your own on public text, in any language.",
         "report": "Summarize audit files. The summary contains no text.",

@@ -37,6 +37,7 @@ class Rewrite(Request):
         "--mechanism",
         "--only",
         "--class",
+        "--fluent",
         "--unknown",
         "--keep",
         "--allow-unproved",

@@ -83,6 +83,7 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         copies=request.copies,
         files=inputs,
         case_input=request.case == "input",
+        fluent=sanitizer.spec.fluent,
         spans=request.spans is not None,
         consistent=sanitizer.spec.consistent,
         linked=None if half is None else half.of(request.copies),
@@ -112,7 +113,7 @@ def _scale(sanitizer: Sanitizer) -> str:
 
 def _warn(result: Result, request: Request) -> None:
     """Say what may have gone wrong unseen; --quiet does not silence it."""
-    from dpsan.sanitize.statement import vocabulary_warning
+    from dpsan.sanitize.warnings import vocabulary_warning
 
     files = {outcome.name: outcome.totals.counts for outcome in result.outcomes}
     if warning := vocabulary_warning(files):

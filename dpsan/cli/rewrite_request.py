@@ -57,6 +57,7 @@ class Request(Files):
         self.check_outputs()
         uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
         uses.add(Use.READ, "--spans", self.spans)
+        uses.add(Use.READ, "--language-model", self.language_model)
         self._check_fields()
         self._check_spans()
         if self.consistent == "run" and self.resume and self.seed is None:
@@ -205,6 +206,7 @@ class Request(Files):
             "public": spec.public and (spec.public.name, spec.public.sha256),
             "only": [(each.name, each.epsilon, each.sha256) for each in spec.only],
             "classes": [(each.name, each.epsilon, each.sha256) for each in spec.classes],
+            "language_model": sanitizer.language_model,
             "spans": self.spans and sha256(self.spans.read_bytes()).hexdigest(),
             "max_record": size(self.max_record),
             "bad_records": self.bad_records is not None,  # another file each time

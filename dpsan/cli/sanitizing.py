@@ -72,6 +72,16 @@ class Sanitizing(Vocabulary, Privacy):
         "Draw words of this class among each other, with LDP epsilon X between two of them. "
         "Repeatable; --epsilon bounds any other two words.",
     )
+    fluent: bool = flag(
+        "--fluent",
+        "Make the drawn words read, with a public language model. The guarantee stays; many words "
+        "are guesses. Needs an epsilon of 7 or more.",
+    )
+    language_model: Path | None = option(
+        "--language-model FILE",
+        "With --fluent: the model of your own vocabulary, from `dpsan train`.",
+        panel=RARE,
+    )
     tokenizer: str = option(
         "--tokenizer unicode|ptb|whitespace",
         "How lines are cut into words. `ptb` splits contractions, as GloVe was trained.",
@@ -131,6 +141,8 @@ class Sanitizing(Vocabulary, Privacy):
             strings=self.strings,
             only=self.word_classes(),
             classes=self.beside_classes(),
+            fluent=self.fluent,
+            language_model=self.language_model,
             allow_unproved=self.allow_unproved,
             **more,
         )

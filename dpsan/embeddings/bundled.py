@@ -9,6 +9,7 @@
     vectors.npy     little-endian float16 (n, d)
     classes.tsv     (word *TAB* class *LF*)*, see word_classes; may be missing
     tables/NAME.npz derived tables that take long to make, of the whole vocabulary
+    language.npz    a trigram model of public text, see outcomes.language.ngrams; may be missing
 
 Every file is checked against the manifest when it is read, so its hashes stand for the content: the
 digest is made of those of words, vectors and classes.
@@ -34,6 +35,7 @@ from dpsan.errors import EmbeddingError, Hint
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
 _CLASSES: Final = "classes.tsv"
+LANGUAGE: Final = "language.npz"
 
 
 def directory() -> Path:
@@ -105,6 +107,17 @@ def bundled_table(name: str, *, folder: Path | None = None) -> dict[str, NDArray
             return {each: arrays[each] for each in arrays.files}
     except (OSError, ValueError, zipfile.BadZipFile):
         raise _damaged(file) from None
+
+
+def bundled_language_model() -> bytes | None:
+    """Return the file of the language model of the whole default vocabulary; None if it has none.
+
+    Raises:
+        EmbeddingError: the file is missing or differs from the manifest.
+    """
+    folder = directory()
+    manifest = _manifest(folder)
+    return _checked(folder, manifest, LANGUAGE) if LANGUAGE in manifest["sha256"] else None
 
 
 def _damaged(name: str) -> EmbeddingError:

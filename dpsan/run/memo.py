@@ -19,6 +19,7 @@ from dpsan.errors import Hint, OutputError, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.files.private_database import Kind, PrivateDatabase
 from dpsan.files.private_files import make_private
+from dpsan.outcomes.language.symbols import DECODER
 from dpsan.privacy import randomness
 from dpsan.run.workers import Batch, Inline, Workers
 from dpsan.sanitize.numbers_by_value import StringPolicy
@@ -273,6 +274,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 sorted(sanitizer.public),
                 *([spec.strings] if spec.strings != StringPolicy.WORD else []),
                 *((each.name, each.epsilon, each.sha256) for each in (*spec.only, *spec.classes)),
+                *([("fluent", DECODER, sanitizer.language_model)] if spec.fluent else []),
             )
         )
     )

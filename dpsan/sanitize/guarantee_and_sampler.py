@@ -8,8 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, own_file, space_for
@@ -20,6 +24,9 @@ from dpsan.sanitize.classes import class_response, two_level_response
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
+
+if TYPE_CHECKING:
+    from dpsan.outcomes.language.decoding import Tables
 
 Opened = Callable[[], tuple[Embeddings, MetricSpace]]
 """Opens a vocabulary, as :func:`dpsan.space.cached_index.open_space` does."""
@@ -38,6 +45,17 @@ class Built:
     sampler: Sampler
     public: tuple[int, ...] = ()
     """Row numbers of public words, ascending."""
+    decoding: Decoding | None = None
+    """How the drawn words are decoded, if they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """A decoder's tables, and the language model they have."""
+
+    tables: Tables
+    digest: str
+    """SHA-256 of the model's file."""
 
 
 def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambda _: None) -> Built:
@@ -95,7 +113,39 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
             f"{mechanism.name} draws the words of a line together: equal words cannot share a draw",
             Hint("leave consistent out", "leave --consistent out"),
         )
-    return Built(spec, embeddings, space, mechanism, guarantee, sampler, public)
+    decoding = _decoding(spec, embeddings, space, mechanism, guarantee) if spec.fluent else None
+    return Built(spec, embeddings, space, mechanism, guarantee, sampler, public, decoding)
+
+
+def _decoding(
+    spec: RunSpec,
+    embeddings: Embeddings,
+    space: MetricSpace,
+    mechanism: Mechanism,
+    guarantee: Guarantee,
+) -> Decoding:
+    """Return how drawn words are decoded.
+
+    Raises:
+        UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
+        ModelError: the language model cannot be used.
+    """
+    from dpsan.outcomes.language.decoding import tables_for
+    from dpsan.outcomes.language.ngrams import Ngrams
+
+    if spec.language_model is not None:
+        model, digest = Ngrams.read(spec.language_model, embeddings.digest)
+    else:
+        data = bundled_language_model() if embeddings.digest == bundled_digest() else None
+        if data is None:
+            raise UsageError(
+                "fluent output needs a language model of this vocabulary",
+                "'dpsan train' makes one of your own text",
+            )
+        model, digest = Ngrams.from_bytes(data, embeddings.digest)
+    stays = [row for each in getattr(mechanism, "parts", ()) for row in each.rows]
+    rows = np.array(stays, dtype=np.int64)
+    return Decoding(tables_for(mechanism, space, model, guarantee.epsilon_ldp, rows), digest)
 
 
 def _guarantee(

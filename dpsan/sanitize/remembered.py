@@ -116,4 +116,5 @@ def _spread(
         table.output_ids[rows],
         table.usual[rows],
         None if table.first is None else table.first[rows],
+        None if table.drawn is None else list(compress(table.drawn, rows)),
     )

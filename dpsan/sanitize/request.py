@@ -8,7 +8,7 @@ from typing import Any
 
 from dpsan.embeddings.class_lists import WordClass
 from dpsan.embeddings.public_words import PublicWords
-from dpsan.errors import UsageError, check_name
+from dpsan.errors import Hint, UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM, check_public, mechanism_class
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
@@ -44,6 +44,10 @@ class RunSpec:
     """Classes of words that are drawn; all other words pass. Empty: all words are drawn."""
     classes: tuple[WordClass, ...] = ()
     """Classes with an epsilon of their own between two of their words."""
+    fluent: bool = False
+    """Whether the drawn words are decoded by a public language model."""
+    language_model: Path | None = None
+    """Its file; None: that of the default vocabulary."""
     own_sha256: str | None = None
     """Digest of the mechanism's file, once it was read: workers refuse another one."""
 
@@ -62,7 +66,21 @@ class RunSpec:
             check_public(kind)
         if self.only or self.classes:
             self._check_classes(kind)
+        if self.fluent:
+            self._check_fluent()
+        elif self.language_model is not None:
+            raise UsageError("a language model is for fluent output")
         return kind
+
+    def _check_fluent(self) -> None:
+        """Raise UsageError for settings that fluent output excludes."""
+        if self.only:
+            raise UsageError("fluent output is not for classes that are drawn alone: they read")
+        if self.consistent not in (None, Unit.RECORD):
+            raise UsageError(
+                "fluent output writes equal draws alike within a record only",
+                Hint("consistent='record'", "--consistent record"),
+            )
 
     def _check_classes(self, kind: type[Mechanism]) -> None:
         """Raise UsageError for settings that classes of words exclude."""

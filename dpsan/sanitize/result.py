@@ -86,6 +86,8 @@ class AuditTable(Sequence[AuditRecord]):
     """The row number of each output that is written in its usual spelling, else negative."""
     first: NDArray[np.bool_] | None = None
     """True for the first of equal words in its record, where equal words share a draw."""
+    drawn: list[str | None] | None = None
+    """The drawn words where outputs were decoded, None where nothing was drawn."""
 
     def __len__(self) -> int:
         return len(self.outputs)

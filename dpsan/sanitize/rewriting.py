@@ -3,62 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.privacy import randomness
+from dpsan.sanitize.actions import actions_of, counts_of
 from dpsan.sanitize.classes import ByClass, class_rules, number_epsilon
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
+from dpsan.sanitize.drawn_texts import DrawnTexts, sums_of_runs
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
-from dpsan.sanitize.result import ACTIONS, Action, AuditTable, Sanitized, together
+from dpsan.sanitize.result import AuditTable, Sanitized, together
 from dpsan.text.batch import Batch, Ids, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
-from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, PLAIN, ClassRules, Lookup
+from dpsan.text.lookup import MASKED, PASSED, ClassRules, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
 from dpsan.text.tokens import LONG, TOKENIZERS, segments
 
-_ACTIONS: Final = {
-    KEPT: Action.KEPT,
-    MASKED: Action.MASKED,
-    PASSED: Action.PASSED,
-    OUTSIDE: Action.OUTSIDE,
-    PLAIN: Action.PLAIN,
-}
-_INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
-"""Index in ACTIONS of each negative code, indexed by the code."""
-_DRAWN, _UNKNOWN, _NUMBER, _STRING = map(
-    ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING)
-)
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnTexts:
-    """Texts whose words are drawn, and not yet written into their positions."""
-
-    batch: Batch
-    rows: Ids
-    """The row number of each output, negative where nothing was drawn."""
-    outputs: list[str]
-    drawn: list[int]
-    first: NDArray[np.bool_] | None
-    """True for the first of equal words, where equal words share a draw."""
-    marks: NDArray[np.uint64] | None
-    public: int
-    public_marks: NDArray[np.uint64] | None
-    """``marks``, ``public`` and this: see :class:`dpsan.sanitize.result.Sanitized`."""
-
-
-def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
-    """Sums of consecutive runs of values, of these sizes."""
-    total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-    ends = np.cumsum(sizes)
-    return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)
+if TYPE_CHECKING:
+    from dpsan.sanitize.fluent import Fluent
 
 
 class Rewriter:
@@ -97,6 +65,9 @@ class Rewriter:
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
         self._natural: NaturalCase | None = None
         self._rows: dict[str, int] | None = None
+        self._fluent: Fluent | None = None
+        self._plain: Lookup | None = None
+        """Finds words in texts that were sanitized before."""
 
     @property
     def lookup(self) -> Lookup:
@@ -112,6 +83,18 @@ class Rewriter:
                 self._natural = NaturalCase(embeddings.key_to_index, english=embeddings.english)
                 words = embeddings.spellings or words
             self._strings = np.array(words, dtype=object), self._new_lookup()
+            if self._built.decoding is not None:
+                from dpsan.sanitize.fluent import Fluent
+
+                self._fluent = Fluent(
+                    self._built.decoding.tables,
+                    embeddings.key_to_index,
+                    self._strings[1].split,
+                    embeddings.index_to_key,
+                    self._strings[0],
+                    english=embeddings.english,
+                    alike=self._one_draw is not None,
+                )
         return self._strings
 
     def row_of(self, output: str) -> int | None:
@@ -177,6 +160,8 @@ class Rewriter:
             else:
                 batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
             one = self._drawn(batch, key, numbers[at:position])
+            if self._fluent is not None:
+                one = self._fluent.of_texts(one)
             parts.append(self._written(one, audit=audit))
             if position < len(texts):
                 whole_text = None if spans is None else spans[position]
@@ -189,20 +174,17 @@ class Rewriter:
         out = bytearray()  # a string takes up to four bytes for each of its characters
         done: list[Sanitized] = []
         previous: str | None = None
-        drawn, pending, at = 0, None, 0
-        held: PreviousDraws = {}
+        pending: DrawnTexts | None = None
 
         def write(one: DrawnTexts, following: tuple[str, str] | None) -> None:
             written = self._written(one, previous=previous, following=following)
             out.extend(written.lines[0].encode("utf-8", "surrogatepass"))
             done.append(replace(written, lines=[]))
 
-        for pieces in segments(text, self.lookup.split):
-            end = at + sum(map(len, pieces))
-            own = None if spans is None else [clipped(spans, at, end)]
-            batch = self.lookup.of_split([pieces], own)
-            one = self._drawn(batch, key, [number], before=drawn, held=held)
-            drawn, at = drawn + one.drawn[0], end
+        texts = self._drawn_segments(text, key, number, spans)
+        if self._fluent is not None:
+            texts = self._fluent.of_segments(texts)
+        for one in texts:
             if pending is not None:
                 write(pending, (one.batch.gaps[0], one.outputs[0]) if one.outputs else None)
                 previous = pending.batch.gaps[-2]
@@ -210,7 +192,22 @@ class Rewriter:
         if pending is not None:
             write(pending, None)
         line = out.decode("utf-8", "surrogatepass")
-        return replace(together(done), lines=[line], drawn=[drawn])
+        whole = together(done)
+        return replace(whole, lines=[line], drawn=[sum(whole.drawn)])
+
+    def _drawn_segments(
+        self, text: str, key: bytes, number: int, spans: Spans | None
+    ) -> Iterator[DrawnTexts]:
+        """Yield the segments of a long text, drawn."""
+        drawn = at = 0
+        held: PreviousDraws = {}
+        for pieces in segments(text, self.lookup.split):
+            end = at + sum(map(len, pieces))
+            own = None if spans is None else [clipped(spans, at, end)]
+            batch = self.lookup.of_split([pieces], own)
+            one = self._drawn(batch, key, [number], before=drawn, held=held)
+            drawn, at = drawn + one.drawn[0], end
+            yield one
 
     def _drawn(
         self,
@@ -304,15 +301,21 @@ class Rewriter:
         batch, outputs = one.batch, one.outputs
         respelt: Ids | slice = slice(0)
         if self._natural is not None:
+            rows = one.rows if one.decoded is None else one.decoded
             respelt = self._natural.write(
-                batch, outputs, one.rows, previous=previous, following=following
+                batch, outputs, rows, previous=previous, following=following
             )
         elif self._built.spec.case == LetterCase.INPUT:
             respelt = slice(None)
-        actions = self._actions(batch.codes)
+        actions = actions_of(batch.codes, self._built.space.n)
         table = None
         if audit:
-            usual = one.rows.copy()
+            usual, drawn = one.rows.copy(), None
+            if one.decoded is not None:
+                usual = one.decoded.copy()
+                usual[one.several] = -1
+                words = self._vocabulary()[0]
+                drawn = [None if row < 0 else words[row] for row in one.rows.tolist()]
             usual[respelt] = -1
             table = AuditTable(
                 batch.sizes,
@@ -324,17 +327,30 @@ class Rewriter:
                 one.rows,
                 usual,
                 one.first,
+                drawn,
             )
         return Sanitized(
             [*batch.lines(outputs)],
             one.drawn,
-            _counts(actions),
+            counts_of(actions),
             table,
             one.public,
             batch.invisible,
             one.marks,
             one.public_marks,
         )
+
+    def smooth(self, texts: Sequence[str]) -> tuple[list[str], int, int]:
+        """Decode texts that were sanitized before: see :meth:`Sanitizer.smooth`."""
+        self._vocabulary()
+        assert self._fluent is not None  # noqa: S101 - the caller checks
+        if self._plain is None:
+            rows = self._built.embeddings.key_to_index
+            self._plain = Lookup(self.lookup.split, rows, (), self._built.space.n)
+        one = self._fluent.read_again(self._plain.batch(texts))
+        foreign = (one.rows < 0) | ~(self._fluent.outputs | self._public[:-4])[one.rows]
+        one = self._fluent.of_texts(one)
+        return self._written(one).lines, len(foreign), int(foreign.sum())
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
@@ -343,19 +359,10 @@ class Rewriter:
             batch = self.lookup.of_split([pieces])
             drawing = batch.codes[batch.codes >= 0]
             public, _ = self._public_of(drawing, None)
-            counts = _counts(self._actions(batch.codes))
+            counts = counts_of(actions_of(batch.codes, self._built.space.n))
             parts.append(Sanitized([], [len(drawing)], counts, None, public, batch.invisible))
         whole = together(parts)
         return replace(whole, drawn=[sum(whole.drawn)])
-
-    def _actions(self, codes: Ids) -> Ids:
-        """Return the action on each word, as indices of ACTIONS."""
-        n = self._built.space.n
-        kinds = np.select(
-            [codes < n, codes == n, codes == self._number], [_DRAWN, _UNKNOWN, _NUMBER], _STRING
-        )
-        actions: Ids = np.where(codes >= 0, kinds, _INDICES[np.minimum(codes, -1)])
-        return actions
 
     def _draw(self, ids: Ids, streams: randomness.Streams) -> Ids:
         """Draw one output for each input, a bounded number at a time."""
@@ -390,8 +397,3 @@ def _strings_at(words: Sequence[str], indices: Ids) -> list[str]:
     if isinstance(words, Words):
         return words.some(indices)
     return [words[index] for index in indices.tolist()]
-
-
-def _counts(actions: Ids) -> dict[Action, int]:
-    """Return the number of words of each action."""
-    return dict(zip(Action, np.bincount(actions, minlength=len(Action)).tolist(), strict=True))

@@ -30,7 +30,7 @@ from dpsan.sanitize.rewriting import Rewriter
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import UnknownPolicy
-from dpsan.text.spanned_tokens import Spans, checked_spans
+from dpsan.text.spanned_tokens import Spans, spans_of
 
 if TYPE_CHECKING:
     from dpsan.outcomes.linked_words import HalfLinked
@@ -62,6 +62,8 @@ class Sanitizer:
         strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
         only: draw words of these classes only (``sensitive``, ``names=2,places``); others pass.
         classes: ``sensitive=2``: that epsilon within a class, ``epsilon`` between other words.
+        fluent: decode the drawn words by a public language model; the guarantee stays.
+        language_model: its file, for embeddings of one's own.
         vocab_size: use only the first so many words of the file.
         seed: repeatable output for tests; NOT PRIVATE.
         allow_unproved: accept a mechanism whose status is not PROVED.
@@ -91,6 +93,8 @@ class Sanitizer:
         strings: str = StringPolicy.WORD,
         only: str | None = None,
         classes: str | None = None,
+        fluent: bool = False,
+        language_model: Path | str | None = None,
         seed: str | int | None = None,
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
@@ -127,6 +131,8 @@ class Sanitizer:
             strings=strings,
             only=() if only is None else word_classes(only),
             classes=() if classes is None else word_classes(classes),
+            fluent=fluent,
+            language_model=None if language_model is None else Path(language_model),
         )
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._set_up(spec, loaded, store, None if seed is None else str(seed))
@@ -175,6 +181,8 @@ class Sanitizer:
         self.guarantee: Guarantee = built.guarantee
         self.public = built.public
         """Row numbers of public words, ascending."""
+        self.language_model = None if built.decoding is None else built.decoding.digest
+        """SHA-256 of the language model that drawn words are decoded by."""
         self._rewriter = Rewriter(built)
         self._records = 0
         # Never pickled: a copy in another process draws a key of its own.
@@ -232,10 +240,7 @@ class Sanitizer:
 
     @cached_property
     def half_linked(self) -> HalfLinked | None:
-        """Return words by which half of the texts are linked to their originals; public.
-
-        None where the distribution is not known, or only classes of words are drawn.
-        """
+        """Words by which half of the texts are linked to their originals; None if not known."""
         if self.spec.only:  # unchanged words identify the text
             return None
         from dpsan.outcomes.linked_words import half_linked
@@ -257,19 +262,30 @@ class Sanitizer:
         return found[0][1] if len(found) == 1 and found[0][0] == text else None
 
     def inputs_of(self, text: str) -> list[tuple[str, int]]:
-        """Return the words of a text, and for each the mechanism's input; see :meth:`input_of`."""
+        """Return the words of a text with their inputs; see :meth:`input_of`."""
         _, words, codes = self._rewriter.lookup.texts([text])
         return list(zip(words, codes.tolist(), strict=True))
 
     def row_of(self, output: str) -> int | None:
-        """Return the row number of a word as :meth:`rewrite` writes it alone, None for other
-        strings.
-        """
+        """Return the row of a word as :meth:`rewrite` writes it alone, None for other strings."""
         return self._rewriter.row_of(output)
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of :meth:`sanitize`, without drawing a word and without a line."""
         return self._rewriter.survey(text)
+
+    def smooth(self, texts: Sequence[str]) -> tuple[list[str], int, int]:
+        """Decode texts that were sanitized before with these settings, but for ``fluent``.
+
+        Returns:
+            The texts, the number of their words, and how many of these the mechanism cannot draw.
+
+        Raises:
+            UsageError: the sanitizer is not fluent.
+        """
+        if not self.spec.fluent:
+            raise UsageError("smooth needs a fluent sanitizer", "Sanitizer(epsilon=8, fluent=True)")
+        return self._rewriter.smooth(texts)
 
     def __repr__(self) -> str:
         # No word of the keep-list, and no seed.
@@ -325,7 +341,7 @@ class Sanitizer:
         every = [_checked(text) for text in texts]
         indices = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]
-        own = None if spans is None else _spans_of(every, list(spans))
+        own = None if spans is None else spans_of(every, list(spans))
         if self.spec.consistent is Unit.RUN:
             found = self.sanitize(lines, self._key, spans=own).lines
         elif self._seed is None:
@@ -362,8 +378,6 @@ class Sanitizer:
             spans: of each text, within it, in code points: only the words that they touch are
                 drawn; everything else passes as it is, and the choice is not protected.
 
-        Returns:
-            For each text one of the same kind: a string, or a long text.
         """
         return self._rewriter.rewrite(texts, key, records, audit=audit, spans=spans)
 
@@ -377,17 +391,6 @@ def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | N
     self = Sanitizer.__new__(Sanitizer)
     self._set_up(spec, loaded, Store(root), seed)
     return self
-
-
-def _spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
-    """Return the spans of each text that is there.  Raises UsageError."""
-    if len(spans) != len(texts):
-        raise UsageError(f"spans of {len(spans)} texts, but there are {len(texts)}")
-    return [
-        checked_spans(each, len(text))
-        for text, each in zip(texts, spans, strict=True)
-        if text is not None
-    ]
 
 
 def _checked(text: object) -> str | None:

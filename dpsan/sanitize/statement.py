@@ -15,6 +15,7 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
+from dpsan.sanitize.warnings import weakness
 from dpsan.text.numerals import counted, number, percent
 
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
@@ -28,6 +29,10 @@ KINDS: Final = "which words are strings of a recognized kind, and their kind"
 """Fact that is not protected where such strings become strings of the same kind."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
+FLUENT: Final = (
+    "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
+    "names and numbers may be invented"
+)
 NOT_PROTECTED: Final = (
     "number of words and lines",
     COUNTS,
@@ -42,14 +47,8 @@ NOT_PROTECTED: Final = (
 _STRINGS: Final = {CONTACTS: KINDS, NUMBERS: "which words are numbers and their form"}
 """Facts that are not protected where a class of strings is drawn beside other words."""
 
-_WEAK_LDP: Final = 16.0
-"""LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
-than the words of any vocabulary."""
-_WEAK_SHARE: Final = 0.5
 _LONGEST: Final = 200 - len("dpsan: ")
 """Longest main line without ``-v``, in characters."""
-_FEW_OUTSIDE: Final = 2
-"""Out-of-vocabulary words that say nothing about the language of a text."""
 
 
 def not_protected(guarantee: Guarantee) -> list[str]:
@@ -63,27 +62,6 @@ def not_protected(guarantee: Guarantee) -> list[str]:
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
-
-
-def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
-    """Why the protection is weak whatever its proof, or None.
-
-    Args:
-        copies: independent rewrites of every word.
-        unchanged: expected share of words that stay unchanged, of each copy.
-    """
-    reasons = []
-    loss = copies * guarantee.epsilon_ldp
-    if loss > _WEAK_LDP:
-        each = "line" if guarantee.per_line else "word"
-        name = guarantee.loss_name
-        known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
-        reasons.append(f"{known} per {each}, and above 16 a bound says almost nothing")
-    if unchanged > _WEAK_SHARE:
-        what = "protected words" if guarantee.public_words else "words"
-        share = f"{percent(unchanged)} of the {what} in the vocabulary"
-        reasons.append(f"{share} are expected to stay unchanged")
-    return "; ".join(reasons) or None
 
 
 def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str, int]) -> float:
@@ -100,30 +78,6 @@ def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str,
     return unchanged * inside / (inside + outside) if outside else unchanged
 
 
-def vocabulary_warning(files: Mapping[str, Mapping[Action, int]]) -> str:
-    """Return a warning if more than a third of the words of a file are out of vocabulary.
-
-    Args:
-        files: words by action, of each file.
-    """
-    lacking = (Action.UNKNOWN, Action.MASKED, Action.PASSED)
-    worst: list[tuple[float, str]] = []
-    for name, counts in files.items():
-        outside = sum(counts[each] for each in lacking)
-        known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
-        words = outside + sum(counts[each] for each in known)
-        if outside > max(_FEW_OUTSIDE, words / 3):
-            worst.append((outside / words, name))
-    if not worst:
-        return ""
-    share, name = max(worst)
-    many = f", and more than a third in {counted(len(worst) - 1, 'other file')}"
-    return (
-        f"{name}: {percent(share)} of the words are out of vocabulary{many * (len(worst) > 1)} "
-        "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"
-    )
-
-
 @dataclass(frozen=True)
 class Statement:
     """The lines at the end of a run.
@@ -135,6 +89,7 @@ class Statement:
         files: how many inputs there were.
         case_input: whether capital letters are re-applied.
         consistent: within what equal words have the same draw.
+        fluent: whether the drawn words were decoded.
         spans: whether only words in spans were drawn.
         linked: by how many words a whole text is found again, in words.
         memo: of the messages that are drawn once.
@@ -148,6 +103,7 @@ class Statement:
     files: int = 1
     case_input: bool = False
     consistent: Unit | None = None
+    fluent: bool = False
     spans: bool = False
     linked: str | None = None
     memo: MemoTotals | None = None
@@ -168,6 +124,8 @@ class Statement:
         own = [each for each in self._own() if each not in OPEN]
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
+        if totals.draws and self.fluent:
+            out.append(FLUENT)
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.records:
@@ -241,7 +199,8 @@ class Statement:
         if self.consistent:
             occurrences = sum(totals.counts[action] for action in DRAWN)
             words, for_words = counted(totals.draws, "draw"), f"for {counted(occurrences, 'word')}"
-        special, unchanged = self._special(), f"expected unchanged: {share}{kind}"
+        before = " before they are made fluent" if self.fluent else ""
+        special, unchanged = self._special(), f"expected unchanged: {share}{kind}{before}"
         movable = [  # each as it stands in the second line, and in the main one
             (special, f" ({special})"),
             (total and f"{name} {total}", f", {total}"),

@@ -45,6 +45,7 @@ _MECHANISM_TABLES: Final = (
     "certificate-",
     "extremes-",
     "half-linked-",
+    "likeliest-",
     "mean-cosine-",
     "observer-",
 )

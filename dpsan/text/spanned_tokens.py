@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from operator import index
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,3 +119,14 @@ def gaps_inside(pieces: Sequence[str], wide: Spans) -> tuple[list[str], str, int
                     gaps[position] = " "  # nobody could tell the two words apart
             at = end + len(pieces[2 * position + 1]) if position < len(gaps) - 1 else end
     return gaps, "".join(gaps), dropped
+
+
+def spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
+    """Return the spans of each text that is there.  Raises UsageError."""
+    if len(spans) != len(texts):
+        raise UsageError(f"spans of {len(spans)} texts, but there are {len(texts)}")
+    return [
+        checked_spans(each, len(text))
+        for text, each in zip(texts, spans, strict=True)
+        if text is not None
+    ]

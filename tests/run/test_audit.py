@@ -32,6 +32,7 @@ HEADER = {
     "strings": str,
     "only": list | None,
     "classes": list | None,
+    "fluent": str | None,
     "public": (dict, type(None)),
     "copies": int,
     "consistent": (str, type(None)),

@@ -47,6 +47,8 @@ WITHOUT = {
     "allow_unproved": "changes no output",
     "epsilon_ldp": "the epsilon that was found stands for it",
     "consistent": "a memo refuses it",
+    "fluent": "with its model's digest, which test_fluent has",
+    "language_model": "its digest stands for it",
     "own_sha256": "only with a mechanism of one's own, which test_own has",
 }
 

@@ -54,6 +54,7 @@ WRITES = {
     ("compare", "plot"): ["--plot"],
     ("index", "export"): ["--export"],
     ("train", "output"): ["-o"],
+    ("smooth", "output"): ["-o"],
 }
 READS = {
     ("rewrite", "files"): [],
@@ -61,6 +62,11 @@ READS = {
     ("rewrite", "public"): ["--public"],
     ("rewrite", "spans"): ["--spans"],
     ("rewrite", "embeddings"): ["-E"],
+    ("rewrite", "language_model"): ["--language-model"],
+    ("smooth", "files"): [],
+    ("smooth", "embeddings"): ["-E"],
+    ("smooth", "public"): ["--public"],
+    ("smooth", "language_model"): ["--language-model"],
     ("report", "audits"): [],
     ("evaluate", "original"): 0,
     ("evaluate", "sanitized"): 1,
@@ -79,6 +85,7 @@ READS = {
     ("verify", "keep"): ["--keep"],
     ("verify", "public"): ["--public"],
     ("verify", "embeddings"): ["-E"],
+    ("verify", "language_model"): ["--language-model"],
     ("calibrate", "embeddings"): ["-E"],
     ("calibrate", "public"): ["--public"],
     ("mechanisms", "embeddings"): ["laplace", "-e", "1", "-E"],
@@ -91,6 +98,7 @@ READS = {
 MORE = {
     "rewrite": ["-q", "-e", "1000", "-m", "laplace", "--force"],
     "report": ["--force"],
+    "smooth": ["-q", "-e", "8", "--force"],
     "evaluate": ["-q", "--force"],
     "explain": ["-q", "-e", "8", "-m", "laplace", "here", "--force"],
     "verify": ["-q", "-e", "8", "-m", "laplace", "--force"],

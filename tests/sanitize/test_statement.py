@@ -12,7 +12,8 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import Statement, expected_share, vocabulary_warning, weakness
+from dpsan.sanitize.statement import Statement, expected_share
+from dpsan.sanitize.warnings import vocabulary_warning, weakness
 
 
 def pure(epsilon, **more):

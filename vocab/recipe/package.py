@@ -26,6 +26,7 @@ __all__ = [
     "drop_words",
     "read_package",
     "read_spellings",
+    "record_file",
     "write_classes",
     "write_package",
     "write_spellings",
@@ -94,6 +95,11 @@ def write_classes(folder: Path, classes: Mapping[str, str]) -> None:
     rows = (f"{word}\t{classes[word]}\n" for word in words if word in classes)
     (folder / "classes.tsv").write_bytes("".join(rows).encode("utf-8"))
     _hash_again(folder, "classes.tsv")
+
+
+def record_file(folder: Path, name: str) -> None:
+    """Put the digest of a new or changed file into the manifest."""
+    _hash_again(folder, name)
 
 
 def _hash_again(folder: Path, *names: str, **about: Any) -> None:

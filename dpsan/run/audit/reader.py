@@ -105,6 +105,7 @@ class _Grammar:
             copies=header["copies"] > 1,
             originals=header["originals"],
             classes=only is not None,
+            fluent=header["fluent"] is not None,
         )
         self._text: tuple[int, ...] | None = None
         self._shares: list[float] = []

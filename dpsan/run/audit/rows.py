@@ -57,6 +57,9 @@ class Rows:
         heads = self._fragments.heads(file, where, texts)
         tails, which = self._tails(table, copy)
         columns = [np.repeat(heads, table.sizes), indices, outputs, add(tails)[which]]
+        if table.drawn is not None:
+            drawn = [b',"drawn":%s' % orjson.dumps(each) for each in table.drawn]
+            columns.insert(3, add(drawn))
         if self._originals:
             columns.append(add(self._inputs(table)))
         other_rows = add(

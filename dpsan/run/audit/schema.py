@@ -19,6 +19,9 @@ is drawn uniformly); the others are ``plain``, and no guarantee covers them.  Th
 draw with the largest of these epsilons.  With ``classes`` all words are drawn; a word has its
 ``class`` and the header's epsilon, and the classes have theirs between two of their words.
 
+With ``fluent``, the digest of a language model, ``out`` was decoded from the words around it;
+``drawn`` is the word that the mechanism drew, null where it drew none.
+
 The header says which ``fields`` were chosen.  When it is written, no input has been read: which
 other fields there are stands in ``passing`` of the rows after it.  Each kind of field has a number
 (``others`` of all, ``of``), at most twenty names, and whether it was left out; ``noted`` counts
@@ -36,7 +39,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 8
+SCHEMA: Final = 9
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -67,6 +70,7 @@ _HEADER: Final[Fields] = {
     "strings": (str,),
     "only": (list, NoneType),
     "classes": (list, NoneType),
+    "fluent": (str, NoneType),
     "public": (dict, NoneType),
     "copies": (int,),
     "consistent": (str, NoneType),
@@ -122,6 +126,7 @@ _WORD: Final[Fields] = {
     "out": (str,),
     "epsilon": _SUM,
 }
+_DRAWN: Final[Fields] = {"drawn": (str, NoneType)}
 _CLASS: Final[Fields] = {"class": (str, NoneType)}
 _ONLY: Final[Fields] = {
     "class": (str,),
@@ -206,11 +211,13 @@ def guarantee_row(guarantee: Guarantee) -> Row:
     }
 
 
-def word_fields(*, copies: bool, originals: bool, classes: bool = False) -> Fields:
-    """Return the fields of a word's row in an audit of several copies, with classes and input
-    words.
+def word_fields(
+    *, copies: bool, originals: bool, classes: bool = False, fluent: bool = False
+) -> Fields:
+    """Return the fields of a word's row in an audit of several copies, with classes, drawn words
+    and input words.
     """
-    more = ((_CLASS, classes), (_COPY, copies), (_ORIGINALS, originals))
+    more = ((_DRAWN, fluent), (_CLASS, classes), (_COPY, copies), (_ORIGINALS, originals))
     out = dict(_WORD)
     for each, has in more:
         out |= each if has else {}

@@ -34,8 +34,8 @@ from dpsan.sanitize.statement import (
     NOT_PROTECTED,
     SAME,
     not_protected,
-    weakness,
 )
+from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
 _FEW: Final = 1 << 12
@@ -295,6 +295,7 @@ def _header(
         "strings": str(spec.strings),
         "only": _classes(spec.only, sanitizer.guarantee.classes),
         "classes": _classes(spec.classes, sanitizer.guarantee.within),
+        "fluent": sanitizer.language_model,
         "public": None
         if spec.public is None
         else {

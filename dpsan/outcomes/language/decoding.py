@@ -1,0 +1,219 @@
+"""Decode drawn words into a text that reads: the word of largest expected cosine at each position.
+
+Everything here is a function of outputs and public data, so each word keeps its guarantee
+(post-processing, docs/proofs.md 4.9).  No function has an argument for an input.  Nothing here
+learns which words were out of vocabulary: ⊥ is one more candidate, with its own likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.language.lattice import Candidates, parts, posterior, unit_ends
+from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.symbols import Gap
+from dpsan.space.arrays import Floats32, Ids, norms
+from dpsan.space.metric_space import Arrays, MetricSpace
+
+FIRST: Final = 24
+"""Inputs considered for each output in the first stage."""
+SECOND: Final = 10
+"""Those of the second stage."""
+LEAST_EPSILON: Final = 7.0
+"""Below this LDP epsilon outputs say too little, and decoding invents a text."""
+_WRITTEN: Final = 9.0
+"""LDP epsilon up to which only outputs of the mechanism are written."""
+_PROBABLE: Final = -400.0
+"""ln of the least probability that ⊥ has an output of the mechanism."""
+_WORDS: Final = 512
+"""Words that are decoded at once, about."""
+_ROUNDED: Final = 1e-3
+"""Difference from length 1 that rounding leaves."""
+_NEVER: Final = np.float32(-2)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Public tables of a mechanism on a vocabulary."""
+
+    model: Ngrams
+    likeliest: NDArray[np.int32]
+    """Inputs that explain each output best, ⊥ last, shape (q, s); -1 fills up."""
+    scores: Floats32
+    """ln P(output|input) of those, shape (q, s)."""
+    number: NDArray[np.int32]
+    """Number 0 ... q - 1 of each row that is an output, else -1, shape (n,)."""
+    vectors: Floats32
+    """Unit vectors, shape (n, d)."""
+    writable: NDArray[np.bool_]
+    """Words that may be written where another one was drawn, shape (n,)."""
+    stays: NDArray[np.bool_]
+    """Words that are written wherever they were drawn, shape (n,)."""
+    tau: float
+    """Power of the model's probabilities."""
+    bias: float
+    """Expected cosine by which the drawn word comes before others."""
+
+
+def tables_for(
+    mechanism: Mechanism, space: MetricSpace, model: Ngrams, epsilon: float, stays: Ids
+) -> Tables:
+    """Return the tables of a mechanism; the likeliest inputs are kept in the cache.
+
+    Up to epsilon 9 the model counts fully and only outputs are written; above, the drawn word has
+    a bias.  Both were chosen on training texts, so that no text loses.
+
+    Args:
+        mechanism: resolved.
+        epsilon: LDP epsilon of a word.
+        stays: rows of words that are written only where they were drawn.
+
+    Raises:
+        UsageError: epsilon is below :data:`LEAST_EPSILON`, or P(u|w) is not known.
+    """
+    if epsilon < LEAST_EPSILON:
+        raise UsageError(
+            f"fluent output needs an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})",
+            "below it a decoder invents the text",
+        )
+    sampler = mechanism.prepare(space)
+    if not has_distribution(sampler):
+        raise UsageError(
+            f"fluent output is not for {mechanism.name}: its output probabilities are not known",
+            "optimal-response, knn-response and other table mechanisms have them",
+        )
+    name = f"likeliest-1-{FIRST}-{mechanism.name}-{mechanism.digest()}"
+    held = space.table(name, lambda: _likeliest(mechanism, space))
+    outputs = held["outputs"]
+    number = np.full(space.n, -1, dtype=np.int32)
+    number[outputs] = np.arange(len(outputs))
+    few = epsilon <= _WRITTEN
+    writable = number >= 0 if few else np.ones(space.n, dtype=np.bool_)
+    kept = np.zeros(space.n, dtype=np.bool_)
+    kept[stays] = True
+    return Tables(
+        model,
+        held["inputs"],
+        held["scores"],
+        number,
+        _unit(space.vectors),
+        writable & ~kept,
+        kept,
+        *((1.0, 0.0) if few else (0.75, 0.1)),
+    )
+
+
+def _unit(vectors: Floats32) -> Floats32:
+    """Return vectors of length 1; no copy of those that are so already."""
+    lengths = norms(vectors)
+    if np.abs(lengths - 1).max() < _ROUNDED:
+        return vectors
+    return np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
+
+
+def _likeliest(mechanism: Mechanism, space: MetricSpace) -> Arrays:
+    """Return the outputs of a mechanism, and the inputs that explain each best."""
+    emissions = Emissions(mechanism, space)
+    outputs = np.flatnonzero(emissions.unknown > _PROBABLE)
+    prior = np.log(space.frequencies)
+    with space.watch("finding the likeliest inputs of each output") as progress:
+        found = emissions.candidates(outputs, [prior], FIRST, progress)[0]
+    scores = found.scores - prior[np.maximum(found.inputs, 0)]
+    scores[found.inputs < 0] = -np.inf
+    unknown = np.full((len(outputs), 1), space.n, dtype=np.int32)
+    return {
+        "outputs": outputs,
+        "inputs": np.concatenate([found.inputs, unknown], axis=1),
+        "scores": np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1).astype(
+            np.float32
+        ),
+    }
+
+
+def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Ids:
+    """Return the row that is written for each word, shape (m,).
+
+    Args:
+        rows: of the drawn words, shape (m,); where nothing was drawn ``~symbol`` of the word that
+            stands there.
+        kinds: of the gaps before each word and after the last, shape (m + 1,).
+        same: where equal numbers are, equal drawn words are written alike, shape (m,).
+    """
+    out = rows.copy()
+    if same is not None:
+        q = np.zeros((len(rows), tables.likeliest.shape[1]), dtype=np.float32)
+        for part in parts(unit_ends(kinds), _WORDS):
+            q[part] = _read(rows[part], kinds[part.start : part.stop + 1], tables)
+        free = np.flatnonzero(_decodable(rows, tables))
+        _, group = np.unique(same[free] * tables.model.n + rows[free], return_inverse=True)
+        sums = np.zeros((int(group.max(initial=-1)) + 1, q.shape[1]), dtype=np.float32)
+        np.add.at(sums, group, q[free])
+        q[free] = sums[group] / np.bincount(group)[group][:, None]
+        for at in range(0, len(free), _WORDS):
+            some = free[at : at + _WORDS]
+            columns, values = _expected(rows[some], q[some], tables)
+            out[some] = columns[np.arange(len(some)), values.argmax(axis=1)]
+        return out
+    for part in parts(unit_ends(kinds), _WORDS):
+        own, between = rows[part], kinds[part.start : part.stop + 1]
+        free = np.flatnonzero(_decodable(own, tables))
+        columns, values = _expected(own[free], _read(own, between, tables)[free], tables)
+        written = own.copy()
+        written[free] = columns[np.arange(len(free)), values.argmax(axis=1)]
+        _apart(written, free, between, columns, values)
+        out[part] = written
+    return out
+
+
+def _decodable(rows: Ids, tables: Tables) -> NDArray[np.bool_]:
+    """Return which words may be written otherwise, (m,)."""
+    known = np.maximum(rows, 0)
+    return (rows >= 0) & (tables.number[known] >= 0) & ~tables.stays[known]
+
+
+def _read(rows: Ids, kinds: Ids, tables: Tables) -> Floats32:
+    """Return q of the likeliest inputs of each drawn word, (m, s)."""
+    free = _decodable(rows, tables)
+    states = np.full((len(rows), tables.likeliest.shape[1]), -1, dtype=np.int64)
+    scores = np.full(states.shape, -1e30, dtype=np.float32)
+    states[:, 0], scores[:, 0] = np.where(rows >= 0, rows, ~rows), 0.0
+    number = tables.number[rows[free]]
+    states[free], scores[free] = tables.likeliest[number], tables.scores[number]
+    return posterior(Candidates(states, scores), kinds, tables.model, tables.tau, SECOND)
+
+
+def _expected(own: Ids, q: Floats32, tables: Tables) -> tuple[Ids, Floats32]:
+    """Return the words that may be written for each drawn one, and their expected cosines.
+
+    Returns:
+        The candidates and, last, the drawn word; both of shape (m, s + 1).
+    """
+    states = tables.likeliest[tables.number[own]].astype(np.int64)
+    words = (states >= 0) & (states < tables.model.n)
+    ids = np.concatenate([np.where(words, states, own[:, None]), own[:, None]], axis=1)
+    vectors = tables.vectors[ids]
+    mean = np.matmul(np.where(words, q, np.float32(0))[:, None, :], vectors[:, :-1])
+    values = np.matmul(vectors, mean.transpose(0, 2, 1))[:, :, 0]
+    values[:, :-1][~words | ~tables.writable[ids[:, :-1]]] = _NEVER
+    values[:, -1] += np.float32(tables.bias)
+    return ids, values
+
+
+def _apart(out: Ids, free: Ids, kinds: Ids, columns: Ids, values: Floats32) -> None:
+    """Write no word twice in a row where another one is likely, in place."""
+    again = (free > 0) & (kinds[free] == Gap.SPACE) & (out[free] == out[free - 1])
+    for index in np.flatnonzero(again).tolist():
+        at = int(free[index])
+        other = values[index].copy()
+        other[columns[index] == out[at - 1]] = _NEVER
+        best = int(other.argmax())
+        if out[at] == out[at - 1] and other[best] > values[index].max() / 2:
+            out[at] = columns[index, best]

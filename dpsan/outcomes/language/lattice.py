@@ -1,0 +1,234 @@
+"""Posterior of the hidden words of a text, given what is seen of each and a trigram model.
+
+A hidden Markov model: the hidden words follow the model to the power tau (an n-gram model is too
+sure of itself), and each shows its output with P(u|w).  Forward-backward gives q_i(w), in two
+stages: with bigrams among all candidates of a position, then with trigrams among the likeliest of
+these; the others keep the share of the first stage.
+
+Positions are words and the gaps that are symbols.  A unit is what stands between two gaps after
+which the model forgets; units are worked on side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.outcomes.language.ngrams import Logs, Ngrams
+from dpsan.outcomes.language.symbols import Gap
+from dpsan.space.arrays import Floats32, Ids
+
+LONGEST: Final = 256
+"""Words of the longest unit; a longer one is cut, and what is after the cut begins a line."""
+_CELLS: Final = 1 << 20
+"""Probabilities of pairs or triples that are held at once."""
+_LOW: Final = np.float32(-1e30)
+
+Bools = NDArray[np.bool_]
+
+
+class Candidates(NamedTuple):
+    """Inputs that are considered at m positions."""
+
+    states: Ids
+    """Symbols, shape (m, s); -1 fills up."""
+    scores: Floats32
+    """ln P(what is seen|state), shape (m, s)."""
+
+
+def unit_ends(kinds: Ids) -> Ids:
+    """Return the ends of the units of a text, ascending.
+
+    Args:
+        kinds: of the gaps before each word and after the last, shape (m + 1,).
+
+    Returns:
+        Indices of gaps: a unit is the words from one of them to the next.
+    """
+    ends = np.flatnonzero((kinds == Gap.LINE) | (kinds == Gap.END))
+    ends = np.union1d(ends[ends > 0], [len(kinds) - 1] if len(kinds) > 1 else ends[:0])
+    sizes = np.diff(ends, prepend=0)
+    if not len(ends) or sizes.max() <= LONGEST:
+        return ends
+    out: list[int] = []
+    for end, size in zip(ends.tolist(), sizes.tolist(), strict=True):
+        out += range(end - size + LONGEST, end, LONGEST)
+        out.append(end)
+    return np.array(out, dtype=np.int64)
+
+
+def posterior(found: Candidates, kinds: Ids, model: Ngrams, tau: float, second: int) -> Floats32:
+    """Return q of each candidate of m words, shape (m, s).
+
+    Args:
+        kinds: of the gaps before each word and after the last, shape (m + 1,); what is after the
+            last word ends a unit.
+        tau: power of the model's probabilities.
+        second: candidates of the second stage; 0 leaves it out.
+    """
+    out = np.zeros(found.scores.shape, dtype=np.float32)
+    width = found.states.shape[1]
+    words = max(1, _CELLS // max(width**2, second**3))
+    for part in parts(unit_ends(kinds), words):
+        some = Candidates(found.states[part], found.scores[part])
+        between = kinds[part.start : part.stop + 1]
+        lattice = _Lattice.build(some, between, unit_ends(between), model)
+        out[part] = lattice.read(model, tau, second)
+    return out
+
+
+def parts(ends: Ids, words: int) -> Iterator[slice]:
+    """Yield the words of whole units, about so many at a time.
+
+    Args:
+        ends: see :func:`unit_ends`.
+    """
+    first = at = 0
+    while at < len(ends):
+        beyond = max(at + 1, int(np.searchsorted(ends, first + words, side="right")))
+        yield slice(first, int(ends[beyond - 1]))
+        first, at = int(ends[beyond - 1]), beyond
+
+
+class _Lattice:
+    """Positions of some units, and which of them are worked on at once.
+
+    Args:
+        states: shape (p, s), -1 fills up.
+        emitted: P(what is seen|state), scaled, shape (p, s).
+        words: position of each word.
+        units: units as positions: the first, and how many.
+    """
+
+    def __init__(self, states: Ids, emitted: Floats32, words: Ids, units: tuple[Ids, Ids]) -> None:
+        self.states, self.emitted, self.words = states, emitted, words
+        starts, sizes = units
+        order = np.argsort(-sizes, kind="stable")
+        starts, sizes = starts[order], sizes[order]
+        active = np.searchsorted(-sizes, -np.arange(1, int(sizes[0]) + 1), side="right")
+        self.levels = [starts[:count] + at for at, count in enumerate(active.tolist())]
+        """Positions by their distance from the beginning; those of longer units first."""
+        self.last = starts + sizes - 1
+        inner = np.ones(len(states), dtype=np.bool_)
+        inner[starts] = False
+        self.inner = np.flatnonzero(inner)
+        """Positions that others of their unit stand before."""
+
+    @classmethod
+    def build(cls, found: Candidates, kinds: Ids, ends: Ids, model: Ngrams) -> _Lattice:
+        """Put words, the gaps that are symbols and the ends of units into positions."""
+        m, width = found.states.shape
+        starts = np.append(0, ends[:-1])
+        gaps = np.where(kinds > 0, model.n + kinds, -1)
+        gaps[starts[1:]] = -1  # written below, once for each side
+        # Where a long unit was cut, a line begins.
+        opened, closed = (
+            np.where(kinds[at] == Gap.END, Gap.END, Gap.LINE) for at in (starts, ends)
+        )
+        before = (gaps[:m] >= 0).astype(np.int64)
+        before[starts] = 1
+        closing = np.zeros(m, dtype=np.int64)
+        closing[ends - 1] = 1
+        words = np.arange(m) + np.cumsum(before) + np.cumsum(closing) - closing
+        states = np.full((m + int(before.sum() + closing.sum()), width), -1, dtype=np.int64)
+        scores = np.full(states.shape, _LOW, dtype=np.float32)
+        states[words], scores[words] = found
+        single = np.flatnonzero(gaps[:m] >= 0)
+        single = single[~np.isin(single, starts)]
+        for positions, symbols in (
+            (words[single] - 1, gaps[single]),
+            (words[starts] - 1, model.n + opened),
+            (words[ends - 1] + 1, model.n + closed),
+        ):
+            states[positions, 0], scores[positions, 0] = symbols, 0.0
+        scores -= scores.max(axis=1, keepdims=True)
+        sizes = words[ends - 1] + 2 - (words[starts] - 1)
+        return cls(states, np.exp(scores), words, (words[starts] - 1, sizes))
+
+    def read(self, model: Ngrams, tau: float, second: int) -> Floats32:
+        """Return q of each candidate of the words, shape (words, s)."""
+        ids = np.maximum(self.states, 0)
+        at, width = self.inner, self.states.shape[1]
+        logs, index = model.pairs(ids[at - 1][:, :, None], ids[at][:, None, :])
+        q = self._bigrams(np.exp(tau * logs))
+        if not second:
+            return q[self.words]
+        if second >= width:
+            best = np.broadcast_to(np.arange(width), q.shape)
+        else:
+            best = np.argpartition(-q, second - 1, axis=1)[:, :second]
+        kept = np.take_along_axis(q, best, axis=1)
+        cells = best[at - 1][:, :, None], best[at][:, None, :]
+        rows = np.arange(len(at))[:, None, None]
+        again = self._trigrams(model, tau, best, logs[rows, *cells], index[rows, *cells])
+        again *= kept.sum(axis=1, keepdims=True)
+        np.put_along_axis(q, best, again, axis=1)
+        return q[self.words]
+
+    def _bigrams(self, steps: Floats32) -> Floats32:
+        """Return q by bigrams, shape (p, s).
+
+        Args:
+            steps: factor of each pair of states, of :attr:`inner` and the position before.
+        """
+        before = np.zeros(len(self.states), dtype=np.int64)
+        before[self.inner] = np.arange(len(self.inner))
+        forward, backward = self.emitted.copy(), np.ones_like(self.emitted)
+        for at in self.levels[1:]:
+            arrived = np.matmul(forward[at - 1][:, None, :], steps[before[at]])[:, 0]
+            forward[at] = _scaled(arrived * forward[at])
+        for at in reversed(self.levels[1:]):
+            seen = (self.emitted[at] * backward[at])[:, :, None]
+            backward[at - 1] = _scaled(np.matmul(steps[before[at]], seen)[:, :, 0])
+        return _scaled(forward * backward)
+
+    def _trigrams(
+        self, model: Ngrams, tau: float, best: Ids, logs: Logs, index: NDArray[np.int32]
+    ) -> Floats32:
+        """Return q among the best candidates by trigrams, shape (p, r).
+
+        Args:
+            best: their columns, shape (p, r).
+            logs: ln p of each pair of :attr:`inner`, shape (i, r, r).
+            index: of its bigram, -1 where it is not stored.
+        """
+        emitted = np.take_along_axis(self.emitted, best, axis=1)
+        states = np.maximum(np.take_along_axis(self.states, best, axis=1), 0)
+        before = np.zeros(len(self.states), dtype=np.int64)
+        before[self.inner] = np.arange(len(self.inner))
+        first, rest = self.levels[1], self.levels[2:]
+        third = np.concatenate([first[:0], *rest])
+        number = np.zeros(len(self.states), dtype=np.int64)
+        number[third] = np.arange(len(third))
+        own = before[third]
+        below = logs[own][:, None, :, :]
+        steps = model.triples(
+            index[before[third - 1]][:, :, :, None], states[third][:, None, None, :], below
+        )
+        np.exp(tau * steps, out=steps)
+        forward = np.zeros((len(states), *logs.shape[1:]), dtype=np.float32)
+        backward = np.ones_like(forward)
+        begun = emitted[first - 1][:, :, None] * np.exp(tau * logs[before[first]])
+        forward[first] = _scaled_pairs(begun * emitted[first][:, None, :])
+        for at in rest:
+            arrived = np.einsum("nab,nabc->nbc", forward[at - 1], steps[number[at]])
+            forward[at] = _scaled_pairs(arrived * emitted[at][:, None, :])
+        for at in reversed(rest):
+            seen = emitted[at][:, None, :] * backward[at]
+            left = np.einsum("nabc,nbc->nab", steps[number[at]], seen)
+            backward[at - 1] = _scaled_pairs(left)
+        q = _scaled((forward * backward).sum(axis=1))
+        q[self.levels[0]] = emitted[self.levels[0]]
+        return q
+
+
+def _scaled(values: Floats32) -> Floats32:
+    """Return rows that sum to 1."""
+    return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1e-35))
+
+
+def _scaled_pairs(values: Floats32) -> Floats32:
+    return np.asarray(values / np.maximum(values.sum(axis=(1, 2), keepdims=True), 1e-35))

@@ -1,0 +1,342 @@
+"""A trigram model of a vocabulary's words: its probabilities, and the file that holds it.
+
+    p(w|u,v) = p3 of the trigram if it is stored, else b(u,v)·p(w|v)
+    p(w|v)   = p2 of the bigram if it is stored, else b(v)·p(w)
+
+The file (``.npz``) has the bigrams ascending by their symbols, of each first symbol how many there
+are, and the trigrams likewise below their bigrams.  Logarithms are whole multiples of 1/12 (of the
+weights b: 1/24).  :mod:`dpsan.outcomes.language.kneser_ney` makes a model from text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.errors import DpsanError, file_reason
+from dpsan.files.source import open_regular
+from dpsan.outcomes.language.symbols import KINDS
+from dpsan.space.arrays import Ids
+
+FORMAT: Final = 1
+_STEP: Final = 12
+_WEIGHT_STEP: Final = 24
+_LARGEST_WEIGHT: Final = 2.0
+"""Largest logarithm of a weight b that can be stored."""
+_LARGEST: Final = 1 << 30
+"""Bytes of the largest file."""
+_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
+_FILTER_BITS: Final = 22
+
+Logs = NDArray[np.float32]
+Halves = NDArray[np.float16]
+"""Logarithms that are stored: many, and exact to 1/100."""
+
+
+class ModelError(DpsanError):
+    """A file is no language model, is damaged, or was made for other words."""
+
+
+class _Keys:
+    """Finds integers >= 0 among some.
+
+    Most are not among them, and a table of one byte for each hash tells so soonest.
+
+    Args:
+        keys: ascending, distinct.
+    """
+
+    def __init__(self, keys: Ids) -> None:
+        bits = max(8, int(np.ceil(np.log2(1.6 * len(keys) + 1))))
+        self._mask = (1 << bits) - 1
+        self._shift = np.uint64(64 - bits)
+        filter_bits = min(bits + 3, _FILTER_BITS)
+        self._filter_shift = np.uint64(64 - filter_bits)
+        self._filter = np.zeros(1 << filter_bits, dtype=np.bool_)
+        self._keys = keys
+        self._slots = np.full(1 << bits, -1, dtype=np.int32)
+        """Index of a key, at its hash or soon after it; -1: none."""
+        hashes = keys.view(np.uint64) * _FACTOR
+        self._filter[(hashes >> self._filter_shift).view(np.int64)] = True
+        at = (hashes >> self._shift).view(np.int64)
+        left = np.arange(len(keys), dtype=np.int32)
+        while len(left):  # of those that want one slot, one has it, and the others take the next
+            free = self._slots[at] < 0
+            self._slots[at[free]] = left[free]
+            lost = self._slots[at] != left
+            left, at = left[lost], (at[lost] + 1) & self._mask
+
+    def find(self, keys: Ids) -> tuple[Ids, NDArray[np.int32]]:
+        """Return which of some keys, shape (k,), are there: their positions, and their indices."""
+        hashes = keys.view(np.uint64) * _FACTOR
+        there = np.flatnonzero(self._filter[(hashes >> self._filter_shift).view(np.int64)])
+        hashes, keys = hashes[there], keys[there]
+        at = (hashes >> self._shift).view(np.int64)
+        out = self._slots[at]
+        more = np.flatnonzero((self._keys[out] != keys) & (out >= 0)) if len(keys) else there
+        while len(more):
+            at[more] = (at[more] + 1) & self._mask
+            out[more] = self._slots[at[more]]
+            more = more[(self._keys[out[more]] != keys[more]) & (out[more] >= 0)]
+        real = out >= 0
+        return there[real], out[real]
+
+
+@dataclass(frozen=True, eq=False)
+class Ngrams:
+    """A trigram model; S = n + 5 symbols."""
+
+    n: int
+    """Words of the vocabulary."""
+    words: int
+    """Running words of its text."""
+    unigrams: Logs
+    """ln p(w), shape (S,)."""
+    weights: Logs
+    """ln b(v), shape (S,)."""
+    bigrams: Ids
+    """``v·S + w``, ascending, shape (b,)."""
+    log_bigrams: Halves
+    """ln p(w|v), shape (b,)."""
+    bigram_weights: Halves
+    """ln b(v,w), shape (b,)."""
+    trigrams: Ids
+    """``index of the bigram·S + w``, ascending, shape (t,)."""
+    log_trigrams: Halves
+    """ln p(w|u,v), shape (t,)."""
+
+    @property
+    def size(self) -> int:
+        """Number of symbols."""
+        return len(self.unigrams)
+
+    @cached_property
+    def _pairs(self) -> _Keys:
+        return _Keys(self.bigrams)
+
+    @cached_property
+    def _triples(self) -> _Keys:
+        return _Keys(self.trigrams)
+
+    @cached_property
+    def _begins(self) -> NDArray[np.bool_]:
+        """True for bigrams that begin a stored trigram."""
+        out = np.zeros(len(self.bigrams) + 1, dtype=np.bool_)
+        out[self.trigrams // self.size] = True
+        return out
+
+    def pairs(self, first: Ids, second: Ids) -> tuple[Logs, NDArray[np.int32]]:
+        """Return ln p(second|first), broadcast, and the index of each stored bigram, else -1."""
+        out = self.weights[first] + self.unigrams[second]
+        at, found = self._pairs.find((first * self.size + second).ravel())
+        out.ravel()[at] = self.log_bigrams[found]
+        index = np.full(out.size, -1, dtype=np.int32)
+        index[at] = found
+        return out, index.reshape(out.shape)
+
+    def triples(self, bigram: NDArray[np.int32], third: Ids, below: Logs) -> Logs:
+        """Return ln p(third|u,v), broadcast.
+
+        Args:
+            bigram: index of (u, v), -1 where it is not stored.
+            below: ln p(third|v).
+        """
+        known = bigram >= 0
+        out = (
+            below + np.where(known, self.bigram_weights[bigram], np.float32(0))
+            if len(self.bigrams)
+            else below.copy()
+        )
+        begins = known & self._begins[bigram]
+        if begins.any():
+            wanted = np.broadcast_to(begins, out.shape)
+            keys = (bigram.astype(np.int64) * self.size + third)[wanted]
+            at, found = self._triples.find(keys)
+            values = out[wanted]
+            values[at] = self.log_trigrams[found]
+            out[wanted] = values
+        return out
+
+    def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the likeliest words after and before each symbol, (S, count) each; -1: none."""
+        first, second = np.divmod(self.bigrams, self.size)
+        words = first < self.n
+        joint = self.log_bigrams + self.unigrams[first]
+        after = _best(first, second, self.log_bigrams, second < self.n, self.size, count)
+        return after, _best(second, first, joint, words, self.size, count)
+
+    def to_bytes(self, vocabulary: str) -> bytes:
+        """Return the file of the model.
+
+        Args:
+            vocabulary: digest of the embeddings.
+        """
+        first, second = np.divmod(self.bigrams, self.size)
+        above, third = np.divmod(self.trigrams, self.size)
+        begins = self._begins[:-1]
+        buffer = io.BytesIO()
+        np.savez_compressed(
+            buffer,
+            format=np.array([FORMAT, self.n, self.words]),
+            vocabulary=np.frombuffer(vocabulary.encode(), dtype=np.uint8),
+            unigrams=_stored(self.unigrams),
+            weights=_stored_weights(self.weights),
+            counts=_planes(np.bincount(first, minlength=self.size)),
+            seconds=_planes(_steps(first, second)),
+            bigrams=_stored(self.log_bigrams),
+            begun=_planes(np.bincount(above, minlength=len(first))),
+            bigram_weights=_stored_weights(self.bigram_weights[begins]),
+            thirds=_planes(_steps(above, third)),
+            trigrams=_stored(self.log_trigrams),
+        )
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, vocabulary: str) -> tuple[Ngrams, str]:
+        """Return a model, and the digest of its file.
+
+        Args:
+            vocabulary: digest of the embeddings it must be for.
+
+        Raises:
+            ModelError: it is damaged, or of another vocabulary.
+        """
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
+                stored: dict[str, NDArray[Any]] = {name: file[name] for name in file.files}
+            made_for = stored["vocabulary"].tobytes().decode("ascii")
+            version, n, words = stored["format"].tolist()
+            model = cls._restored(n, words, stored) if version == FORMAT else None
+        except Exception:  # noqa: BLE001 - the bytes may be anything
+            raise ModelError("the language model is damaged, or no language model") from None
+        if model is None:
+            raise ModelError("the language model was made by another version of dpsan")
+        if made_for != vocabulary:
+            raise ModelError(
+                "the language model was made for another vocabulary",
+                "'dpsan train' makes one with each vocabulary",
+            )
+        return model, hashlib.sha256(data).hexdigest()
+
+    @classmethod
+    def read(cls, path: Path, vocabulary: str) -> tuple[Ngrams, str]:
+        """Return the model of a file, and the file's digest.
+
+        Raises:
+            ModelError: see :meth:`from_bytes`; or the file cannot be read.
+        """
+        try:
+            with os.fdopen(open_regular(path), "rb") as file:
+                data = file.read(_LARGEST + 1)
+        except OSError as error:
+            raise ModelError(f"{path}: {file_reason(error)}") from None
+        if len(data) > _LARGEST:
+            raise ModelError(f"{path}: larger than a language model can be")
+        try:
+            return cls.from_bytes(data, vocabulary)
+        except ModelError as error:
+            raise ModelError(f"{path}: {error.message}", error.hint) from None
+
+    @classmethod
+    def _restored(cls, n: int, words: int, stored: dict[str, NDArray[Any]]) -> Ngrams:
+        unigrams, weights = _logs(stored["unigrams"]), _log_weights(stored["weights"])
+        size = n + KINDS
+        counts, begun = _joined(stored["counts"]), _joined(stored["begun"])
+        bigrams = _unsteps(counts, _joined(stored["seconds"]), size)
+        trigrams = _unsteps(begun, _joined(stored["thirds"]), size)
+        bigram_weights = np.zeros(len(bigrams), dtype=np.float16)
+        bigram_weights[begun > 0] = _log_weights(stored["bigram_weights"])
+        log_bigrams = _logs(stored["bigrams"]).astype(np.float16)
+        log_trigrams = _logs(stored["trigrams"]).astype(np.float16)
+        lengths = (len(unigrams), len(weights), len(counts), len(log_bigrams), len(log_trigrams))
+        if lengths != (size, size, size, len(bigrams), len(trigrams)) or len(begun) != len(bigrams):
+            raise ValueError
+        return cls(
+            n,
+            words,
+            unigrams,
+            weights,
+            bigrams,
+            log_bigrams,
+            bigram_weights,
+            trigrams,
+            log_trigrams,
+        )
+
+
+def _best(
+    of: Ids, what: Ids, score: Logs | Halves, keep: NDArray[np.bool_], size: int, count: int
+) -> NDArray[np.int32]:
+    """Return the ``count`` of largest score of each, shape (size, count)."""
+    out = np.full((size, count), -1, dtype=np.int32)
+    of, what, score = of[keep], what[keep], score[keep]
+    order = np.lexsort((what, -score, of))
+    of, what = of[order], what[order]
+    rank = np.arange(len(of)) - np.searchsorted(of, of, side="left")
+    top = rank < count
+    out[of[top], rank[top]] = what[top]
+    return out
+
+
+def quantized(model: Ngrams) -> Ngrams:
+    """Return a model as its file would give it back."""
+    return Ngrams.from_bytes(model.to_bytes(""), "")[0]
+
+
+def _stored(logs: Logs | Halves) -> NDArray[np.uint8]:
+    steps = np.rint(-_STEP * logs.astype(np.float32))
+    return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
+
+
+def _logs(stored: NDArray[np.uint8]) -> Logs:
+    return np.asarray(stored.astype(np.float32) / -_STEP)
+
+
+def _stored_weights(logs: Logs | Halves) -> NDArray[np.uint8]:
+    steps = np.rint(_WEIGHT_STEP * (_LARGEST_WEIGHT - logs.astype(np.float32)))
+    return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
+
+
+def _log_weights(stored: NDArray[np.uint8]) -> Logs:
+    return np.asarray(_LARGEST_WEIGHT - stored.astype(np.float32) / _WEIGHT_STEP)
+
+
+def _planes(values: Ids) -> NDArray[np.uint8]:
+    """Return integers >= 0 byte by byte, (bytes, k): equal high bytes stand together."""
+    size = 2 if values.max(initial=0) < 1 << 16 else 4
+    parts = values.astype(f"<u{size}").view(np.uint8).reshape(-1, size)
+    out: NDArray[np.uint8] = parts.T.copy()
+    return out
+
+
+def _joined(planes: NDArray[np.uint8]) -> Ids:
+    out: Ids = planes[0].astype(np.int64)
+    for at, plane in enumerate(planes[1:], start=1):
+        out += plane.astype(np.int64) << 8 * at
+    return out
+
+
+def _steps(groups: Ids, values: Ids) -> Ids:
+    """Return how much each value is above the one before it in its group."""
+    same = np.diff(groups, prepend=-1) == 0
+    return np.asarray(values - np.where(same, np.roll(values, 1), 0))
+
+
+def _unsteps(sizes: Ids, steps: Ids, size: int) -> Ids:
+    """Return ``group·size + value`` of the values that were stored as steps."""
+    if int(sizes.sum()) != len(steps):
+        raise ValueError
+    keys = np.cumsum(steps)
+    before = np.append(0, keys)[np.cumsum(sizes) - sizes]
+    keys += np.repeat(np.arange(len(sizes)) * size - before, sizes)
+    if (keys[1:] <= keys[:-1]).any() or (len(keys) and keys[-1] >= len(sizes) * size):
+        raise ValueError
+    return np.asarray(keys)

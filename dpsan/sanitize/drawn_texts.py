@@ -1,0 +1,40 @@
+"""Texts whose words are drawn, between the draw and the writing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.text.batch import Batch, Ids
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTexts:
+    """Texts whose words are drawn, and not yet written into their positions."""
+
+    batch: Batch
+    rows: Ids
+    """The row number of each drawn word, negative where nothing was drawn."""
+    outputs: list[str]
+    """What is written."""
+    drawn: list[int]
+    first: NDArray[np.bool_] | None
+    """True for the first of equal words, where equal words share a draw."""
+    marks: NDArray[np.uint64] | None
+    public: int
+    public_marks: NDArray[np.uint64] | None
+    """``marks``, ``public`` and this: see :class:`dpsan.sanitize.result.Sanitized`."""
+    decoded: Ids | None = None
+    """The row number of each output where the drawn words were decoded, negative as ``rows``."""
+    several: Ids | None = None
+    """Indices of decoded outputs that are several words."""
+
+
+def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
+    """Sums of consecutive runs of values, of these sizes."""
+    total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    ends = np.cumsum(sizes)
+    return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)

@@ -1,0 +1,218 @@
+"""Decode the drawn words of texts by a public language model, as they stand in their texts.
+
+This file hands on rows of outputs and the characters between words, and reads no input: an
+architecture test keeps the look-up out of it.  A reader of the output has the same, so ``dpsan
+smooth`` gives the same words for the written text.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.outcomes.language.decoding import Tables, decode
+from dpsan.outcomes.language.lattice import unit_ends
+from dpsan.outcomes.language.symbols import Gap, gap_kind, gap_kinds
+from dpsan.sanitize.drawn_texts import DrawnTexts
+from dpsan.space.arrays import Ids
+from dpsan.text.batch import Batch
+from dpsan.text.tokens import folded
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words in a row, as the decoder takes them."""
+
+    rows: Ids
+    """Of the drawn words; elsewhere negative, see :func:`decode`.  Shape (m,)."""
+    kinds: Ids
+    """Of the gaps before each and after the last, shape (m + 1,)."""
+    records: Ids
+    """Number of the record of each, shape (m,)."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def joined(self, other: Words) -> Words:
+        """Return these words and those after them."""
+        if not len(self):
+            return other
+        if not len(other):
+            return self
+        seam = other.kinds[:1]
+        between = np.where(seam == Gap.SPACE, self.kinds[-1:], seam)
+        return Words(
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.kinds[:-1], between, other.kinds[1:]]),
+            np.concatenate([self.records, other.records]),
+        )
+
+    def part(self, start: int, end: int) -> Words:
+        """Return the words from one index to another."""
+        return Words(self.rows[start:end], self.kinds[start : end + 1], self.records[start:end])
+
+
+class Fluent:
+    """Decodes the words of texts.
+
+    Args:
+        tables: of the mechanism.
+        rows: row number of each word of the vocabulary.
+        split: the tokenizer.
+        words: the words of the vocabulary.
+        spellings: how each is written.
+        english: whether *a* and *an* are articles: one is written where the other was drawn.
+        alike: whether equal draws of a record are written alike.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        rows: Mapping[str, int],
+        split: Callable[[str], list[str]],
+        words: Sequence[str],
+        spellings: NDArray[np.object_],
+        *,
+        english: bool,
+        alike: bool,
+    ) -> None:
+        self.tables, self._rows, self._alike = tables, rows, alike
+        self._spellings = spellings
+        n = tables.model.n
+        self._first = np.arange(n)
+        """Row that a reader sees first of each word."""
+        if english and {"a", "an"} <= rows.keys():
+            self._first[rows["an"]] = rows["a"]
+        self._parts: dict[int, list[str]] = {}
+        """Pieces of words that are several for a reader (it's, well-known), as split."""
+        for row in np.flatnonzero(tables.number >= 0).tolist():
+            pieces = split(words[row])
+            if len(pieces) > 3 or pieces[0] or pieces[-1]:
+                self._parts[row] = pieces
+        self._several = np.zeros(n, dtype=np.bool_)
+        self._several[[*self._parts]] = True
+
+    @property
+    def outputs(self) -> NDArray[np.bool_]:
+        """True for outputs of the mechanism, shape (n,)."""
+        return self.tables.number >= 0
+
+    def of_texts(self, one: DrawnTexts) -> DrawnTexts:
+        """Decode the drawn words of whole texts."""
+        batch = one.batch
+        records = np.repeat(np.arange(len(batch.sizes)), batch.sizes)
+        words, counts = self._read(one, gap_kinds(batch), records)
+        return self._written(one, words.rows, counts, self._decoded(words))
+
+    def of_segments(self, drawn: Iterator[DrawnTexts]) -> Iterator[DrawnTexts]:
+        """Yield the segments of one text with their words decoded.
+
+        What is written depends on no seam: a unit is decoded when all of its words are drawn.
+        """
+        waiting: deque[tuple[DrawnTexts, Ids, Ids]] = deque()
+        words: Words | None = None
+        decoded, seam = np.zeros(0, dtype=np.int64), ""
+        for one in drawn:
+            gaps = one.batch.gaps
+            kinds = np.array([*map(gap_kind, gaps)], dtype=np.int64)
+            kinds[0] = Gap.LINE if words is None else gap_kind(seam + gaps[0])
+            kinds[-1] = Gap.SPACE  # the next segment has the gap
+            seam = gaps[-1] if len(gaps) > 1 else seam + gaps[0]
+            new, counts = self._read(one, kinds, np.zeros(len(gaps) - 1, dtype=np.int64))
+            waiting.append((one, new.rows, counts))
+            words = new if words is None else words.joined(new)
+            # Equal words of a record are written alike: all of it must be known.
+            complete = 0 if self._alike else _complete(words)
+            decoded = np.append(decoded, self._decoded(words.part(0, complete)))
+            words = words.part(complete, len(words))
+            while waiting and len(waiting[0][1]) <= len(decoded):
+                ready, rows, counts = waiting.popleft()
+                yield self._written(ready, rows, counts, decoded[: len(rows)])
+                decoded = decoded[len(rows) :]
+        if words is not None:
+            decoded = np.append(decoded, self._decoded(words))
+        for ready, rows, counts in waiting:
+            yield self._written(ready, rows, counts, decoded[: len(rows)])
+            decoded = decoded[len(rows) :]
+
+    def read_again(self, batch: Batch) -> DrawnTexts:
+        """Return the words of texts that were sanitized before as if they were drawn now."""
+        n = self.tables.model.n
+        rows = np.where(batch.codes < n, batch.codes, -1)
+        drawn = batch.sizes.tolist()
+        return DrawnTexts(batch, rows, [*batch.words], drawn, None, None, 0, None)
+
+    def _symbol(self, word: str) -> int:
+        """Return ``~symbol`` of a word that stays as it is."""
+        return ~self._rows.get(folded(word), self.tables.model.n)
+
+    def _part(self, word: str) -> int:
+        row = self._rows.get(folded(word))
+        return self._symbol(word) if row is None else int(self._first[row])
+
+    def _read(self, one: DrawnTexts, kinds: Ids, records: Ids) -> tuple[Words, Ids]:
+        """Return words as a reader of the text sees them, and how many each draw became, (m,)."""
+        rows = one.rows.copy()
+        for at in np.flatnonzero(rows < 0).tolist():
+            rows[at] = self._symbol(one.outputs[at])
+        drawn = np.maximum(rows, 0)
+        counts = np.ones(len(rows), dtype=np.int64)
+        seen = np.where(rows >= 0, self._first[drawn], rows)
+        wide = np.flatnonzero((rows >= 0) & self._several[drawn])
+        if not len(wide):
+            return Words(seen, kinds, records), counts
+        parts = [self._parts[row] for row in rows[wide].tolist()]
+        counts[wide] = [len(pieces) // 2 for pieces in parts]
+        starts = np.cumsum(counts) - counts
+        out = np.repeat(seen, counts)
+        between = np.zeros(len(out) + 1, dtype=np.int64)
+        between[starts], between[-1] = kinds[:-1], kinds[-1]
+        for at, pieces in zip(starts[wide].tolist(), parts, strict=True):
+            size = len(pieces) // 2
+            out[at : at + size] = [self._part(word) for word in pieces[1::2]]
+            between[at + 1 : at + size] = [gap_kind(gap) for gap in pieces[2:-1:2]]
+            for index, gap in ((at, pieces[0]), (at + size, pieces[-1])):
+                if gap and between[index] == Gap.SPACE:
+                    between[index] = gap_kind(gap)
+        return Words(out, between, np.repeat(records, counts)), counts
+
+    def _decoded(self, words: Words) -> Ids:
+        """Return the rows that are written."""
+        same = words.records if self._alike else None
+        return decode(words.rows, words.kinds, self.tables, same)
+
+    def _written(self, one: DrawnTexts, seen: Ids, counts: Ids, decoded: Ids) -> DrawnTexts:
+        """Return texts with what was decoded; an output that is several words keeps its row.
+
+        Args:
+            seen: rows as a reader sees them, shape (sum of counts,).
+            counts: how many words each drawn word is for a reader, (m,).
+            decoded: what is written instead, (sum of counts,).
+        """
+        outputs, rows = [*one.outputs], one.rows.copy()
+        starts = np.cumsum(counts) - counts
+        changed = np.add.reduceat(seen != decoded, starts) > 0 if len(starts) else starts > 0
+        for at in np.flatnonzero(changed & (rows >= 0)).tolist():
+            first = int(starts[at])
+            if counts[at] == 1:
+                rows[at] = decoded[first]
+                outputs[at] = self._spellings[rows[at]]
+                continue
+            pieces = [*self._parts[int(rows[at])]]
+            for index in range(int(counts[at])):
+                if decoded[first + index] != seen[first + index]:
+                    pieces[2 * index + 1] = str(self._spellings[decoded[first + index]])
+            outputs[at] = "".join(pieces)
+        return replace(one, outputs=outputs, decoded=rows, several=np.flatnonzero(counts > 1))
+
+
+def _complete(words: Words) -> int:
+    """Return how many words stand before the end of the last unit that no word can extend."""
+    if not len(words):
+        return 0
+    ends = unit_ends(np.append(words.kinds[:-1], Gap.LINE))
+    return int(ends[-2]) if len(ends) > 1 else 0

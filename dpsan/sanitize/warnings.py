@@ -1,0 +1,63 @@
+"""Warnings about a run, whatever its proof says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from dpsan.privacy.guarantee import Guarantee
+from dpsan.sanitize.result import Action
+from dpsan.text.numerals import counted, number, percent
+
+_WEAK_LDP: Final = 16.0
+"""LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
+than the words of any vocabulary."""
+_WEAK_SHARE: Final = 0.5
+_FEW_OUTSIDE: Final = 2
+"""Out-of-vocabulary words that say nothing about the language of a text."""
+
+
+def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
+    """Why the protection is weak whatever its proof, or None.
+
+    Args:
+        copies: independent rewrites of every word.
+        unchanged: expected share of words that stay unchanged, of each copy.
+    """
+    reasons = []
+    loss = copies * guarantee.epsilon_ldp
+    if loss > _WEAK_LDP:
+        each = "line" if guarantee.per_line else "word"
+        name = guarantee.loss_name
+        known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
+        reasons.append(f"{known} per {each}, and above 16 a bound says almost nothing")
+    if unchanged > _WEAK_SHARE:
+        what = "protected words" if guarantee.public_words else "words"
+        share = f"{percent(unchanged)} of the {what} in the vocabulary"
+        reasons.append(f"{share} are expected to stay unchanged")
+    return "; ".join(reasons) or None
+
+
+def vocabulary_warning(files: Mapping[str, Mapping[Action, int]]) -> str:
+    """Return a warning if more than a third of the words of a file are out of vocabulary.
+
+    Args:
+        files: words by action, of each file.
+    """
+    lacking = (Action.UNKNOWN, Action.MASKED, Action.PASSED)
+    worst: list[tuple[float, str]] = []
+    for name, counts in files.items():
+        outside = sum(counts[each] for each in lacking)
+        known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
+        words = outside + sum(counts[each] for each in known)
+        if outside > max(_FEW_OUTSIDE, words / 3):
+            worst.append((outside / words, name))
+    if not worst:
+        return ""
+    share, name = max(worst)
+    many = f", and more than a third in {counted(len(worst) - 1, 'other file')}"
+    return (
+        f"{name}: {percent(share)} of the words are out of vocabulary{many * (len(worst) > 1)} "
+        "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"
+    )

@@ -1,0 +1,246 @@
+"""The language model and the lattice, against plain programs that enumerate."""
+
+import contextlib
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
+from dpsan.outcomes.language.lattice import LONGEST, Candidates, parts, posterior, unit_ends
+from dpsan.outcomes.language.ngrams import ModelError, Ngrams
+from dpsan.outcomes.language.symbols import KINDS, Gap, gap_kind, gap_kinds
+from dpsan.text.lookup import Lookup
+from dpsan.text.tokens import TOKENIZERS
+
+N = 6
+SIZE = N + KINDS
+LINE, END, CLAUSE = N + Gap.LINE, N + Gap.END, N + Gap.CLAUSE
+
+
+def made_text(words=600, seed=3):
+    """Symbols with a grammar: the next word is often the last one plus one."""
+    generator = np.random.default_rng(seed)
+    out, word = [LINE], 0
+    for _ in range(words):
+        word = (word + 1) % N if generator.random() < 0.6 else int(generator.integers(N + 1)) % N
+        out.append(word)
+        if generator.random() < 0.2:
+            out.append(int(generator.choice([LINE, END, CLAUSE])))
+    return np.array([*out, LINE], dtype=np.int64)
+
+
+TEXT = made_text()
+
+
+def model_of(symbols, **most):
+    counts = Counts(N)
+    counts.add(symbols)
+    return estimated(counts, **most)
+
+
+MODEL = model_of(TEXT)
+PRUNED = model_of(TEXT, bigrams=20, trigrams=15)
+
+
+def probability(model, first, second, third):
+    """The program's ln p(third|first, second) as a number."""
+    one = np.array([third])
+    below, _ = model.pairs(np.array([second]), one)
+    if second in (LINE, END):
+        return float(np.exp(below[0]))
+    _, index = model.pairs(np.array([first]), np.array([second]))
+    return float(np.exp(model.triples(index, one, below)[0]))
+
+
+def plain_kneser_ney(symbols, first, second, third):
+    """The same by dictionaries, without pruning."""
+    forgets = {LINE, END}
+    pairs = list(itertools.pairwise(symbols.tolist()))
+    triples = [
+        (a, b, c)
+        for a, b, c in zip(*(symbols[at:].tolist() for at in range(3)), strict=False)
+        if b not in forgets
+    ]
+    types = Counter(pair[1] for pair in set(pairs))
+    one = (types[third] + 0.5) / sum(types[each] + 0.5 for each in range(SIZE))
+    counted = Counter(pairs)
+    if second not in forgets:
+        before = Counter(triple[1:] for triple in set(triples))
+        counted = {key: before[key] or value for key, value in counted.items()}
+    own = {key: value for key, value in counted.items() if key[0] == second}
+    total = sum(own.values())
+    two = one
+    if total:
+        left = 0.75 * len(own) / total
+        two = max(own.get((second, third), 0) - 0.75, 0) / total + left * one
+    own = {key: value for key, value in Counter(triples).items() if key[:2] == (first, second)}
+    total = sum(own.values())
+    if not total or second in forgets:
+        return two
+    left = 0.75 * len(own) / total
+    return max(own.get((first, second, third), 0) - 0.75, 0) / total + left * two
+
+
+def test_the_model_is_kneser_ney():
+    for first, second, third in itertools.product(range(SIZE), repeat=3):
+        if second == N or second == N + Gap.OTHER:  # no pair of the text
+            continue
+        wanted = plain_kneser_ney(TEXT, first, second, third)
+        assert probability(MODEL, first, second, third) == pytest.approx(wanted, rel=2e-3)
+
+
+@pytest.mark.parametrize("model", [MODEL, PRUNED])
+def test_probabilities_sum_to_one(model):
+    for first, second in itertools.product(range(SIZE), repeat=2):
+        total = sum(probability(model, first, second, third) for third in range(SIZE))
+        assert total == pytest.approx(1, rel=5e-3)
+
+
+def test_counts_do_not_depend_on_how_a_text_is_added():
+    whole, pieces = Counts(N), Counts(N)
+    whole.add(TEXT)
+    at = int(np.flatnonzero(TEXT == LINE)[5])
+    pieces.add(TEXT[: at + 1])
+    pieces.add(TEXT[at:])
+    for name in ("unigrams", "pairs", "pair_counts", "triples", "triple_counts"):
+        assert (getattr(whole, name) == getattr(pieces, name)).all()
+    twice = Counts(N)
+    twice.add(TEXT, 2)
+    assert (twice.triple_counts == 2 * whole.triple_counts).all()
+
+
+def test_a_file_gives_the_model_back():
+    data = MODEL.to_bytes("abc")
+    again, digest = Ngrams.from_bytes(data, "abc")
+    assert (again.bigrams == MODEL.bigrams).all()
+    assert (again.trigrams == MODEL.trigrams).all()
+    assert len(digest) == 64
+    for first, second, third in itertools.product(range(SIZE), repeat=3):
+        near = math.log(probability(MODEL, first, second, third))
+        assert math.log(probability(again, first, second, third)) == pytest.approx(near, abs=0.13)
+    assert again.to_bytes("abc") == data
+
+
+def test_a_model_of_other_words_is_refused():
+    with pytest.raises(ModelError, match="another vocabulary"):
+        Ngrams.from_bytes(MODEL.to_bytes("abc"), "abd")
+
+
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=40))
+@settings(max_examples=200)
+def test_damaged_files_are_refused(at, noise):
+    """Whatever bytes stand there: a model, or ModelError."""
+    data = bytearray(MODEL.to_bytes("abc"))
+    at %= len(data)
+    data[at : at + len(noise)] = noise
+    with contextlib.suppress(ModelError):
+        Ngrams.from_bytes(bytes(data), "abc")
+    with pytest.raises(ModelError):
+        Ngrams.from_bytes(bytes(data[: at // 2]), "abc")
+
+
+def test_a_model_without_text_is_uniform():
+    model = model_of(np.array([LINE, LINE]))
+    assert probability(model, 0, 1, 2) == pytest.approx(probability(model, 3, 4, 5))
+
+
+GAPS = {
+    " ": Gap.SPACE, "\t ": Gap.SPACE, "\n": Gap.LINE, ". ": Gap.END, "? ": Gap.END,
+    ", ": Gap.CLAUSE, "; ": Gap.CLAUSE,
+    "-": Gap.OTHER, "'s ": Gap.OTHER, "": Gap.OTHER, " (": Gap.OTHER,
+    ".\n": Gap.LINE, '." ': Gap.END, "'s, ": Gap.CLAUSE,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_kinds_of_gaps(gap):
+    assert gap_kind(gap) is GAPS[gap]
+
+
+def test_texts_become_symbols():
+    rows = {word: row for row, word in enumerate(["the", "cat", "sat", "on", "a", "mat"])}
+    lookup = Lookup(TOKENIZERS["unicode"].split, rows, (), N)
+    (found,) = symbols_of_lines(["The cat sat, on a mat.", "", "A dog"], lookup, N)
+    assert found.tolist() == [LINE, 0, 1, 2, CLAUSE, 3, 4, 5, LINE, 4, N, LINE]
+    batch = lookup.batch(["the cat. sat"])
+    assert gap_kinds(batch).tolist() == [Gap.LINE, Gap.SPACE, Gap.END, Gap.LINE]
+
+
+def enumerated(states, scores, kinds, model, tau, trigrams=True):
+    """Posteriors of one unit by all its paths."""
+    m, width = states.shape
+    out = np.zeros((m, width))
+    opened, closed = (N + k if k == Gap.END else LINE for k in (kinds[0], kinds[-1]))
+    for path in itertools.product(range(width), repeat=m):
+        words = [int(states[at, each]) for at, each in enumerate(path)]
+        if min(words) < 0:
+            continue
+        line = [opened]
+        for at, word in enumerate(words):
+            if at and kinds[at]:
+                line.append(N + int(kinds[at]))
+            line.append(word)
+        line.append(closed)
+        logs = [math.log(probability(model, LINE, line[0], line[1]))]
+        for at in range(2, len(line)):
+            history = line[at - 2] if trigrams else LINE
+            if trigrams:
+                logs.append(math.log(probability(model, history, line[at - 1], line[at])))
+            else:
+                pair = model.pairs(np.array([line[at - 1]]), np.array([line[at]]))[0]
+                logs.append(float(pair[0]))
+        weight = math.exp(
+            tau * sum(logs) + sum(float(scores[at, each]) for at, each in enumerate(path))
+        )
+        for at, each in enumerate(path):
+            out[at, each] += weight
+    return out / out.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("tau", [1.0, 0.75])
+@pytest.mark.parametrize("trigrams", [True, False])
+def test_posteriors_are_those_of_all_paths(tau, trigrams):
+    generator = np.random.default_rng(5)
+    kinds = np.array([1, 0, 3, 0, 2, 0, 0, 1])  # two units
+    states = np.stack([generator.permutation(N + 1)[:3] for _ in range(7)])
+    states[2, 2] = states[4, 1:] = -1
+    scores = generator.normal(size=states.shape).astype(np.float32)
+    scores[states < 0] = -1e30
+    second = states.shape[1] if trigrams else 0
+    found = posterior(Candidates(states, scores), kinds, PRUNED, tau, second)
+    for part in (slice(0, 4), slice(4, 7)):
+        wanted = enumerated(
+            states[part], scores[part], kinds[part.start : part.stop + 1], PRUNED, tau, trigrams
+        )
+        assert found[part] == pytest.approx(wanted, abs=2e-5)
+
+
+def test_the_second_stage_leaves_the_others_their_share():
+    generator = np.random.default_rng(6)
+    states = np.stack([generator.permutation(N)[:5] for _ in range(8)])
+    scores = generator.normal(size=states.shape).astype(np.float32)
+    kinds = np.array([1, *[0] * 7, 1])
+    first = posterior(Candidates(states, scores), kinds, MODEL, 1.0, 0)
+    second = posterior(Candidates(states, scores), kinds, MODEL, 1.0, 3)
+    assert second.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    least = np.argsort(first, axis=1)[:, :2]
+    for row in range(8):
+        assert second[row, least[row]] == pytest.approx(first[row, least[row]], abs=1e-6)
+
+
+@given(st.lists(st.sampled_from([0, 0, 0, 0, 0, 1, 2, 3, 4]), min_size=1, max_size=900))
+def test_units_cover_a_text(middle):
+    kinds = np.array([1, *middle, 0])
+    ends = unit_ends(kinds)
+    sizes = np.diff(ends, prepend=0)
+    assert ends[-1] == len(kinds) - 1
+    assert sizes.min() > 0
+    assert sizes.max() <= LONGEST
+    found = list(parts(ends, 100))
+    assert [part.start for part in found] == [0, *(part.stop for part in found[:-1])]
+    assert found[-1].stop == len(kinds) - 1
