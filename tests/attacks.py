@@ -184,23 +184,21 @@ def layout() -> str:
 
 @cache
 def model() -> Any:
-    """Words in public text, once for all texts: it is the slow part."""
-    from dpsan.analysis.evaluate.language import count
+    """The model that comes with the vocabulary."""
+    from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
+    from dpsan.outcomes.language.ngrams import Ngrams
 
-    words = vocabulary()[1]
-    lines = iter(public().read_text(errors="replace").splitlines())
-    counts = count(lines, words)
-    return counts.model(words.frequencies), counts.symbols
+    return Ngrams.from_bytes(bundled_language_model() or b"", bundled_digest())[0]
 
 
 @cache
 def _read(name: str, epsilon: int) -> Any:
-    """The shares of ``evaluate --language-model``, by attack and class of words."""
+    """The shares of ``evaluate``, by attack and class of words."""
     from dpsan.analysis.evaluate.attack import attacks
 
     pairs, built = sanitized(name, MECHANISMS[0], epsilon, READ)
     space, words = vocabulary()
-    found = attacks(pairs, words, space, built, *model())
+    found = attacks(pairs, words, space, built, model())
     return {
         each.key: {str(kind): share for kind, share in each.shares.items()}
         for each in found.attacks

@@ -29,8 +29,8 @@ class _Attacks(Command):
 
     language_model: list[Path] | None = option(
         "--language-model FILE",
-        "Public text, one paragraph a line. It trains the model of the context attack and "
-        "of readability. Repeatable.",
+        "Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the "
+        "context attack and readability. Default: that of the bundled vocabulary.",
     )
     spans: Path | None = option(
         "--spans FILE",

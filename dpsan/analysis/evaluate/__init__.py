@@ -6,7 +6,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,18 +17,18 @@ from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import Attack, attacks
 from dpsan.analysis.evaluate.authors import Authors, attribution
 from dpsan.analysis.evaluate.candidates import read_candidates
-from dpsan.analysis.evaluate.language import count
+from dpsan.analysis.evaluate.language import MODEL, language_model, lines_of
 from dpsan.analysis.evaluate.linkage import Linkage, linkage
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
-from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
+from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.shares import part_of
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
@@ -40,7 +40,7 @@ class Question:
 
     Args:
         mechanism: between the two, None if it is not known: then there are no attacks.
-        public: files of public text, for readability and the attack that reads context.
+        public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
         test: original and sanitized test records; without them every fifth record is one.
         again: files of further runs on the same texts: attackers who know the mechanism get all.
@@ -85,7 +85,7 @@ class Evaluation:
     bleu: dict[str, Any] | None
     lengths: dict[str, dict[str, Any]]
     readability: Readability | None
-    """None without public text."""
+    """None without a language model."""
     attacks: tuple[Attack, ...]
     impossible: int
     """Output words that the mechanism cannot have given."""
@@ -170,15 +170,16 @@ def check(question: Question, *, scores: bool = True) -> None:
         if wanted is not None and find_spec("sklearn") is None:
             raise ExtraMissingError(option, "evaluate")
     for path in question.public:
+        if path.suffix == MODEL:
+            continue
         if path.is_file() or not path.exists():  # a pipe can be read only once
-            next(_lines([path]), None)
+            next(lines_of([path]), None)
 
 
 _READ: Final = 0.2
 """Share of the work, about, that reading is."""
 _LEARNT, _READABLE = 0.55, 0.6
 """Shares that reading is with learning from public text, and with readability too."""
-_CHARACTERS: Final = 500_000
 
 
 def evaluate(
@@ -214,16 +215,15 @@ def evaluate(
     if question.candidates is not None:
         held = read_candidates(question.candidates, question.inputs, vocabulary, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
-    read, model, symbols, readable = _READ, None, None, None
-    if question.public:
-        learning = part_of(progress, _READ, _LEARNT)
-        counts = count(_public_lines(question.public, learning), vocabulary)
-        judging, read = part_of(progress, _LEARNT, _READABLE), _READABLE
-        readable = readability(pairs.original, pairs.sanitized, vocabulary, counts, judging)
-        model, symbols = counts.model(vocabulary.frequencies), counts.symbols
+    learning, judging = part_of(progress, _READ, _LEARNT), part_of(progress, _LEARNT, _READABLE)
+    model = language_model(question.public, embeddings, vocabulary, learning)
+    readable = None
+    if model is not None:
+        readable = readability(pairs.original, pairs.sanitized, vocabulary, model, judging)
+    read = _READABLE if question.public else _READ
     share = 0.95 if question.candidates is None else (0.95 + read) / 2
     result = attacks(
-        pairs, vocabulary, space, question.mechanism, model, symbols, part_of(progress, read, share)
+        pairs, vocabulary, space, question.mechanism, model, part_of(progress, read, share)
     )
     linked = None
     if held is not None:
@@ -264,7 +264,7 @@ def evaluate(
         accuracy=judged,
         linkage=linked,
         authors=wrote,
-        notes=_notes(question, pairs, result.impossible),
+        notes=_notes(question, pairs, result.impossible, model),
     )
 
 
@@ -280,25 +280,6 @@ def _authors(
         )
     sampler = question.mechanism.prepare(space)
     return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
-
-
-def _lines(paths: Sequence[Path]) -> Iterator[str]:
-    plain = Inputs("text", ReadOptions())
-    for path in paths:
-        for record in records(path, plain):
-            yield record.texts[0]
-
-
-def _public_lines(paths: Sequence[Path], progress: Progress) -> Iterator[str]:
-    """Yield the lines of public text, and the share of its bytes that has been taken, about."""
-    size = sum(path.stat().st_size for path in paths if path.is_file())
-    taken = reported = 0
-    for line in _lines(paths):
-        yield line
-        taken += len(line) + 1
-        if taken - reported >= _CHARACTERS:
-            reported = taken
-            progress(min(taken / max(size, 1), 1.0))
 
 
 def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
@@ -330,7 +311,9 @@ def _labelled(path: Path, column: str, inputs: Inputs, pairs: Pairs) -> Labelled
     return Labelled(joined(pairs.original), joined(pairs.sanitized), labels)
 
 
-def _notes(question: Question, pairs: Pairs, impossible: int) -> tuple[str, ...]:
+def _notes(
+    question: Question, pairs: Pairs, impossible: int, model: Ngrams | None
+) -> tuple[str, ...]:
     notes = []
     if pairs.unaligned:
         notes.append(
@@ -344,9 +327,11 @@ def _notes(question: Question, pairs: Pairs, impossible: int) -> tuple[str, ...]
             f"{len(pairs.more) + 1} noisings: what was kept is judged by the first one; attackers "
             "who know the mechanism read all of them"
         )
-    if not question.public:
+    if model is None:
         also = "" if question.mechanism is None else " and no attack that reads context"
-        notes.append(f"no readability{also}: it needs public text (--language-model)")
+        notes.append(
+            f"no readability{also}: this vocabulary has no language model (--language-model)"
+        )
     if question.by_value:
         notes.append(
             "numbers were drawn by value, which the attacks do not know: what they read back of "

@@ -9,15 +9,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.context_bigrams import BEST, TAUS, Reading, chunks, decode, informed
-from dpsan.analysis.evaluate.context_fourgrams import FourGrams, among_known, likeliest_lines
-from dpsan.analysis.evaluate.language import Bigrams
+from dpsan.analysis.evaluate.context import BEST, TAUS, Reader
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.symbols import Gap
 from dpsan.outcomes.shares import part_of
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
@@ -61,8 +61,7 @@ def attacks(
     vocabulary: Vocabulary,
     space: MetricSpace,
     mechanism: Mechanism | None,
-    model: Bigrams | None,
-    symbols: NDArray[np.int32] | None = None,
+    model: Ngrams | None,
     progress: Progress = lambda _: None,
 ) -> Attacks:
     """Attack the output words.
@@ -76,14 +75,14 @@ def attacks(
         vocabulary: public words and frequencies.
         mechanism: resolved; None makes ``verbatim`` the only attack.
         model: of public text; None leaves out ``context`` and ``informed``.
-        symbols: beginning of that text, for attackers who know 4-grams too.
     """
     verbatim = _attack(pairs, "verbatim", "the output itself", pairs.same)
     if mechanism is None:
         return Attacks((verbatim,))
     # A reader may hold either prior: which one fits the text better is not known beforehand.
     own = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
-    priors = {} if model is None else {"public text": model.log_unigram[: space.n]}
+    public = None if model is None else model.unigrams[: space.n].astype(np.float64)
+    priors = {} if public is None else {"public text": public}
     priors[own] = np.log(vocabulary.frequencies)
     emissions = Emissions(mechanism, space)
     seen = Observations.combined(pairs.noisings)
@@ -102,45 +101,26 @@ def attacks(
         readers.append(_attack(pairs, "one-word", f"{emissions.name}; prior: {name}", right))
     made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
     if model is not None:
-        reading = (seen, emissions, found[0], model)
-        longer = None if symbols is None else FourGrams(model, symbols)
+        reader = Reader(np.append(pairs.kinds, Gap.LINE), seen, emissions, found[0], model)
         beside = "whole line, with this model"
-        read = decode(pairs.text, *reading, part_of(progress, 0.4, 0.8))
-        made.append(_stronger(pairs, vocabulary, "context", beside, read, longer))
-        progress(0.85)
+        read = reader.context(part_of(progress, 0.4, 0.85))
+        made.append(_stronger(pairs, vocabulary, "context", beside, read))
         beside = "other words known, with this model"
-        read = informed(pairs.text, pairs.inputs, *reading)
-        made.append(_stronger(pairs, vocabulary, "informed", beside, read, longer))
+        read = reader.informed(pairs.inputs)
+        made.append(_stronger(pairs, vocabulary, "informed", beside, read))
     impossible = _impossible(seen, found[0], next(iter(priors.values())))
     return Attacks(tuple(made), impossible)
 
 
 def _stronger(
-    pairs: Pairs,
-    vocabulary: Vocabulary,
-    key: str,
-    beside: str,
-    read: Sequence[Reading],
-    longer: FourGrams | None,
+    pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Sequence[NDArray[np.int64]]
 ) -> Attack:
-    """Return the attacker with the most correct guesses: by bigrams or 4-grams, to any power."""
+    """Return the attacker with the most correct guesses, of those with each power."""
     made = []
-    for tau, each in zip(TAUS, read, strict=True):
-        readers = [("bigrams", each.guesses)]
-        if longer is not None:
-            again = np.empty_like(each.guesses)
-            for start, end in chunks(pairs.text):
-                part = slice(start, end)
-                given = (each.states[part], each.emitted[part], longer, tau)
-                if key == "informed":
-                    again[part] = among_known(pairs.text[part], pairs.inputs[part], *given)
-                else:
-                    again[part] = likeliest_lines(pairs.text[part], *given)
-            readers.append(("4-grams", again))
-        for model, guesses in readers:
-            name = f"{model} of public text" + f", tau {tau:g}" * (tau < 1)
-            right = _right(pairs, vocabulary, guesses)
-            made.append(_attack(pairs, key, f"{name}; {beside}", right))
+    for tau, guesses in zip(TAUS, read, strict=True):
+        name = "trigrams of public text" + f", tau {tau:g}" * (tau < 1)
+        right = _right(pairs, vocabulary, guesses)
+        made.append(_attack(pairs, key, f"{name}; {beside}", right))
     return max(made, key=lambda each: int(each.right.sum()))
 
 

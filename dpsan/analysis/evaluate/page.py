@@ -68,7 +68,7 @@ def _readability(readable: Readability) -> Section:
         (name, None if value is None else round(value), None if times is None else round(times, 2))
         for name, value, times in readable.rows
     ]
-    notes = [f"bigrams of {number(readable.public_words)} words of public text"]
+    notes = [f"trigrams of {number(readable.public_words)} words of public text"]
     if readable.verdict is not None:
         notes.append(readable.verdict)
     return Section(("readability", "perplexity", "times the original's"), rows, notes)

@@ -20,6 +20,7 @@ from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
+from dpsan.outcomes.language.symbols import Gap, gap_kind
 from dpsan.text.tokens import folded, write_gaps
 
 _SLACK = 4
@@ -57,6 +58,8 @@ class Pairs:
     """Row of each output word, or MASKED or OTHER, (m,)."""
     same: NDArray[np.bool_] = field(repr=False)
     """True for each word that is unchanged, but for letter case, shape (m,)."""
+    kinds: NDArray[np.int64] = field(repr=False)
+    """Kind of the gap before each word, LINE before the first of a text, (m,)."""
     classes: NDArray[np.int64] = field(repr=False)
     """Sum of ``1 << position in WordClass``, (m,)."""
     more: tuple[NDArray[np.int64], ...] = field(default=(), repr=False)
@@ -190,6 +193,7 @@ class _Reading:
                     codes,
                     [self._code(word) for word in first],
                     [a == b or folded(a) == folded(b) for a, b in zip(words, first, strict=True)],
+                    [Gap.LINE, *map(gap_kind, gaps[1:-1])],
                     vocabulary.classes(gaps, words, codes),
                     *([self._code(word) for word in each] for each in more),
                 ],
@@ -217,7 +221,7 @@ class _Reading:
 
     def pairs(self) -> Pairs:
         """Return all of it."""
-        empty = np.zeros((6 + self._versions, 0), dtype=np.int64)
+        empty = np.zeros((7 + self._versions, 0), dtype=np.int64)
         table = np.concatenate([empty, *self._parts], axis=1)
         original, sanitized, lines = self._texts
         return Pairs(
@@ -231,6 +235,7 @@ class _Reading:
             inputs=table[3],
             outputs=table[4],
             same=table[5].astype(np.bool_),
-            classes=table[6],
-            more=tuple(table[7:]),
+            kinds=table[6],
+            classes=table[7],
+            more=tuple(table[8:]),
         )

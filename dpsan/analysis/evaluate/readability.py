@@ -1,9 +1,9 @@
 """Measure the readability of a sanitized text: its perplexity beside that of the original.
 
-Perplexity is e^(-mean of ln p(word|the word before it)) over all words of all texts, under a bigram
-model of public text, without letter case.  The first word of a text stands after the end of a
-line; all words that the vocabulary lacks are one symbol, which favours the original.  The anchor is
-the original with the words of each text in random order: what has the right words and says nothing.
+Perplexity is e^(-mean of ln p(word|what is before it)) over all words of all texts, under a trigram
+model of public text.  All words that the vocabulary lacks are one symbol, which favours the
+original.  The anchor is the original with the words of each text in random order: what has the
+right words and says nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.evaluate.language import Bigrams, Counts
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.symbols import Gap, gap_kinds, symbols_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 
@@ -59,7 +60,7 @@ class Readability:
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
         return {
-            "model": "bigrams of public text",
+            "model": "trigrams of public text",
             "public_words": self.public_words,
             "perplexity": {
                 "original": self.original,
@@ -74,39 +75,35 @@ def readability(
     original: Sequence[str],
     sanitized: Sequence[str],
     vocabulary: Vocabulary,
-    counts: Counts,
+    model: Ngrams,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Readability:
     """Return the perplexities of two versions of a text and of the shuffled original."""
-    model = counts.folded(vocabulary.fold).model(vocabulary.frequencies)
-    fold = np.append(vocabulary.fold, vocabulary.n)
-
-    def symbols(texts: Sequence[str]) -> tuple[Ids, Ids]:
-        """Number of the text, and symbol, of each word, (m,)."""
-        codes = [vocabulary.inputs(text)[1] for text in texts]
-        text = np.repeat(np.arange(len(codes)), [len(each) for each in codes])
-        return text, fold[np.array([code for each in codes for code in each], dtype=np.int64)]
-
-    text, words = symbols(original)
-    progress(0.3)
-    first = _perplexity(text, words, model)
-    second = _perplexity(*symbols(sanitized), model)
+    batch = vocabulary.lookup.batch(original)
+    kinds, words = gap_kinds(batch), batch.codes
+    text = np.repeat(np.arange(len(batch.sizes)), batch.sizes)
+    first = _perplexity(words, kinds, model)
+    progress(0.4)
+    other = vocabulary.lookup.batch(sanitized)
+    second = _perplexity(other.codes, gap_kinds(other), model)
     progress(0.7)
     again = -(-_SHUFFLED // len(words)) if len(words) else 1
     size = int(text[-1]) + 1 if len(words) else 0
     text = (text + size * np.arange(again)[:, None]).ravel()
-    words = np.tile(words, again)
+    words, kinds = np.tile(words, again), np.append(np.tile(kinds[:-1], again), kinds[-1])
     # A public key: the figure says nothing of the sanitizer, and is the same every time.
     key = randomness.seeded_key("dpsan evaluate readability")
     bits = randomness.streams_for(key, [0], [len(words)]).bits("order")[:, 0]
-    shuffled = _perplexity(text, words[np.lexsort((bits, text))], model)
+    shuffled = _perplexity(words[np.lexsort((bits, text))], kinds, model)
     progress(1.0)
-    return Readability(first, second, shuffled, counts.words)
+    return Readability(first, second, shuffled, model.words)
 
 
-def _perplexity(text: Ids, words: Ids, model: Bigrams) -> float | None:
-    """Return the perplexity of words, shape (m,), whose text numbers ascend, shape (m,)."""
+def _perplexity(words: Ids, kinds: Ids, model: Ngrams) -> float | None:
+    """Return the perplexity of words (m,) with kinds of gaps (m + 1,); None without words."""
     if not len(words):
         return None
-    before = np.where(np.diff(text, prepend=-1) != 0, model.n + 1, np.roll(words, 1))
-    return math.exp(-float(model.log(before, words).mean()))
+    symbols = np.append(model.n + Gap.LINE, symbols_of(words, kinds, model.n))
+    below, _ = model.pairs(symbols[1:-1], symbols[2:])
+    logs = model.triples(model.pairs(symbols[:-2], symbols[1:-1])[1], symbols[2:], below)
+    return math.exp(-float(logs[symbols[2:] <= model.n].mean()))

@@ -52,7 +52,8 @@ class Vocabulary:
         self.tokenizer = TOKENIZERS[tokenizer]
         self.split = self.tokenizer.split
         self._rows = embeddings.key_to_index
-        self._lookup = Lookup(self.split, self._rows, (), self.n)
+        self.lookup = Lookup(self.split, self._rows, (), self.n)
+        """Finds words as the sanitizer does."""
         self.longest = max([len(MASK), *map(len, self.words)])
         numbers: dict[str, int] = {}
         self.fold: NDArray[np.int64] = np.array(
@@ -70,7 +71,7 @@ class Vocabulary:
         """Return a text split as the sanitizer does: alternating pieces; a row or n for each
         word.
         """
-        split, _, codes = self._lookup.texts([text])
+        split, _, codes = self.lookup.texts([text])
         return split[0], codes.tolist()
 
     def row(self, word: str) -> int | None:

@@ -1,0 +1,174 @@
+"""The attack by context: what a reader with a language model concludes from all outputs of a text.
+
+The guess for a word is the likeliest input given all outputs of its unit (forward-backward: no
+other rule makes more words right under this model).  At each position only some inputs are
+considered: those that explain the output best, and those that public text often has beside the
+likeliest words to the left and right; ⊥ is one of them that is never guessed.
+
+A model of little text is too sure of itself, so each reader also takes its probabilities to the
+power tau, for every tau in :data:`TAUS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
+from dpsan.outcomes.language.lattice import Candidates, parts, posterior, unit_ends
+from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.symbols import Gap
+from dpsan.space.arrays import Floats32, Ids
+
+BEST: Final = 50
+"""Inputs that explain an output best."""
+BESIDE: Final = 25
+"""Inputs from the public text, for each side."""
+KNOWN: Final = 100
+"""The same where the words beside are known."""
+TAUS: Final = (1.0, 0.75, 0.5)
+"""Powers of the model's probabilities that are tried."""
+_SECOND: Final = 12
+"""Inputs of each position that are compared by trigrams."""
+_WORDS: Final = 20_000
+"""Words whose candidates are held at once."""
+_LOW: Final = np.float32(-1e30)
+
+
+class Reader:
+    """Reads a text whose outputs are known.
+
+    Args:
+        kinds: of the gaps before each word and after the last, shape (m + 1,).
+        seen: the outputs of m words.
+        candidates: of all observations, at least :data:`BEST` each (or all words).
+    """
+
+    def __init__(
+        self,
+        kinds: Ids,
+        seen: Observations,
+        emissions: Emissions,
+        candidates: Likeliest,
+        model: Ngrams,
+    ) -> None:
+        self._kinds, self._seen, self._model = kinds, seen, model
+        self._emissions, self._candidates = emissions, candidates
+
+    def context(self, progress: Progress = lambda _: None) -> list[Ids]:
+        """Return the guesses for m words, by each power in :data:`TAUS`; -1 for none."""
+        out = [np.full(len(self._seen.of), -1, dtype=np.int64) for _ in TAUS]
+        beside = self._model.neighbours(BESIDE)
+        for part in parts(unit_ends(self._kinds), _WORDS):
+            kinds = self._kinds[part.start : part.stop + 1]
+            seen = self._seen.of[part]
+            likely = np.where(seen >= 0, self._candidates.inputs[:, 0][seen], self._model.n)
+            found = self._considered(seen, _Line(likely, kinds, self._model.n), beside)
+            for guesses, tau in zip(out, TAUS, strict=True):
+                q = posterior(found, kinds, self._model, tau, _SECOND)
+                guesses[part] = self._guess(found, q)
+            progress(part.stop / len(self._seen.of))
+        return out
+
+    def informed(self, inputs: Ids) -> list[Ids]:
+        """Return the guesses of an attacker who knows all other words of the text.
+
+        No attacker who has to guess those words too is right more often, if this model is the
+        truth. An attacker with a better model may be.
+
+        Args:
+            inputs: the true words, (m,).
+        """
+        out = [np.full(len(inputs), -1, dtype=np.int64) for _ in TAUS]
+        beside = self._model.neighbours(KNOWN)
+        for part in parts(unit_ends(self._kinds), _WORDS):
+            kinds = self._kinds[part.start : part.stop + 1]
+            line = _Line(inputs[part], kinds, self._model.n)
+            found = self._considered(self._seen.of[part], line, beside)
+            logs = line.logs(found.states, self._model)
+            for guesses, tau in zip(out, TAUS, strict=True):
+                guesses[part] = self._guess(found, found.scores + np.float32(tau) * logs)
+        return out
+
+    def _considered(
+        self, seen: Ids, line: _Line, beside: tuple[NDArray[np.int32], NDArray[np.int32]]
+    ) -> Candidates:
+        """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
+
+        Args:
+            seen: observation at each position, negative where nothing is known of the word.
+            line: words to the left and right.
+        """
+        known = seen >= 0
+        best = self._candidates.inputs[seen][:, :BEST].astype(np.int64)
+        near = (best, beside[0][line.left], beside[1][line.right])
+        unknown = np.full((len(seen), 1), self._model.n)
+        states = np.concatenate([*near, unknown], axis=1).astype(np.int64)
+        states[~known, :-1] = -1  # it is left open
+        states.sort(axis=1)
+        states[:, 1:][states[:, 1:] == states[:, :-1]] = -1
+        states.sort(axis=1)
+        return Candidates(states, self._emitted(states, seen))
+
+    def _emitted(self, states: Ids, seen: Ids) -> Floats32:
+        """Ln P(what is seen|state), (m, s)."""
+        out = np.full(states.shape, _LOW)
+        real = states >= 0
+        repeated = np.broadcast_to(seen[:, None], states.shape)
+        readable = real & (repeated >= 0)
+        size = self._seen.outputs.shape[1]
+        keys, indices = np.unique(
+            states[readable] * (size + 1) + repeated[readable], return_inverse=True
+        )
+        inputs, numbers = np.divmod(keys, size + 1)
+        logs = self._emissions.seen(inputs, self._seen.outputs[:, numbers])
+        out[readable] = logs[indices].astype(np.float32)
+        out[real & (repeated < 0)] = 0.0
+        return out
+
+    def _guess(self, found: Candidates, likely: Floats32) -> Ids:
+        """Return the likeliest word of the vocabulary, -1 where none is considered, (m,)."""
+        words = (found.states >= 0) & (found.states < self._model.n)
+        best = np.where(words, likely, _LOW).argmax(axis=1)
+        rows = np.arange(len(best))
+        return np.where(words[rows, best], found.states[rows, best], -1)
+
+
+class _Line:
+    """Words and the gaps that are symbols, in a row.
+
+    Args:
+        words: shape (m,).
+        kinds: of the gaps before each and after the last, shape (m + 1,).
+    """
+
+    def __init__(self, words: Ids, kinds: Ids, n: int) -> None:
+        kinds = kinds.copy()
+        kinds[[0, -1]] = np.maximum(kinds[[0, -1]], Gap.LINE)
+        steps = (kinds > 0).astype(np.int64)
+        self.at = np.arange(len(words)) + np.cumsum(steps)[:-1] + 1
+        """Index of each word among the symbols."""
+        self.symbols = np.full(len(words) + int(steps.sum()) + 3, n + Gap.LINE, dtype=np.int64)
+        self.symbols[self.at] = words
+        gaps = np.flatnonzero(kinds)
+        after = np.append(self.at - 1, self.at[-1] + 1)
+        self.symbols[after[gaps]] = n + kinds[gaps]
+        self.left, self.right = self.symbols[self.at - 1], self.symbols[self.at + 1]
+
+    def logs(self, states: Ids, model: Ngrams) -> Floats32:
+        """Ln of all that a state at each position makes likely beside it, (m, s)."""
+        own = np.maximum(states, 0)
+        out = np.zeros(states.shape, dtype=np.float32)
+        for step in range(3):
+            symbols: Sequence[Ids] = [
+                own if back == step else self.symbols[self.at + step - back][:, None]
+                for back in (2, 1, 0)
+            ]
+            first, second, third = np.broadcast_arrays(*symbols)
+            below, _ = model.pairs(second, third)
+            out += model.triples(model.pairs(first, second)[1], third, below)
+        return out
