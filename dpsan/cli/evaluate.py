@@ -135,6 +135,8 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         if setting is not None:
             setting.check_public(free)
             question = replace(question, by_value=setting.by_value)
+            if setting.fluent and setting.copies == 1:
+                question = replace(question, drawn=self.audit)
         check(question, scores=not self.no_scores)
         if self.html is not None:
             from dpsan.files.atomic_files import check_writable

@@ -23,7 +23,7 @@ class Train(JsonAndFile, Quiet):
     examples: ClassVar = (
         "dpsan train wikipedia-de.txt.gz -o german.npz",
         "dpsan train --words 20000 -j 2 public.txt -o own.npz",
-        "dpsan rewrite -e 8 -E german.npz brief.txt",
+        "dpsan train notes-public.txt -o own.npz --language-model own-model.npz",
     )
 
     texts: list[Path] = argument(
@@ -33,6 +33,11 @@ class Train(JsonAndFile, Quiet):
     )
     output: Path = option(
         "-o, --output FILE", "The vocabulary, NAME.npz, for -E.", MISSING, writes=True
+    )
+    language_model: Path | None = option(
+        "--language-model FILE",
+        "Also write a language model of the text, NAME.npz, for rewrite --fluent.",
+        writes=True,
     )
     words: int = option("--words N", "Largest number of words.", 32_000, min=100)
     least: int = option("--least N", "Smallest number of occurrences of a word.", 10, min=1)
@@ -70,9 +75,13 @@ class Train(JsonAndFile, Quiet):
         )
         started = time.perf_counter()
         check_writable(self.output, force=self.force)
+        if self.language_model is not None:
+            check_writable(self.language_model, force=self.force)
         with TemporaryDirectory(prefix="dpsan-train-") as folder:
             found = train(recipe, Path(folder), partial(share_progress, quiet=self.quiet))
         write_whole(self.output, packed(found), force=self.force)
+        if self.language_model is not None:
+            write_whole(self.language_model, self._model(), force=self.force)
         report = report_on(found)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
         if self.as_json:
@@ -80,6 +89,16 @@ class Train(JsonAndFile, Quiet):
         else:
             _print(report)
         return 0
+
+    def _model(self) -> bytes:
+        """Return the language model of the texts, for the vocabulary that was written."""
+        from dpsan.embeddings.loading import load
+        from dpsan.outcomes.language.public_text import model_of
+
+        embeddings = load(self.output)
+        with share_progress("counting pairs of words", self.quiet) as progress:
+            model = model_of(self.texts, embeddings, "unicode", progress)
+        return model.to_bytes(embeddings.digest)
 
 
 def _print(report: dict[str, Any]) -> None:

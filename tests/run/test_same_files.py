@@ -54,6 +54,7 @@ WRITES = {
     ("compare", "plot"): ["--plot"],
     ("index", "export"): ["--export"],
     ("train", "output"): ["-o"],
+    ("train", "language_model"): ["-o", "new.npz", "--language-model"],
     ("smooth", "output"): ["-o"],
 }
 READS = {

@@ -290,3 +290,27 @@ def test_commands(tmp_path):
 def test_counts_of_passed_words(fluent):
     assert fluent.sanitize(["a b"], KEY).counts[Action.DRAWN] == 2
     assert replace(fluent.spec, fluent=False) == Sanitizer(epsilon=8.0).spec
+
+
+def test_attackers_read_the_drawn_words_of_the_audit(tmp_path):
+    """They know as much as of the text without decoding; what is kept is judged as written."""
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(TEXTS[:2] * 8) + "\n\n")
+    options = ("-e", "8", "--seed", "2", "--case", "vocabulary", "-q", str(text))
+    shares = {}
+    for name, more in (("drawn", ()), ("fluent", ("--fluent",))):
+        audit, out = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.txt"
+        done = run("rewrite", *options, *more, "-a", str(audit), "-o", str(out))
+        assert done.returncode == 0, done.stderr
+        given = ("--no-scores", "--json", str(text), str(out))
+        found = json.loads(run("evaluate", "--audit", str(audit), *given).stdout)
+        shares[name] = {
+            each["attack"]: each["success"]["all"]["hits"] for each in found["attacks"]
+        } | {"cosine": found["cosine"]["mean"]}
+    for attack in ("one-word", "context", "informed"):
+        assert shares["drawn"][attack] == shares["fluent"][attack]
+    assert shares["drawn"]["verbatim"] != shares["fluent"]["verbatim"]
+    text.write_text("one two three\n" * 17)
+    other = run("evaluate", "--audit", str(audit), "--no-scores", str(text), str(text))
+    assert other.returncode == 1
+    assert "the audit is of another text" in other.stderr

@@ -17,12 +17,13 @@ from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import Attack, attacks
 from dpsan.analysis.evaluate.authors import Authors, attribution
 from dpsan.analysis.evaluate.candidates import read_candidates
-from dpsan.analysis.evaluate.language import MODEL, language_model, lines_of
+from dpsan.analysis.evaluate.language import MODEL, language_model
 from dpsan.analysis.evaluate.linkage import Linkage, linkage
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.training.public_text import blocks_of
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress
@@ -65,6 +66,8 @@ class Question:
     first_words: Sequence[int] = ()
     authors: str | None = None
     seed: str = "1"
+    drawn: Path | None = None
+    """Audit of a fluent run, which has the drawn words: attackers read these."""
     by_value: bool = False
     """True if numbers were drawn by value, which no attack here models."""
 
@@ -173,7 +176,7 @@ def check(question: Question, *, scores: bool = True) -> None:
         if path.suffix == MODEL:
             continue
         if path.is_file() or not path.exists():  # a pipe can be read only once
-            next(lines_of([path]), None)
+            next(blocks_of(path, lambda _: None), None)
 
 
 _READ: Final = 0.2
@@ -202,7 +205,9 @@ def evaluate(
     """
     vocabulary = Vocabulary(embeddings, question.tokenizer)
     versions = (question.sanitized, *question.again)
-    pairs = read_pairs(question.original, versions, question.inputs, vocabulary, question.copies)
+    pairs = read_pairs(
+        question.original, versions, question.inputs, vocabulary, question.copies, question.drawn
+    )
     if not len(pairs.text):
         hint = "is it the right file, and --field?"
         raise InputError(question.original, "no words, so there is nothing to compare", hint)

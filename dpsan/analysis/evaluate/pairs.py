@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.outcomes.language.symbols import Gap, gap_kind
+from dpsan.run.audit import read_rows
 from dpsan.text.tokens import folded, write_gaps
 
 _SLACK = 4
@@ -65,10 +66,13 @@ class Pairs:
     more: tuple[NDArray[np.int64], ...] = field(default=(), repr=False)
     """Outputs of further independent noisings of the same words, (m,) each."""
 
+    drawn: NDArray[np.int64] | None = field(default=None, repr=False)
+    """Row of each drawn word where the audit of a fluent run has it, (m,)."""
+
     @property
     def noisings(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the outputs of all noisings, (m,) each."""
-        return self.outputs, *self.more
+        """Return the outputs of all noisings, (m,) each: what attackers read."""
+        return self.outputs if self.drawn is None else self.drawn, *self.more
 
     def of(self, kind: WordClass) -> NDArray[np.bool_]:
         """Return a mask of the words of a class, shape (m,)."""
@@ -98,17 +102,19 @@ def read_pairs(
     inputs: Inputs,
     vocabulary: Vocabulary,
     copies: int = 1,
+    audit: Path | None = None,
 ) -> Pairs:
     """Read and align an original and its sanitized versions.
 
     Args:
         sanitized: files of different runs on it, at least one.
         copies: versions of each record in each of these files, one after the other.
+        audit: of the fluent run that made the first of these files: it has the drawn words.
 
     Raises:
         InputError: a file cannot be read, or they have not the same number of records.
     """
-    reading = _Reading(vocabulary)
+    reading = _Reading(vocabulary, None if audit is None else _Drawn(audit))
     first = records(original, inputs)
     most = None if inputs.max_records is None else copies * inputs.max_records
     others = [records(path, replace(inputs, max_records=most)) for path in sanitized]
@@ -148,11 +154,36 @@ def _unequal(path: Path, found: int, original: Path, held: int, copies: int) -> 
     )
 
 
+class _Drawn:
+    """The drawn words of a fluent run, text by text.
+
+    Args:
+        path: of its audit.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        words = (row for _, row in read_rows(path) if row["type"] == "word")
+        self._texts = groupby(words, lambda row: (row["file"], row["line"], row["text"]))
+
+    def of_text(self, size: int) -> list[str]:
+        """Return the words of the next text that has any; what was not drawn as it is written.
+
+        Raises:
+            InputError: it has another number of words.
+        """
+        _, rows = next(self._texts, (None, iter(())))
+        found = [str(row["drawn"] or row["out"]) for row in rows]
+        if len(found) != size:
+            raise InputError(self._path, "the audit is of another text, or tokenizer")
+        return found
+
+
 class _Reading:
     """Texts and words as they are collected."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary, drawn: _Drawn | None) -> None:
+        self._vocabulary, self._drawn = vocabulary, drawn
         self.records = 0
         self._unaligned = 0
         self._texts: tuple[list[str], list[str], list[int]] = ([], [], [])
@@ -177,6 +208,7 @@ class _Reading:
             codes = [vocabulary.n if row is None else row for row in rows]
             found = self._align(pieces, versions)
         gaps, words = pieces[::2], pieces[1::2]
+        drawn = [] if self._drawn is None or not words else [self._drawn.of_text(len(words))]
         if found is None:
             self._unaligned += 1
             return
@@ -195,7 +227,7 @@ class _Reading:
                     [a == b or folded(a) == folded(b) for a, b in zip(words, first, strict=True)],
                     [Gap.LINE, *map(gap_kind, gaps[1:-1])],
                     vocabulary.classes(gaps, words, codes),
-                    *([self._code(word) for word in each] for each in more),
+                    *([self._code(word) for word in each] for each in (*more, *drawn)),
                 ],
                 dtype=np.int64,
             )
@@ -221,7 +253,8 @@ class _Reading:
 
     def pairs(self) -> Pairs:
         """Return all of it."""
-        empty = np.zeros((7 + self._versions, 0), dtype=np.int64)
+        rows = 7 + self._versions + (self._drawn is not None)
+        empty = np.zeros((rows, 0), dtype=np.int64)
         table = np.concatenate([empty, *self._parts], axis=1)
         original, sanitized, lines = self._texts
         return Pairs(
@@ -237,5 +270,6 @@ class _Reading:
             same=table[5].astype(np.bool_),
             kinds=table[6],
             classes=table[7],
-            more=tuple(table[8:]),
+            more=tuple(table[8 : 7 + self._versions]),
+            drawn=None if self._drawn is None else table[-1],
         )

@@ -32,6 +32,8 @@ class Setting:
     """Public words of the run, as the header has them."""
     by_value: bool = False
     """True if numbers were drawn by value."""
+    fluent: bool = False
+    """True if the drawn words were decoded: the audit has them too."""
     own: dict[str, str] | None = None
     """File of the mechanism, its class and digest, if it is a third party's."""
 
@@ -83,5 +85,6 @@ def read_setting(path: Path) -> Setting:
         copies=row["copies"],
         public=row["public"],
         by_value=row["numbers"] == "value",
+        fluent=row["fluent"] is not None,
         own=row["own"],
     )
