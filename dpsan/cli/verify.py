@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -92,7 +92,9 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
-        sanitizer = Sanitizer.from_spec(self.spec(), store)
+        spec = self.spec()
+        fluent = Sanitizer.from_spec(spec, store) if spec.fluent else None
+        sanitizer = Sanitizer.from_spec(replace(spec, fluent=False, language_model=None), store)
         if self.certificate is not None:
             check_certificate(self.certificate, sanitizer, force=self.force)
         quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
@@ -108,6 +110,7 @@ class Verify(JsonAndFile, Sanitizing):
                 confidence=self.confidence,
                 spans=self.spans,
                 workers=workers,
+                fluent=fluent,
                 progress=stack.enter_context(count_progress("draws", total, quiet)),
             )
         if self.certificate is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
+from dpsan.analysis.verify.fluent import fluent_check
 from dpsan.embeddings.class_lists import CLASSES, bundled_class
 from dpsan.errors import DpsanError, UsageError
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
@@ -21,6 +22,7 @@ from dpsan.outcomes.language.ngrams import ModelError
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
 from dpsan.sanitize import rewriting
+from dpsan.sanitize.fluent import Fluent
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import tokens
@@ -314,3 +316,91 @@ def test_attackers_read_the_drawn_words_of_the_audit(tmp_path):
     other = run("evaluate", "--audit", str(audit), "--no-scores", str(text), str(text))
     assert other.returncode == 1
     assert "the audit is of another text" in other.stderr
+
+
+CONFIGURATIONS = {
+    "plain": {"epsilon": 8.0},
+    "classes": {"epsilon": 12.0, "classes": "sensitive=2"},
+    "consistent": {"epsilon": 8.0, "consistent": "record"},
+    "input": {"epsilon": 8.0, "case": "input"},
+}
+
+
+def checked(name):
+    options = CONFIGURATIONS[name]
+    one = Sanitizer(**options, fluent=True)
+    return fluent_check(one, Sanitizer(**options), key=derive_key(b"k" * 32, "check"))
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_verify_passes_what_is_sound(name):
+    found = checked(name)
+    assert found.held, found.sentence
+    assert found.figures["changed"] > found.figures["lines"] / 10
+
+
+def knows_the_input(self, one):
+    """Writes the input word where the decoder considers it."""
+    found = OF_TEXTS(self, one)
+    at = int(np.flatnonzero(one.batch.codes < len(self._first))[0])
+    found.outputs[at] = self._spellings[one.batch.codes[at]]
+    return found
+
+
+def knows_the_length(self, one):
+    """Trusts the model less where the input is long."""
+    tau = 0.2 if sum(map(len, one.batch.words)) % 2 else 1.0
+    with_tau = replace(self.tables, tau=tau)
+    before, self.tables = self.tables, with_tau
+    try:
+        return OF_TEXTS(self, one)
+    finally:
+        self.tables = before
+
+
+def knows_what_is_unknown(self, one):
+    """Leaves what was drawn for strings out of vocabulary."""
+    found = OF_TEXTS(self, one)
+    for at in np.flatnonzero(one.batch.codes == len(self._first)).tolist():
+        found.outputs[at] = one.outputs[at]
+    return found
+
+
+OF_TEXTS = Fluent.of_texts
+
+
+@pytest.mark.parametrize("mutant", [knows_the_input, knows_the_length, knows_what_is_unknown])
+def test_verify_refutes_a_decoder_that_knows_more(monkeypatch, mutant):
+    again = Fluent.read_again
+    smoothing = []
+    monkeypatch.setattr(
+        Fluent, "read_again", lambda self, batch: smoothing.append(1) or again(self, batch)
+    )
+
+    def unless_smoothing(self, one):  # the filter has nothing that it could know
+        return OF_TEXTS(self, one) if smoothing else mutant(self, one)
+
+    monkeypatch.setattr(Fluent, "of_texts", unless_smoothing)
+    assert checked("plain").held is False
+
+
+def test_verify_refutes_class_words_that_were_not_drawn(monkeypatch):
+    from dpsan.outcomes.language import decoding as module
+
+    tables_for = module.tables_for
+
+    def careless(*arguments):
+        found = tables_for(*arguments)
+        every = np.ones_like(found.writable)
+        return replace(found, writable=every, stays=~every)
+
+    monkeypatch.setattr(module, "tables_for", careless)
+    found = checked("classes")
+    assert found.held is False
+    assert "not drawn" in found.sentence
+
+
+def test_the_command_verifies_it():
+    done = run("verify", "-e", "8", "--fluent", "--draws", "10000", "-j", "1", "--words", "4", "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "fluent: the draws are those without decoding" in " ".join(done.stdout.split())

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 from docx_files import document, paragraph
 
+from dpsan.embeddings.loading import load
+from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment
 from scoreboard.patterns import mutants
@@ -42,6 +45,7 @@ class _Change:
     noticed: bool = True
 
 
+_FLUENT: Final = "-e 8 -E words.txt --fluent --language-model"
 _CHANGES: Final[dict[str, list[_Change]]] = {
     "epsilon": [_Change(_KRR, "-e 4 -m krr -E words.txt")],
     "epsilon_ldp": [_Change(_KRR, "--epsilon-ldp 4 -m krr -E words.txt")],
@@ -64,6 +68,8 @@ _CHANGES: Final[dict[str, list[_Change]]] = {
         _Change("-e 5 -E words.txt --only keep=1", "-e 5 -E words.txt --only keep=2"),
     ],
     "classes": [_Change("-e 5 -E words.txt --class keep=1", "-e 5 -E words.txt --class keep=2")],
+    "fluent": [_Change("-e 8 -E words.txt", f"{_FLUENT} one.npz")],
+    "language_model": [_Change(f"{_FLUENT} one.npz", f"{_FLUENT} two.npz")],
     "tokenizer": [_Change(_KRR, f"{_KRR} --tokenizer whitespace")],
     "allow_unproved": [_Change(_KRR, f"{_KRR} --allow-unproved")],
     "recursive": [_Change(_KRR, f"{_KRR} -r")],
@@ -120,6 +126,11 @@ def changed_options(size: Size, folder: Path) -> Row:
     env = environment(folder)
     embedding_file(folder / "words.txt", 40, 4)
     embedding_file(folder / "other.txt", 41, 4)
+    digest = load(folder / "words.txt").digest
+    for at, name in enumerate(("one.npz", "two.npz")):
+        counts = Counts(40)
+        counts.add(np.array([41, *range(at, 20), 41]))
+        (folder / name).write_bytes(estimated(counts).to_bytes(digest))
     from dpsan.cli.rewrite_options import RewriteOptions
 
     options = {each.name for each in dataclasses.fields(RewriteOptions)}

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
+from dpsan.analysis.verify.fluent import fluent_check
 from dpsan.analysis.verify.grade import Grade, delta_curve, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
@@ -236,11 +237,13 @@ def verify(
     spans: bool = False,
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
+    fluent: Sanitizer | None = None,
 ) -> Verification:
     """Verify the guarantee of a sanitizer's mechanism on its vocabulary.
 
     Args:
         sanitizer: with OOV words, letter case and keep list as in the planned run.
+        fluent: the same with decoding, if the run has it: post-processing, which is checked too.
         words: number of vocabulary words whose outputs are compared.
         draws: budget of the empirical bound.
         confidence: confidence of the empirical bound.
@@ -283,6 +286,8 @@ def verify(
         workers=workers,
         progress=progress,
     )
+    if fluent is not None:
+        checks += (fluent_check(fluent, sanitizer, key=randomness.new_key()),)
     method, upper, per_unit, slack, delta = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)
