@@ -93,7 +93,7 @@ class Train(JsonAndFile, Quiet):
     def _model(self) -> bytes:
         """Return the language model of the texts, for the vocabulary that was written."""
         from dpsan.embeddings.loading import load
-        from dpsan.outcomes.language.public_text import model_of
+        from dpsan.outcomes.language.text_model import model_of
 
         embeddings = load(self.output)
         with share_progress("counting pairs of words", self.quiet) as progress:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpsan.embeddings.training import word_counts
-from dpsan.embeddings.training.public_text import blocks_of
 from dpsan.embeddings.training.recipe import Recipe, neighbours_shown, packed, train
 from dpsan.embeddings.training.shaping import (
     Shaping,
@@ -20,6 +19,7 @@ from dpsan.embeddings.training.shaping import (
 )
 from dpsan.embeddings.training.word_counts import TokenText, admissible, most_used
 from dpsan.errors import InputError
+from dpsan.files.public_text import blocks_of
 
 
 def blocks(path):

@@ -238,7 +238,7 @@ def test_the_decoder_sees_no_input():
     root = Path(decoding.__file__).parents[2]
     files = [root / "sanitize" / "fluent.py", *(root / "outcomes" / "language").glob("*.py")]
     for path in files:
-        if path.name == "kneser_ney.py":  # reads public text
+        if path.name in ("kneser_ney.py", "text_model.py"):  # they read public text
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom | ast.Import):

@@ -157,7 +157,7 @@ def _fresh(folder: Path) -> None:
     for name in ("out", "memo"):
         shutil.rmtree(folder / name, ignore_errors=True)
     for path in folder.glob("*"):
-        if path.is_file() and path.name not in ("words.txt", "other.txt"):
+        if path.is_file() and path.name not in ("words.txt", "other.txt", "one.npz", "two.npz"):
             path.unlink()
     for name, data in _FILES.items():
         (folder / name).write_bytes(data)

@@ -23,8 +23,8 @@ from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.training.public_text import blocks_of
 from dpsan.errors import ExtraMissingError, InputError, UsageError
+from dpsan.files.public_text import blocks_of
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.training.public_text import blocks_of, open_public
 from dpsan.embeddings.training.shaping import (
     Shaping,
     constraints_of,
@@ -32,6 +31,7 @@ from dpsan.embeddings.training.shaping import (
 from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
 from dpsan.embeddings.training.word_counts import TokenText, most_used
 from dpsan.errors import InputError
+from dpsan.files.public_text import blocks_of, open_public
 
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer, neighbours have no meaning."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.training.public_text import blocks_of
+from dpsan.files.public_text import blocks_of
 from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.text.lookup import Lookup
