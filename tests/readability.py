@@ -1,7 +1,8 @@
 """The figures of docs/readability.md: ``python tests/readability.py [PART ...]`` writes them anew.
 
-Parts are ``study``, ``sentences`` and ``perplexity``; without a name all three.  Everything is done
-by the program's own commands, which the page shows.  ``perplexity`` needs the developers' data.
+Parts are ``study``, ``sentences``, ``perplexity``, ``fluent`` and ``decoded``; without a name all.
+Everything is done by the program's own commands, which the page shows.  ``perplexity`` and
+``fluent`` need the developers' data.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-import lzma
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import page_parts
+
+from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.formats.base import ReadOptions
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PAGE: Final = ROOT / "docs" / "readability.md"
@@ -40,8 +44,20 @@ _TEXTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")),
     "SST-2 dev": ("sst2/dev.tsv", ("-k", "content")),
 }
-_PUBLIC: Final = {"enwiki2021_tail": 12_000_000, "sgd_dialogues": 16_000_000}
-"""Bytes of public text, as in docs/attacks.md."""
+_FLUENT: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "AG News": ("ag_news/test.csv", ("--no-header", "-k", "3")),
+    "SST-2 dev": ("sst2/dev.tsv", ("-k", "content")),
+    "MultiDoGO": ("multidogo/finance_dev.tsv", ("-k", "utterance")),
+    "tickets": ("pii/customer_support_tickets.csv", ("-k", "Ticket Description")),
+}
+_JUDGES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")),
+    "SST-2": ("sst2/train.tsv", ("-k", "sentence")),
+    "MultiDoGO": ("multidogo/insurance_train.tsv", ("-k", "utterance")),
+    "tickets": ("pii/customer_support_tickets.csv", ("-k", "Ticket Description")),
+}
+_SKIPPED: Final = {"tickets": 300}
+"""Records that are measured, which the judge does not see."""
 
 
 def dpsan(*arguments: str | Path, text: str = "") -> str:
@@ -95,11 +111,6 @@ def perplexity() -> str:
     """Of two texts and their versions at epsilon 8, and of the shuffled original."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        public = Path(folder) / "public.txt"
-        with public.open("wb") as file:
-            for name, size in _PUBLIC.items():
-                with lzma.open(DATA / "corpus" / f"{name}.txt.xz") as corpus:
-                    file.write(corpus.read(size))
         for name, (path, reading) in _TEXTS.items():
             original = DATA / "eval" / path
             cells = []
@@ -108,9 +119,7 @@ def perplexity() -> str:
                 run = ("-q", *reading, original)
                 given = ("-e", "8", "-m", mechanism, "--seed", "readability", "--force")
                 dpsan("rewrite", *given, *run, "-o", safe)
-                shown = dpsan(
-                    "evaluate", *run, safe, "--language-model", public, "--no-scores", "--json"
-                )
+                shown = dpsan("evaluate", *run, safe, "--no-scores", "--json")
                 found: dict[str, Any] = json.loads(shown)["readability"]["perplexity"]
                 of = found["original"]
                 cells.append(f"{found['sanitized']:,.0f} ({found['sanitized'] / of:.2f})")
@@ -119,7 +128,49 @@ def perplexity() -> str:
     return table(("text", "original", "original shuffled", *MECHANISMS), *rows)
 
 
-PARTS: Final = {each.__name__: each for each in (study, sentences, perplexity)}
+def fluent() -> str:
+    """Four texts × epsilon: figures of drawn and of written words, each pair in one cell."""
+    columns = ("cosine", "content", "unchanged", "perplexity")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        judge = [*_judging(Path(folder))]
+        for name, (path, reading) in _FLUENT.items():
+            shown = page_parts.study(
+                "fluent.py", str(DATA / "eval" / path), *reading, "--json", "--judge", *judge
+            )
+            for row in json.loads(shown):
+                pairs = [f"{row[each]:.3f} → {row[f'{each}_fluent']:.3f}" for each in columns[:3]]
+                pairs.append(f"{row['perplexity']:.2f} → {row['perplexity_fluent']:.2f}")
+                title = name if row["epsilon"] == 8 else ""
+                rows.append((title, f"{row['epsilon']:g}", *pairs))
+    heads = ("mean cosine", "content words", "unchanged", "perplexity, times the original's")
+    return table(("text", "epsilon", *heads), *rows)
+
+
+def _judging(folder: Path) -> Iterator[str]:
+    """Write the texts of the judge: of the same kinds, and none that is measured."""
+    for name, (path, reading) in _JUDGES.items():
+        inputs = Inputs("auto", ReadOptions(fields=reading[-1:], header=len(reading) < 3))
+        texts = [each.texts[0] for each in records(DATA / "eval" / path, inputs)]
+        out = folder / f"{name}.txt"
+        lines = (" ".join(text.split()) for text in texts[_SKIPPED.get(name, 0) :])
+        out.write_text("\n".join(lines), encoding="utf-8")
+        yield str(out)
+
+
+def decoded() -> str:
+    """Each sentence as drawn and as written at three epsilons."""
+    text = "\n".join(SENTENCES) + "\n"
+    parts = []
+    for epsilon in ("8", "10", "12"):
+        given = ("rewrite", "-q", "-e", epsilon, "--seed", "readability")
+        both = [dpsan(*given, *more, text=text).splitlines() for more in ((), ("--fluent",))]
+        heads = (f"drawn at {epsilon}", "fluent")
+        parts.append(table(heads, *zip(*both, strict=True)))
+    return "\n".join(parts)
+
+
+PARTS: Final = {each.__name__: each for each in (study, sentences, perplexity, fluent, decoded)}
 
 
 if __name__ == "__main__":

@@ -82,10 +82,10 @@ def readability(
     batch = vocabulary.lookup.batch(original)
     kinds, words = gap_kinds(batch), batch.codes
     text = np.repeat(np.arange(len(batch.sizes)), batch.sizes)
-    first = _perplexity(words, kinds, model)
+    first = perplexity(words, kinds, model)
     progress(0.4)
     other = vocabulary.lookup.batch(sanitized)
-    second = _perplexity(other.codes, gap_kinds(other), model)
+    second = perplexity(other.codes, gap_kinds(other), model)
     progress(0.7)
     again = -(-_SHUFFLED // len(words)) if len(words) else 1
     size = int(text[-1]) + 1 if len(words) else 0
@@ -94,12 +94,12 @@ def readability(
     # A public key: the figure says nothing of the sanitizer, and is the same every time.
     key = randomness.seeded_key("dpsan evaluate readability")
     bits = randomness.streams_for(key, [0], [len(words)]).bits("order")[:, 0]
-    shuffled = _perplexity(words[np.lexsort((bits, text))], kinds, model)
+    shuffled = perplexity(words[np.lexsort((bits, text))], kinds, model)
     progress(1.0)
     return Readability(first, second, shuffled, model.words)
 
 
-def _perplexity(words: Ids, kinds: Ids, model: Ngrams) -> float | None:
+def perplexity(words: Ids, kinds: Ids, model: Ngrams) -> float | None:
     """Return the perplexity of words (m,) with kinds of gaps (m + 1,); None without words."""
     if not len(words):
         return None

@@ -107,7 +107,7 @@ def tables_for(
         _unit(space.vectors),
         writable & ~kept,
         kept,
-        *((1.0, 0.0) if few else (0.75, 0.1)),
+        *((1.0, 0.0) if few else (0.75, 0.15)),
     )
 
 

@@ -1,0 +1,212 @@
+"""What --fluent changes: words drawn, and words written, on a text of one's own.
+
+python docs/studies/fluent.py letters.txt -e 8,10,12
+python docs/studies/fluent.py tickets.csv -k "Ticket Description" --judge other.txt
+python docs/studies/fluent.py letters.txt -e 8 --sheet sheet.txt     # to be judged blind
+python docs/studies/fluent.py --count sheet.txt
+
+The judge of perplexity is the model of the vocabulary, or one of other public text (--judge).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dpsan.analysis.evaluate.language import language_model
+from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.analysis.evaluate.readability import perplexity
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.errors import DpsanError
+from dpsan.formats.base import ReadOptions
+from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.symbols import gap_kinds
+from dpsan.privacy.randomness import derive_key, seeded_key
+from dpsan.sanitize.result import AuditTable
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.tokens import folded
+
+_CONTENT: Final = 100
+"""Rank, by public counts, from which on words count as content words."""
+_FORM: Final = "reads [ ] meaning [ ]"
+_RULE: Final = """Mark "reads [x]" if at most one word of the sentence is odd, and "meaning [x]" if
+what it says is what the sentence of the same number below the line of stars says.
+"""
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("texts", type=Path, nargs="*", metavar="FILE")
+    parser.add_argument("-e", "--epsilon", default="8,10,12", help="LDP epsilons (8,10,12)")
+    parser.add_argument("-k", "--field", help="of a container")
+    parser.add_argument("--no-header", action="store_true")
+    parser.add_argument("--max-records", type=int, default=300, help="of each file (300)")
+    parser.add_argument("--class", dest="classes", help="CLASS=X,..., two levels")
+    parser.add_argument("--judge", type=Path, nargs="+", default=(), help="other public text")
+    parser.add_argument("--draws", type=int, default=3, help="runs whose mean is taken (3)")
+    parser.add_argument("--seed", default="fluent", help="of the draws, and of the sheet")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--sheet", type=Path, help="write sentences to be judged blind")
+    parser.add_argument("--sentences", type=int, default=40, help="of the sheet (40)")
+    parser.add_argument("--count", type=Path, help="count the marks of a sheet")
+    asked = parser.parse_args(given)
+    try:
+        if asked.count is not None:
+            print(counted(asked.count))
+        elif not asked.texts:
+            parser.error("give a FILE")
+        elif asked.sheet is not None:
+            asked.sheet.write_text(sheet(asked), encoding="utf-8")
+        else:
+            show([row for path in asked.texts for row in measured(path, asked)], asked.json)
+    except DpsanError as error:
+        print(f"fluent.py: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+def texts_of(path: Path, asked: argparse.Namespace) -> list[str]:
+    """Return the texts of a file."""
+    fields = () if asked.field is None else (asked.field,)
+    options = ReadOptions(fields=fields, header=not asked.no_header)
+    found = records(path, Inputs("auto", options, asked.max_records))
+    return [text for record in found for text in record.texts]
+
+
+def sanitizers(epsilon: float, asked: argparse.Namespace) -> tuple[Sanitizer, Sanitizer]:
+    """Return the sanitizer without and with decoding."""
+    given: dict[str, Any] = {"epsilon": epsilon, "classes": asked.classes}
+    return Sanitizer(**given), Sanitizer(**given, fluent=True)
+
+
+def measured(path: Path, asked: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return a row for each epsilon."""
+    texts = texts_of(path, asked)
+    rows = []
+    judge: Ngrams | None = None
+    for epsilon in map(float, asked.epsilon.split(",")):
+        plain, fluent = sanitizers(epsilon, asked)
+        words = Vocabulary(plain.embeddings, "unicode")
+        if judge is None:
+            judge = language_model(asked.judge, plain.embeddings, words, lambda _: None)
+        sums: Counter[str] = Counter()
+        fluent.warm_up()
+        for run in range(asked.draws):
+            key = derive_key(seeded_key(asked.seed), path.name, run)
+            drawn = plain.sanitize(texts, key, audit=True)
+            started = time.perf_counter()
+            fluent.sanitize(texts, key)
+            seconds = time.perf_counter() - started
+            written = fluent.sanitize(texts, key, audit=True)
+            assert drawn.records is not None  # noqa: S101 - requested
+            assert written.records is not None  # noqa: S101 - requested
+            found = kept(drawn.records, written.records, plain)
+            found["words_per_second"] = len(written.records) / seconds
+            if judge is not None:
+                of = judged(texts, words, judge)
+                found["perplexity"] = judged(drawn.lines, words, judge) / of
+                found["perplexity_fluent"] = judged(written.lines, words, judge) / of
+            sums.update(found)
+        means = {name: value / asked.draws for name, value in sums.items()}
+        rows.append({"text": path.name, "epsilon": epsilon, **means})
+    return rows
+
+
+def kept(drawn: AuditTable, written: AuditTable, plain: Sanitizer) -> dict[str, float]:
+    """Return mean cosines and shares of unchanged words, without and with decoding."""
+    index, n = plain.embeddings.key_to_index, plain.space.n
+    both = [
+        np.array([index.get(folded(word), n) for word in table.outputs])
+        for table in (drawn, written)
+    ]
+    known = (drawn.input_ids >= 0) & (drawn.input_ids < n) & (drawn.output_ids >= 0)
+    known &= (both[0] < n) & (both[1] < n)
+    inputs = drawn.input_ids[known]
+    vectors = plain.space.vectors / np.linalg.norm(plain.space.vectors, axis=1, keepdims=True)
+    content = inputs >= _CONTENT
+    out: dict[str, float] = {"words": len(drawn)}
+    for name, ids in zip(("", "_fluent"), both, strict=True):
+        cosine = np.einsum("md,md->m", vectors[inputs], vectors[ids[known]])
+        out[f"cosine{name}"] = float(cosine.mean())
+        out[f"content{name}"] = float(cosine[content].mean())
+        out[f"unchanged{name}"] = float((ids[known] == inputs).mean())
+    return out
+
+
+def judged(texts: Sequence[str], words: Vocabulary, judge: Ngrams) -> float:
+    """Return the perplexity of texts."""
+    batch = words.lookup.batch(texts)
+    return perplexity(batch.codes, gap_kinds(batch), judge) or float("nan")
+
+
+def show(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """Print the rows."""
+    if as_json:
+        print(json.dumps(rows))
+        return
+    columns = ("cosine", "content", "unchanged", "perplexity")
+    print(f"{'text':<16}{'epsilon':>8}" + "".join(f"{each:>16}" for each in columns) + "  words/s")
+    for row in rows:
+        pairs = (
+            f"{row[each]:7.3f} > {row[f'{each}_fluent']:.3f}" if each in row else "-"
+            for each in columns
+        )
+        cells = "".join(f"{each:>16}" for each in pairs)
+        print(f"{row['text'][:15]:<16}{row['epsilon']:>8g}{cells}{row['words_per_second']:>9,.0f}")
+
+
+def sheet(asked: argparse.Namespace) -> str:
+    """Return sentences in random order: originals, drawn and fluent ones, each with a form."""
+    order = random.Random(asked.seed)  # noqa: S311 - a public order
+    texts = [text for path in asked.texts for text in texts_of(path, asked)]
+    found = [each.strip() for text in texts for each in re.split(r"(?<=[.!?]) +|\n", text)]
+    chosen = [text for text in dict.fromkeys(found) if 6 <= len(text.split()) <= 25]
+    chosen = order.sample(chosen, min(asked.sentences, len(chosen)))
+    items = [(at, "original", text) for at, text in enumerate(chosen)]
+    for epsilon in map(float, asked.epsilon.split(",")):
+        key = derive_key(seeded_key(asked.seed), "sheet")
+        for name, one in zip(("drawn", "fluent"), sanitizers(epsilon, asked), strict=True):
+            lines = one.sanitize(chosen, key).lines
+            items += [(at, f"{name} {epsilon:g}", line) for at, line in enumerate(lines)]
+    order.shuffle(items)
+    body = "".join(
+        f"\n{number}. ({at + 1}) {line}\n   {_FORM}\n"
+        for number, (at, _, line) in enumerate(items, start=1)
+    )
+    answers = "".join(f"{at + 1}. {text}\n" for at, text in enumerate(chosen))
+    kinds = " ".join(kind.replace(" ", "_") for _, kind, _ in items)
+    return f"{_RULE}{body}\n{'*' * 70}\n{answers}\nkinds, not to be read: {kinds}\n"
+
+
+def counted(path: Path) -> str:
+    """Return how many sentences of each kind read, and keep their meaning."""
+    text = path.read_text(encoding="utf-8")
+    marks = re.findall(r"reads \[(.)\] meaning \[(.)\]", text)
+    kinds = text.rsplit("kinds, not to be read: ", 1)[-1].split()
+    if not kinds or len(marks) != len(kinds):
+        raise DpsanError(f"{path}: not a sheet of this script")
+    totals, reads, means = Counter(kinds), Counter[str](), Counter[str]()
+    for kind, (read, meaning) in zip(kinds, marks, strict=True):
+        reads[kind] += read != " "
+        means[kind] += meaning != " "
+    return "\n".join(
+        f"{kind:<12} {totals[kind]:>4} sentences: {reads[kind]} read, {means[kind]} keep meaning"
+        for kind in sorted(totals)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
