@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 import typer
 
 from dpsan.cli.command import Command, argument, flag, option
-from dpsan.cli.options import Page, Privacy, Texts, Vocabulary, parameters, positive, whole_numbers
+from dpsan.cli.options import (
+    DEFAULT_MECHANISM,
+    Page,
+    Privacy,
+    Texts,
+    Vocabulary,
+    parameters,
+    positive,
+    whole_numbers,
+)
 from dpsan.cli.output import print_json, print_sections, say
 from dpsan.cli.tree import INPUT, PRIVACY
 from dpsan.errors import InputError, UsageError, check_name
@@ -148,7 +157,10 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         if used.epsilon is not None:
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
-            question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
+            mechanism = draft.at(used.epsilon).resolved(space)
+            if setting is not None and setting.by_class:
+                mechanism = setting.class_mechanism(vocabulary, space)
+            question = replace(question, mechanism=mechanism)
         with share_progress("judging", self.quiet) as bar:
             progress = bar or (lambda _: None)
             found = evaluate(
@@ -193,11 +205,12 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         from dpsan.mechanisms import mechanism_class, own_file
 
         mechanism_class(self.mechanism)  # which loads the file of the run's
-        setting.check_own(own_file(setting.mechanism))
+        name = DEFAULT_MECHANISM if setting.by_class else setting.mechanism
+        setting.check_own(own_file(name))
         public = Path(setting.public_name) if setting.public_name else None
         return replace(
             self,
-            mechanism=setting.mechanism,
+            mechanism=name,
             epsilon=setting.epsilon,
             tokenizer=self.tokenizer or setting.tokenizer,
             copies=setting.copies,
@@ -220,6 +233,8 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         from dpsan.analysis.explain.match import candidates
 
         values = parameters(self.param) if setting is None else setting.parameters
+        if setting is not None and setting.only:
+            values = {}
         (draft,) = candidates([self.mechanism], values, public=self.public is not None)
         if self.epsilon is not None:
             draft.kind.build(self.epsilon, dict(values))  # errors come before the long work

@@ -16,6 +16,7 @@ from dpsan.analysis.evaluate import accuracy, similarity, spans
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import Attack, attacks
 from dpsan.analysis.evaluate.authors import Authors, attribution
+from dpsan.analysis.evaluate.by_class import ClassShares, by_class
 from dpsan.analysis.evaluate.candidates import read_candidates
 from dpsan.analysis.evaluate.language import MODEL, language_model
 from dpsan.analysis.evaluate.linkage import Linkage, linkage
@@ -31,6 +32,7 @@ from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.shares import part_of
+from dpsan.sanitize.classes import ByClass
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
 
@@ -90,6 +92,8 @@ class Evaluation:
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
+    classes: tuple[ClassShares, ...]
+    """Of each class of words, where the mechanism has classes."""
     impossible: int
     """Output words that the mechanism cannot have given."""
     span_recovery: dict[str, dict[str, spans.Recovery]] | None
@@ -134,6 +138,7 @@ class Evaluation:
             "length": self.lengths,
             "readability": None if self.readability is None else self.readability.as_json(),
             "attacks": [each.as_json() for each in self.attacks],
+            "classes": [each.as_json() for each in self.classes],
             "impossible_outputs": self.impossible,
             "spans": None
             if self.span_recovery is None
@@ -230,6 +235,10 @@ def evaluate(
     result = attacks(
         pairs, vocabulary, space, question.mechanism, model, part_of(progress, read, share)
     )
+    classes: tuple[ClassShares, ...] = ()
+    if isinstance(question.mechanism, ByClass):
+        attacking = pairs, vocabulary, space, question.mechanism, model
+        classes = by_class(*attacking, result.attacks, part_of(progress, share, share))
     linked = None
     if held is not None:
         emissions = None if question.mechanism is None else Emissions(question.mechanism, space)
@@ -263,6 +272,7 @@ def evaluate(
         lengths=similarity.lengths(pairs, vocabulary.split),
         readability=readable,
         attacks=result.attacks,
+        classes=classes,
         impossible=result.impossible,
         span_recovery=recovery,
         spans_left_out=0 if table is None else table.left_out,

@@ -46,6 +46,14 @@ def sections(found: Evaluation) -> list[Section]:
         ]
         title = "others known" if attacks is informed else "read back"
         out.append(Section((title, "words", *(each.key for each in attacks)), rows, notes))
+    if found.classes:
+        classes: Rows = [
+            (each.name, each.read.total, each.unchanged, each.read, each.floor)
+            for each in found.classes
+        ]
+        notes = ["floor: read back from the context and the class alone"]
+        head = ("class", "words", "unchanged", "read back", "floor")
+        out.append(Section(head, classes, notes, intervals=False))
     return [*out, *_linkage(found), *_authors(found), *_spans(found), *_accuracy(found)]
 
 

@@ -5,14 +5,21 @@ Only the first row of the audit is read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.class_lists import CLASSES, WordClass, bundled_class, word_classes
 from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
+from dpsan.sanitize.guarantee_and_sampler import build
+from dpsan.sanitize.request import RunSpec
+from dpsan.space.metric_space import MetricSpace
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,10 @@ class Setting:
     """True if numbers were drawn by value."""
     fluent: bool = False
     """True if the drawn words were decoded: the audit has them too."""
+    only: tuple[dict[str, Any], ...] = ()
+    """Classes of words that were drawn alone, as the header has them."""
+    classes: tuple[dict[str, Any], ...] = ()
+    """Classes with an epsilon of their own."""
     own: dict[str, str] | None = None
     """File of the mechanism, its class and digest, if it is a third party's."""
 
@@ -44,6 +55,25 @@ class Setting:
                 f"the audit was made with a mechanism of {self.own['file']}",
                 f"give -m {self.own['file']}:{self.own['class']}, the same file",
             )
+
+    @property
+    def by_class(self) -> bool:
+        """Return True if words have classes."""
+        return bool(self.only or self.classes)
+
+    def class_mechanism(self, embeddings: Embeddings, space: MetricSpace) -> Mechanism:
+        """Return the mechanism of a run with classes of words.
+
+        Raises:
+            UsageError: a class is a list of one's own.
+        """
+        spec = RunSpec(
+            epsilon=self.epsilon,
+            parameters={} if self.only else self.parameters,
+            only=_classes(self.only, 0.0),
+            classes=_classes(self.classes, self.epsilon),
+        )
+        return build(spec, lambda: (embeddings, space)).mechanism
 
     @property
     def public_name(self) -> str | None:
@@ -68,6 +98,20 @@ class Setting:
             )
 
 
+def _classes(rows: Sequence[dict[str, Any]], uniform: float) -> tuple[WordClass, ...]:
+    """Return the classes of a header.
+
+    Args:
+        uniform: epsilon of a class that has none, as its strings are drawn uniformly.
+    """
+    known = {name: bundled_class(name).sha256 for name in CLASSES}
+    if any(row["sha256"] not in (None, known.get(row["class"])) for row in rows):
+        raise UsageError("evaluate knows classes that come with dpsan, not lists of your own")
+    found = ((row["class"], row["epsilon"] or uniform) for row in rows)
+    given = ",".join(f"{name}={epsilon}" if epsilon else name for name, epsilon in found)
+    return word_classes(given) if given else ()
+
+
 def read_setting(path: Path) -> Setting:
     """Return the header of an audit.
 
@@ -86,5 +130,7 @@ def read_setting(path: Path) -> Setting:
         public=row["public"],
         by_value=row["numbers"] == "value",
         fluent=row["fluent"] is not None,
+        only=tuple(row["only"] or ()),
+        classes=tuple(row["classes"] or ()),
         own=row["own"],
     )

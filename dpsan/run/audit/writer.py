@@ -19,6 +19,7 @@ from dpsan.files.atomic_files import create_private, write_all
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse
 from dpsan.privacy.guarantee import ClassLoss
 from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
@@ -264,6 +265,9 @@ def _header(
     mechanism: Mechanism = sanitizer.mechanism
     spec, half = sanitizer.spec, sanitizer.half_linked
     own = own_file(mechanism.name)
+    shown = mechanism
+    if isinstance(mechanism, TwoLevelResponse) and mechanism.inner is not None:
+        shown = mechanism.inner
     return {
         "type": "header",
         "schema": SCHEMA,
@@ -275,7 +279,7 @@ def _header(
         else {"file": encodable(own.path.name), "class": own.class_name, "sha256": own.sha256},
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
-        "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
+        "parameters": {name: getattr(shown, name) for name in shown.parameters()},
         "guarantee": guarantee_row(sanitizer.guarantee),
         "expected_unchanged": sanitizer.expected_unchanged,
         "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),

@@ -1,0 +1,92 @@
+"""Words read back per class, beside the floor."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import make_embeddings, streams
+
+from dpsan.analysis.evaluate.attack import attacks
+from dpsan.analysis.evaluate.by_class import by_class, without_words
+from dpsan.analysis.evaluate.pairs import Pairs
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.mechanisms.optimal.class_response import ClassResponse, part
+from dpsan.outcomes.language.symbols import Gap
+from dpsan.space.metric_space import MetricSpace
+
+EMBEDDINGS = make_embeddings(n=120, d=4)
+SPACE = MetricSpace(EMBEDDINGS)
+VOCABULARY = Vocabulary(EMBEDDINGS, "unicode")
+
+
+def mechanism(epsilon):
+    rows = tuple(range(20, 100))
+    return ClassResponse(epsilon, parts=(part("names", epsilon, rows, rows),))
+
+
+def shares(epsilon):
+    """Of a text in which half of the words have a class."""
+    one = mechanism(epsilon)
+    inputs = np.random.default_rng(4).integers(0, 120, 3000)
+    outputs = one.prepare(SPACE).sample(inputs, streams(len(inputs)))
+    texts = [""]
+    kinds = np.full(len(inputs), Gap.SPACE)
+    kinds[0] = Gap.LINE
+    pairs = Pairs(
+        texts, texts, [1], 1, 0, np.zeros(len(inputs), np.int64), np.zeros((len(inputs), 2), int),
+        inputs, outputs, inputs == outputs, kinds, np.ones(len(inputs), np.int64),
+    )  # fmt: skip
+    found = attacks(pairs, VOCABULARY, SPACE, one, None).attacks
+    (only,) = by_class(pairs, VOCABULARY, SPACE, one, None, found, lambda _: None)
+    return only, float(((inputs >= 20) & (inputs < 100)).sum())
+
+
+def test_a_large_epsilon_is_read_and_the_floor_is_the_most_frequent_word():
+    found, words = shares(12.0)
+    assert found.name == "names"
+    assert found.read.total == words
+    assert found.read.value > 0.95
+    # Without the drawn word only the most frequent of the class can be guessed.
+    assert found.floor.value == pytest.approx(1 / 80, abs=0.01)
+
+
+def test_at_a_small_epsilon_the_attack_is_at_the_floor():
+    found, _ = shares(0.01)
+    assert found.read.value < found.floor.value + 0.02
+
+
+def test_the_floor_knows_the_class_alone():
+    one = without_words(mechanism(12.0))
+    law = one.prepare(SPACE).probabilities(np.array([20, 57, 99, 3]))
+    assert np.ptp(law[:3], axis=0).max() < 1e-12
+    assert law[3, 3] == 1
+
+
+def test_the_command(dpsan, tmp_path):
+    """An audit of a run with classes says which; lists of one's own are refused."""
+    (tmp_path / "text.txt").write_text("Maria met Peter in London on Monday, and Anna in Paris.\n")
+    (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
+    for name, options in {
+        "only": ("--only", "sensitive", "-e", "2"),
+        "two": ("--class", "sensitive=2", "-e", "12"),
+        "own": ("--only", "list.txt=2"),
+    }.items():
+        run = ("rewrite", "-q", *options, "text.txt", "-a", f"{name}.jsonl", "-o", f"{name}.txt")
+        assert dpsan(*run, cwd=tmp_path).returncode == 0
+    given = ("--no-scores", "--json", "text.txt")
+    for name in ("only", "two"):
+        done = dpsan("evaluate", "--audit", f"{name}.jsonl", *given, f"{name}.txt", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
+        classes = {each["class"]: each for each in json.loads(done.stdout)["classes"]}
+        assert classes["names"]["read_back"]["of"] == 3
+        assert classes["places"]["floor"]["of"] == 2
+    done = dpsan("evaluate", "--audit", "own.jsonl", *given, "own.txt", cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"not lists of your own" in done.stderr
+
+
+def test_shares_are_json():
+    found, _ = shares(1.0)
+    assert replace(found, name="x").as_json()["class"] == "x"
+    assert {*found.as_json()} == {"class", "unchanged", "read_back", "floor"}
