@@ -24,7 +24,7 @@ class _Targets(Command):
     panel: ClassVar = "Targets"
 
     unchanged: float | None = option(
-        "--unchanged X", "Target share of the vocabulary's words that stay unchanged."
+        "--unchanged X", "Target share of running words that stay unchanged, as rewrite prints it."
     )
     close: float | None = option(
         "--close X", "Target share of outputs among the 100 nearest other words."

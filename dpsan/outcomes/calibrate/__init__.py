@@ -87,7 +87,7 @@ def _for_share(
     progress: Callable[[float], None],
 ) -> tuple[float, float, tuple[float, float], bool]:
     """Return epsilon, its share, the interval of the share, and whether the share is exact."""
-    outputs = Outputs(space, draft.anywhere(space)[0])
+    outputs = Outputs(space, draft.anywhere(space)[0], target)
 
     def search(ids: Ids, aim: float, start: float, step: float | None) -> tuple[float, float]:
         # Finer than a third of the standard error is noise.

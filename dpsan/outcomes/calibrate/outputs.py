@@ -32,26 +32,30 @@ class Outputs:
 
     Args:
         mechanism: any one of the kind: shows whether distributions are known.
+        target: what is searched for, if it is a share.
     """
 
-    def __init__(self, space: MetricSpace, mechanism: Mechanism) -> None:
+    def __init__(
+        self, space: MetricSpace, mechanism: Mechanism, target: Target | None = None
+    ) -> None:
         self.space = space
         n = space.n
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
-        self.known = has_distribution(mechanism.prepare(space))
-        self.exact = self.known and float(n) * n <= _CELLS
-        """True if means over the whole vocabulary are computed from distributions."""
+        sampler = mechanism.prepare(space)
+        self.known = has_distribution(sampler)
+        self._cheap = target is Target.UNCHANGED and not sampler.makes_rows
+        self._cheap = self._cheap and sampler.unchanged(np.zeros(1, dtype=np.int64)) is not None
+        """True if a word's probability of staying unchanged takes no row of probabilities."""
+        self.exact = self.known and (self._cheap or float(n) * n <= _CELLS)
+        """True if means are computed from the distributions of all words."""
         self.some = self.words(_FEW)
         """Words of the first search."""
         self.many = np.arange(n) if self.exact else self.words(self.draws)
         """Words of the last search."""
 
     def words(self, count: int) -> Ids:
-        """Return every word equally often, or ``count`` evenly spread rows where n is larger."""
-        n = self.space.n
-        if n <= count:
-            return np.tile(np.arange(n), count // n)
-        return np.asarray(np.arange(count, dtype=np.int64) * n // count)
+        """Return ``count`` running words: those at even quantiles of the public frequencies."""
+        return words_at(self.space, (np.arange(count) + 0.5) / count)
 
     def draw(self, mechanism: Mechanism, ids: Ids, name: str) -> Ids:
         """Draw one output for each word, in a record of its own, under the public key of a name."""
@@ -61,17 +65,24 @@ class Outputs:
     # -- shares ----------------------------------------------------------------------------------
 
     def share(self, target: Target, mechanism: Mechanism, ids: Ids) -> float:
-        """Return the mean share over words, from their distributions if known.
+        """Return the mean share over running words, from their distributions if known.
 
         Otherwise from one draw for each word, with the same random numbers for any mechanism.
         """
         if not self.known:
             return float(self._hits(target, ids, self.draw(mechanism, ids, "search")).mean())
-        figure = partial(_unchanged, ids)
+        distinct, counts = np.unique(ids, return_counts=True)
+        weights = counts.astype(np.float64)
+        if self.exact and ids is self.many:
+            distinct, weights = ids, self.space.frequencies
+        figure = partial(_unchanged, distinct)
         if target is Target.CLOSE:
-            figure = partial(_close, close_words(self.space, ids))
+            figure = partial(_close, close_words(self.space, distinct))
         sampler = mechanism.prepare(self.space)
-        return float(for_each_word(sampler, self.space.n, ids, figure).mean())
+        each = sampler.unchanged(distinct) if self._cheap else None
+        if each is None:
+            each = for_each_word(sampler, self.space.n, distinct, figure)
+        return float(np.average(each, weights=weights))
 
     def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
         if target is Target.UNCHANGED:
@@ -81,17 +92,14 @@ class Outputs:
     def confirm(
         self, target: Target, mechanism: Mechanism, attempt: int
     ) -> tuple[float, float, float]:
-        """Estimate the mean share over the vocabulary from fresh draws, with its limits.
+        """Estimate the mean share over running words from fresh draws, with its limits.
 
-        The words are uniform, or each equally often.  A number of hits with unequal probabilities
-        has lighter tails than the binomial distribution of the same mean (Hoeffding 1956), so
-        Clopper-Pearson limits hold for both.
+        The words are chosen at random by their public frequencies, so the number of hits is
+        binomial, and Clopper-Pearson limits hold.
         """
-        ids = self.words(self.draws)
-        if self.space.n > self.draws:
-            key = randomness.seeded_key(f"dpsan calibrate words {attempt}")
-            uniform = randomness.streams_for(key, [0], [self.draws]).integers("words", self.space.n)
-            ids = uniform.astype(np.int64)
+        key = randomness.seeded_key(f"dpsan calibrate words {attempt}")
+        uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
+        ids = words_at(self.space, uniform)
         hits = int(self._hits(target, ids, self.draw(mechanism, ids, f"final {attempt}")).sum())
         return hits / len(ids), *clopper_pearson(hits, len(ids), _ALPHA)
 
