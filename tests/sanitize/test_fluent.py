@@ -201,6 +201,7 @@ def test_kept_words_and_spans_stay(fluent):
         ({"epsilon": 6.0}, "7 or more"),
         ({"mechanism": "laplace", "allow_unproved": True}, "not for laplace"),
         ({"only": "names"}, "drawn alone"),
+        ({"case": "input"}, "capitals"),
         ({"consistent": "run"}, "within a record"),
         ({"vocab_size": 5000}, "language model of this vocabulary"),
         ({"embeddings": make_embeddings()}, "language model of this vocabulary"),
@@ -322,7 +323,7 @@ CONFIGURATIONS = {
     "plain": {"epsilon": 8.0},
     "classes": {"epsilon": 12.0, "classes": "sensitive=2"},
     "consistent": {"epsilon": 8.0, "consistent": "record"},
-    "input": {"epsilon": 8.0, "case": "input"},
+    "vocabulary": {"epsilon": 8.0, "case": "vocabulary"},
 }
 
 

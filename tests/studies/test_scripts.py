@@ -111,7 +111,7 @@ def test_every_study_runs(script, name, folder, capsys):
 
 def test_small_runs_are_those_of_all_studies():
     assert set(MORE) == set(ALL)
-    assert {path.stem for path in FOLDER.glob("*.py")} == {*SCRIPTS, "papers", "speed"}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*SCRIPTS, "fluent", "papers", "speed"}
 
 
 def test_table_and_notes(folder, capsys):

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
-from dpsan.outcomes.language.lattice import Candidates, parts, posterior, unit_ends
+from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap
 from dpsan.space.arrays import Floats32, Ids
@@ -58,18 +57,18 @@ class Reader:
     ) -> None:
         self._kinds, self._seen, self._model = kinds, seen, model
         self._emissions, self._candidates = emissions, candidates
+        self._beside = model.neighbours(KNOWN)
 
     def context(self, progress: Progress = lambda _: None) -> list[Ids]:
         """Return the guesses for m words, by each power in :data:`TAUS`; -1 for none."""
         out = [np.full(len(self._seen.of), -1, dtype=np.int64) for _ in TAUS]
-        beside = self._model.neighbours(BESIDE)
         for part in parts(unit_ends(self._kinds), _WORDS):
             kinds = self._kinds[part.start : part.stop + 1]
             seen = self._seen.of[part]
             likely = np.where(seen >= 0, self._candidates.inputs[:, 0][seen], self._model.n)
-            found = self._considered(seen, _Line(likely, kinds, self._model.n), beside)
-            for guesses, tau in zip(out, TAUS, strict=True):
-                q = posterior(found, kinds, self._model, tau, _SECOND)
+            found = self._considered(seen, _Line(likely, kinds, self._model.n), BESIDE)
+            every = posteriors(found, kinds, self._model, TAUS, _SECOND)
+            for guesses, q in zip(out, every, strict=True):
                 guesses[part] = self._guess(found, q)
             progress(part.stop / len(self._seen.of))
         return out
@@ -84,28 +83,27 @@ class Reader:
             inputs: the true words, (m,).
         """
         out = [np.full(len(inputs), -1, dtype=np.int64) for _ in TAUS]
-        beside = self._model.neighbours(KNOWN)
         for part in parts(unit_ends(self._kinds), _WORDS):
             kinds = self._kinds[part.start : part.stop + 1]
             line = _Line(inputs[part], kinds, self._model.n)
-            found = self._considered(self._seen.of[part], line, beside)
+            found = self._considered(self._seen.of[part], line, KNOWN)
             logs = line.logs(found.states, self._model)
             for guesses, tau in zip(out, TAUS, strict=True):
                 guesses[part] = self._guess(found, found.scores + np.float32(tau) * logs)
         return out
 
-    def _considered(
-        self, seen: Ids, line: _Line, beside: tuple[NDArray[np.int32], NDArray[np.int32]]
-    ) -> Candidates:
+    def _considered(self, seen: Ids, line: _Line, beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
 
         Args:
             seen: observation at each position, negative where nothing is known of the word.
             line: words to the left and right.
+            beside: how many inputs of public text are considered for each side.
         """
         known = seen >= 0
         best = self._candidates.inputs[seen][:, :BEST].astype(np.int64)
-        near = (best, beside[0][line.left], beside[1][line.right])
+        after, before = (each[:, :beside] for each in self._beside)
+        near = (best, after[line.left], before[line.right])
         unknown = np.full((len(seen), 1), self._model.n)
         states = np.concatenate([*near, unknown], axis=1).astype(np.int64)
         states[~known, :-1] = -1  # it is left open

@@ -217,15 +217,6 @@ class ClassSampler(Sampler):
             out[where[outputs]] = weight / own.totals(local[outputs]).astype(np.float64)
         return out
 
-    def same_class(self, first: Ids, second: Ids) -> NDArray[np.bool_]:
-        """Return whether the guarantee covers each pair of inputs: one class, and not none."""
-        return np.asarray((self._part[first] == self._part[second]) & (self._part[first] >= 0))
-
-    def epsilons(self, ids: Ids) -> Floats:
-        """Return the LDP epsilon of the class of each input, shape (m,); inf without a class."""
-        own = np.array([*(each.epsilon for each in self.parts), math.inf])
-        return np.asarray(own[self._part[ids]])
-
     def integer_weights(self) -> ClassWeights:
         every = [self.within(at) for at in range(len(self.parts))]
         return ClassWeights(

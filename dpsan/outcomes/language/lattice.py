@@ -11,7 +11,7 @@ which the model forgets; units are worked on side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -61,22 +61,30 @@ def unit_ends(kinds: Ids) -> Ids:
 
 
 def posterior(found: Candidates, kinds: Ids, model: Ngrams, tau: float, second: int) -> Floats32:
-    """Return q of each candidate of m words, shape (m, s).
+    """Return q of each candidate of m words, shape (m, s); see :func:`posteriors`."""
+    return posteriors(found, kinds, model, (tau,), second)[0]
+
+
+def posteriors(
+    found: Candidates, kinds: Ids, model: Ngrams, taus: Sequence[float], second: int
+) -> list[Floats32]:
+    """Return q of each candidate of m words by each power of the model, shape (m, s) each.
 
     Args:
         kinds: of the gaps before each word and after the last, shape (m + 1,); what is after the
             last word ends a unit.
-        tau: power of the model's probabilities.
+        taus: powers of the model's probabilities.
         second: candidates of the second stage; 0 leaves it out.
     """
-    out = np.zeros(found.scores.shape, dtype=np.float32)
+    out = [np.zeros(found.scores.shape, dtype=np.float32) for _ in taus]
     width = found.states.shape[1]
     words = max(1, _CELLS // max(width**2, second**3))
     for part in parts(unit_ends(kinds), words):
         some = Candidates(found.states[part], found.scores[part])
         between = kinds[part.start : part.stop + 1]
         lattice = _Lattice.build(some, between, unit_ends(between), model)
-        out[part] = lattice.read(model, tau, second)
+        for each, q in zip(out, lattice.read(model, taus, second), strict=True):
+            each[part] = q
     return out
 
 
@@ -148,14 +156,28 @@ class _Lattice:
         sizes = words[ends - 1] + 2 - (words[starts] - 1)
         return cls(states, np.exp(scores), words, (words[starts] - 1, sizes))
 
-    def read(self, model: Ngrams, tau: float, second: int) -> Floats32:
-        """Return q of each candidate of the words, shape (words, s)."""
+    def read(self, model: Ngrams, taus: Sequence[float], second: int) -> Iterator[Floats32]:
+        """Yield q of each candidate of the words by each power, shape (words, s)."""
         ids = np.maximum(self.states, 0)
-        at, width = self.inner, self.states.shape[1]
+        at = self.inner
         logs, index = model.pairs(ids[at - 1][:, :, None], ids[at][:, None, :])
-        q = self._bigrams(np.exp(tau * logs))
-        if not second:
-            return q[self.words]
+        for tau in taus:
+            q = self._bigrams(np.exp(tau * logs))
+            if second:
+                self._again(q, model, tau, second, logs, index)
+            yield q[self.words]
+
+    def _again(
+        self,
+        q: Floats32,
+        model: Ngrams,
+        tau: float,
+        second: int,
+        logs: Logs,
+        index: NDArray[np.int32],
+    ) -> None:
+        """Put the second stage into q, in place."""
+        at, width = self.inner, self.states.shape[1]
         if second >= width:
             best = np.broadcast_to(np.arange(width), q.shape)
         else:
@@ -166,7 +188,6 @@ class _Lattice:
         again = self._trigrams(model, tau, best, logs[rows, *cells], index[rows, *cells])
         again *= kept.sum(axis=1, keepdims=True)
         np.put_along_axis(q, best, again, axis=1)
-        return q[self.words]
 
     def _bigrams(self, steps: Floats32) -> Floats32:
         """Return q by bigrams, shape (p, s).

@@ -286,11 +286,6 @@ def _best(
     return out
 
 
-def quantized(model: Ngrams) -> Ngrams:
-    """Return a model as its file would give it back."""
-    return Ngrams.from_bytes(model.to_bytes(""), "")[0]
-
-
 def _stored(logs: Logs | Halves) -> NDArray[np.uint8]:
     steps = np.rint(-_STEP * logs.astype(np.float32))
     return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
