@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from support import make_embeddings, streams
 
+from dpsan.analysis.evaluate import setting as setting_module
 from dpsan.analysis.evaluate.attack import attacks
 from dpsan.analysis.evaluate.by_class import by_class, without_words
 from dpsan.analysis.evaluate.pairs import Pairs
+from dpsan.analysis.evaluate.setting import Setting
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.embeddings.class_lists import bundled_class
 from dpsan.mechanisms.optimal.class_response import ClassResponse, part
 from dpsan.outcomes.language.symbols import Gap
 from dpsan.space.metric_space import MetricSpace
@@ -68,22 +71,40 @@ def test_the_command(dpsan, tmp_path):
     (tmp_path / "text.txt").write_text("Maria met Peter in London on Monday, and Anna in Paris.\n")
     (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
     for name, options in {
-        "only": ("--only", "sensitive", "-e", "2"),
-        "two": ("--class", "sensitive=2", "-e", "12"),
+        "only": ("--only", "names=2,places=3"),
         "own": ("--only", "list.txt=2"),
     }.items():
         run = ("rewrite", "-q", *options, "text.txt", "-a", f"{name}.jsonl", "-o", f"{name}.txt")
         assert dpsan(*run, cwd=tmp_path).returncode == 0
     given = ("--no-scores", "--json", "text.txt")
-    for name in ("only", "two"):
-        done = dpsan("evaluate", "--audit", f"{name}.jsonl", *given, f"{name}.txt", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr.decode()
-        classes = {each["class"]: each for each in json.loads(done.stdout)["classes"]}
-        assert classes["names"]["read_back"]["of"] == 3
-        assert classes["places"]["floor"]["of"] == 2
+    done = dpsan("evaluate", "--audit", "only.jsonl", *given, "only.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    classes = {each["class"]: each for each in json.loads(done.stdout)["classes"]}
+    assert classes["names"]["read_back"]["of"] == 3
+    assert classes["places"]["floor"]["of"] == 2
     done = dpsan("evaluate", "--audit", "own.jsonl", *given, "own.txt", cwd=tmp_path)
     assert done.returncode == 2
     assert b"not lists of your own" in done.stderr
+
+
+def test_two_levels_are_built_from_the_header(monkeypatch):
+    """Strings that are drawn uniformly have no epsilon of their own there."""
+    rows = [
+        {"class": name, "epsilon": epsilon, "words": 9, "sha256": bundled_class(name).sha256}
+        for name, epsilon in (("contacts", 0.0), ("names", 2.0))
+    ]
+    setting = Setting("two-level-response", 12.0, {}, "unicode", "", "", 1, classes=tuple(rows))
+    assert setting.by_class
+    asked = []
+    monkeypatch.setattr(setting_module, "build", lambda spec, _: asked.append(spec) or Built())
+    setting.class_mechanism(EMBEDDINGS, SPACE)
+    assert [(each.name, each.epsilon) for each in asked[0].classes] == [
+        *(("contacts", 12.0), ("names", 2.0)),
+    ]
+
+
+class Built:
+    mechanism = None
 
 
 def test_shares_are_json():

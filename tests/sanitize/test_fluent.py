@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
+from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
+from dpsan.analysis.evaluate.setting import read_setting
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.verify.fluent import fluent_check
 from dpsan.embeddings.class_lists import CLASSES, bundled_class
-from dpsan.errors import DpsanError, UsageError
+from dpsan.errors import DpsanError, InputError, UsageError
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.outcomes.language import decoding
 from dpsan.outcomes.language.decoding import Tables
@@ -295,28 +298,26 @@ def test_counts_of_passed_words(fluent):
     assert replace(fluent.spec, fluent=False) == Sanitizer(epsilon=8.0).spec
 
 
-def test_attackers_read_the_drawn_words_of_the_audit(tmp_path):
-    """They know as much as of the text without decoding; what is kept is judged as written."""
-    text = tmp_path / "text.txt"
+def test_attackers_read_the_drawn_words_of_the_audit(tmp_path, fluent):
+    """What was kept is judged by the written words."""
+    text, audit, out = (tmp_path / name for name in ("text.txt", "audit.jsonl", "out.txt"))
     text.write_text("\n".join(TEXTS[:2] * 8) + "\n\n")
-    options = ("-e", "8", "--seed", "2", "--case", "vocabulary", "-q", str(text))
-    shares = {}
-    for name, more in (("drawn", ()), ("fluent", ("--fluent",))):
-        audit, out = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.txt"
-        done = run("rewrite", *options, *more, "-a", str(audit), "-o", str(out))
-        assert done.returncode == 0, done.stderr
-        given = ("--no-scores", "--json", str(text), str(out))
-        found = json.loads(run("evaluate", "--audit", str(audit), *given).stdout)
-        shares[name] = {
-            each["attack"]: each["success"]["all"]["hits"] for each in found["attacks"]
-        } | {"cosine": found["cosine"]["mean"]}
-    for attack in ("one-word", "context", "informed"):
-        assert shares["drawn"][attack] == shares["fluent"][attack]
-    assert shares["drawn"]["verbatim"] != shares["fluent"]["verbatim"]
+    given = ("-e", "8", "--seed", "2", "-q", "--fluent", str(text), "-a", str(audit))
+    assert run("rewrite", *given, "-o", str(out)).returncode == 0
+    rows = fluent.embeddings.key_to_index
+    words = [json.loads(line) for line in audit.read_text().splitlines()]
+    words = [row for row in words if row["type"] == "word"]
+    vocabulary = Vocabulary(fluent.embeddings, "unicode")
+    pairs = read_pairs(text, [out], Inputs(), vocabulary, audit=audit)
+    (attacked,) = pairs.noisings
+    assert attacked.tolist() == [rows[row["drawn"].lower()] for row in words]
+    assert pairs.outputs.tolist() == [rows[row["out"].lower()] for row in words]
+    assert attacked.tolist() != pairs.outputs.tolist()
+    setting = read_setting(audit)
+    assert setting.fluent
     text.write_text("one two three\n" * 17)
-    other = run("evaluate", "--audit", str(audit), "--no-scores", str(text), str(text))
-    assert other.returncode == 1
-    assert "the audit is of another text" in other.stderr
+    with pytest.raises(InputError, match="the audit is of another text"):
+        read_pairs(text, [text], Inputs(), vocabulary, audit=audit)
 
 
 CONFIGURATIONS = {

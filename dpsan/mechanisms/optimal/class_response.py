@@ -194,13 +194,11 @@ class ClassSampler(Sampler):
 
     def probabilities(self, ids: Ids) -> Floats:
         out = np.zeros((len(ids), self.space.n))
-        for row, word in enumerate(ids.tolist()):
-            at = int(self._part[word])
-            if at < 0:
-                out[row, word] = 1.0
-            else:
-                own = self.within(at).probabilities(self._local[[word]])[0]
-                out[row, self._rows[at]] = own
+        plain = np.flatnonzero(self._part[ids] < 0)
+        out[plain, ids[plain]] = 1.0
+        for at, where in self._by_part(ids):
+            own = self.within(at).probabilities(self._local[ids[where]])
+            out[np.ix_(where, self._rows[at])] = own
         return out
 
     def unchanged(self, ids: Ids) -> Floats:

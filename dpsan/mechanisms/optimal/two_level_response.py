@@ -150,16 +150,16 @@ class TwoLevelSampler(Sampler):
         out = np.zeros((len(ids), self.space.n))
         parts = self.classes.part_of(ids)
         base = self.scale * self.weights_of / self.total
-        for row, (word, at) in enumerate(zip(ids.tolist(), parts.tolist(), strict=True)):
-            out[row] = base
-            if at < 0:
-                words, masses = self.plain.near.row(word)
-                out[row, words] += self.increment * masses / self.total
-                continue
+        out[:] = base
+        for row in np.flatnonzero(parts < 0).tolist():
+            words, masses = self.plain.near.row(int(ids[row]))
+            out[row, words] += self.increment * masses / self.total
+        for at in np.unique(parts[parts >= 0]).tolist():
+            where = np.flatnonzero(parts == at)
             outputs = np.array(self.classes.parts[at].outputs)
             stays = 1 - float(base.sum() - base[outputs].sum())
-            own = self.classes.probabilities(np.array([word]))[0]
-            out[row, outputs] = stays * own[outputs]
+            own = self.classes.probabilities(ids[where])[:, outputs]
+            out[np.ix_(where, outputs)] = stays * own
         return out
 
     def between(self) -> float:
