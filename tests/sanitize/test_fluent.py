@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
+from dpsan import load_embeddings
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.setting import read_setting
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
@@ -21,6 +22,7 @@ from dpsan.errors import DpsanError, InputError, UsageError
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.outcomes.language import decoding
 from dpsan.outcomes.language.decoding import Tables
+from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from dpsan.outcomes.language.ngrams import ModelError
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
@@ -402,7 +404,18 @@ def test_verify_refutes_class_words_that_were_not_drawn(monkeypatch):
     assert "not drawn" in found.sentence
 
 
-def test_the_command_verifies_it():
-    done = run("verify", "-e", "8", "--fluent", "--draws", "10000", "-j", "1", "--words", "4", "-q")
+def test_the_command_verifies_it(tmp_path):
+    """On a small vocabulary with a model of its own."""
+    words = [f"{first}{second}" for first in "bdfg" for second in "aeiouklmnr"]
+    vectors = np.random.default_rng(8).normal(size=(40, 4)).round(3)
+    lines = (f"{word} {' '.join(map(str, row))}" for word, row in zip(words, vectors, strict=True))
+    (tmp_path / "words.txt").write_text("\n".join(lines) + "\n")
+    counts = Counts(40)
+    counts.add(np.array([41, *range(40), 41]))
+    digest = load_embeddings(tmp_path / "words.txt").digest
+    (tmp_path / "model.npz").write_bytes(estimated(counts).to_bytes(digest))
+    given = ("-e", "8", "-E", str(tmp_path / "words.txt"), "-q", "-j", "1", "--draws", "10000")
+    model = str(tmp_path / "model.npz")
+    done = run("verify", *given, "--words", "4", "--fluent", "--language-model", model)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "fluent: the draws are those without decoding" in " ".join(done.stdout.split())
