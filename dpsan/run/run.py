@@ -103,6 +103,12 @@ class Run(Work):
             self.audit.file(file, name, outcome.totals, hashes, outcome.passing)
 
     def _fail(self, result: Result, file: int, path: Path, error: Exception) -> None:
+        # A signal inside a lock's code can end as an error of that lock: it is no file's failure.
+        cause: BaseException | None = error
+        while cause is not None:
+            if not isinstance(cause, Exception | GeneratorExit):
+                raise cause
+            cause = cause.__context__
         line = failure(path, error)
         result.became[file] = str(path), "failed"
         result.failed.append(line)

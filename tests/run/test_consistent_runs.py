@@ -269,6 +269,22 @@ def test_words_of_a_failed_file_are_no_draws_of_the_others(opened, tmp_path):
     assert (len(result.failed), result.totals.draws) == (1, 2)
 
 
+def test_a_signal_that_ends_as_an_error_of_a_lock_is_no_failed_file(opened, tmp_path, monkeypatch):
+    """Interrupted while a lock is taken, its release fails too: the run ends, as by the signal."""
+    (tmp_path / "a.txt").write_text("word1\n")
+
+    def interrupted(*_):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("release unlocked lock")
+
+    run = Run(opened(None), Plan(), run_key(None), [tmp_path / "a.txt"], tmp_path / "out", False)
+    monkeypatch.setattr(run, "_stream", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.execute()
+
+
 @pytest.mark.parametrize(
     ("unit", "place", "values"),
     [
