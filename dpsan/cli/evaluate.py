@@ -144,7 +144,12 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         if setting is not None:
             setting.check_public(free)
             question = replace(question, by_value=setting.by_value)
-            if setting.fluent and setting.copies == 1:
+            if setting.fluent:
+                if setting.copies > 1 or question.again:
+                    raise UsageError(
+                        "a fluent run is evaluated without --copies and further files",
+                        "its audit has the drawn words of one output",
+                    )
                 question = replace(question, drawn=self.audit)
         check(question, scores=not self.no_scores)
         if self.html is not None:
@@ -157,9 +162,10 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         if used.epsilon is not None:
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
-            mechanism = draft.at(used.epsilon).resolved(space)
             if setting is not None and setting.by_class:
                 mechanism = setting.class_mechanism(vocabulary, space)
+            else:
+                mechanism = draft.at(used.epsilon).resolved(space)
             question = replace(question, mechanism=mechanism)
         with share_progress("judging", self.quiet) as bar:
             progress = bar or (lambda _: None)

@@ -19,7 +19,7 @@ class DrawnTexts:
     rows: Ids
     """The row number of each drawn word, negative where nothing was drawn."""
     outputs: list[str]
-    """What is written."""
+    """The string that is written for each word."""
     drawn: list[int]
     first: NDArray[np.bool_] | None
     """True for the first of equal words, where equal words share a draw."""

@@ -1,7 +1,7 @@
 """Decode the drawn words of texts by a public language model, as they stand in their texts.
 
-This file hands on rows of outputs and the characters between words, and reads no input: an
-architecture test keeps the look-up out of it.  A reader of the output has the same, so ``dpsan
+This file passes on rows of outputs and the characters between words, and reads no input: a test
+keeps the look-up out of it.  A reader of the output has the same, so ``dpsan
 smooth`` gives the same words for the written text.
 """
 
@@ -28,9 +28,9 @@ class Words:
     """Words in a row, as the decoder takes them."""
 
     rows: Ids
-    """Of the drawn words; elsewhere negative, see :func:`decode`.  Shape (m,)."""
+    """Rows of the drawn words; elsewhere negative, see :func:`decode`.  Shape (m,)."""
     kinds: Ids
-    """Of the gaps before each and after the last, shape (m + 1,)."""
+    """Kinds of the gaps before each word and after the last, shape (m + 1,)."""
     records: Ids
     """Number of the record of each, shape (m,)."""
 

@@ -46,7 +46,7 @@ class Built:
     public: tuple[int, ...] = ()
     """Row numbers of public words, ascending."""
     decoding: Decoding | None = None
-    """How the drawn words are decoded, if they are."""
+    """The decoder's tables if the drawn words are decoded, else None."""
 
 
 @dataclass(frozen=True, eq=False)

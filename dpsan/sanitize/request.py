@@ -45,7 +45,7 @@ class RunSpec:
     classes: tuple[WordClass, ...] = ()
     """Classes with an epsilon of their own between two of their words."""
     fluent: bool = False
-    """Whether the drawn words are decoded by a public language model."""
+    """True if a public language model decodes the drawn words."""
     language_model: Path | None = None
     """Its file; None: that of the default vocabulary."""
     own_sha256: str | None = None

@@ -293,6 +293,9 @@ def test_commands(tmp_path):
     assert low.returncode == 2
     assert "7 or more" in low.stderr
     assert run("report", str(audit)).returncode == 0
+    several = run("evaluate", "--audit", str(audit), "--no-scores", *[str(safe)] * 3)
+    assert several.returncode == 2
+    assert "without --copies and further files" in several.stderr
 
 
 def test_counts_of_passed_words(fluent):

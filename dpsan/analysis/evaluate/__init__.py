@@ -93,7 +93,7 @@ class Evaluation:
     """None without a language model."""
     attacks: tuple[Attack, ...]
     classes: tuple[ClassShares, ...]
-    """Of each class of words, where the mechanism has classes."""
+    """Shares of each class of words; empty if the mechanism has no classes."""
     impossible: int
     """Output words that the mechanism cannot have given."""
     span_recovery: dict[str, dict[str, spans.Recovery]] | None
@@ -238,7 +238,7 @@ def evaluate(
     classes: tuple[ClassShares, ...] = ()
     if isinstance(question.mechanism, ByClass):
         attacking = pairs, vocabulary, space, question.mechanism, model
-        classes = by_class(*attacking, result.attacks, part_of(progress, share, share))
+        classes = by_class(*attacking, result.attacks, lambda _: None)
     linked = None
     if held is not None:
         emissions = None if question.mechanism is None else Emissions(question.mechanism, space)

@@ -18,7 +18,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 
 _WORDS: Final = 600
 _LINE: Final = 12
-"""Words of a line, but for a short one each time."""
+"""Words of a line."""
 _GAPS: Final = (" ", " ", " ", ", ", " ", ". ", " ", " ", "; ", " ", "! ")
 
 
@@ -26,12 +26,11 @@ def _lines(sanitizer: Sanitizer, key: bytes) -> list[str]:
     """Return lines of words that are drawn, with OOV strings among them."""
     keys = sanitizer.embeddings.index_to_key
     rows = words_at_random(sanitizer, 2 * _WORDS, derive_key(key, "words")).tolist()
-    strings = unknown_strings(sanitizer, 8)
-    words = [word for word in map(keys.__getitem__, rows) if sanitizer.input_of(word) is not None]
-    words = [word for word in words if word.isalpha() and (sanitizer.input_of(word) or 0) >= 0]
+    strings, known = unknown_strings(sanitizer, 8), range(len(keys))
     # The most frequent words too: of these a decoder knows most.
-    words = [each for pair in zip(words, keys, strict=False) for each in pair if each.isalpha()]
-    words = [word for word in words if 0 <= (sanitizer.input_of(word) or 0) < len(keys)][:_WORDS]
+    pairs = zip(map(keys.__getitem__, rows), keys, strict=False)
+    both = (word for pair in pairs for word in pair if word.isalpha())
+    words = [word for word in both if sanitizer.input_of(word) in known][:_WORDS]
     out = []
     for at in range(0, len(words), _LINE):
         some = words[at : at + _LINE]
