@@ -27,7 +27,7 @@ DATA: Final = ROOT.parent / "shared" / "data"
 FOLDER: Final = tempfile.TemporaryDirectory()
 MECHANISMS: Final = ("optimal-response", "knn-response")
 LINKED_AT: Final = (4, 6, 8, 10)
-READ_AT: Final = (8,)
+READ_AT: Final = (4, 6, 8, 10)
 MOST: Final = 600
 """Records of each text, and candidates."""
 READ: Final = 150

@@ -26,6 +26,11 @@ class _Targets(Command):
     unchanged: float | None = option(
         "--unchanged X", "Target share of running words that stay unchanged, as rewrite prints it."
     )
+    word_class: str | None = option(
+        "--class CLASS",
+        "With --unchanged: the share of the words of this class, drawn within it. Finds the "
+        "epsilon of the class.",
+    )
     close: float | None = option(
         "--close X", "Target share of outputs among the 100 nearest other words."
     )
@@ -53,7 +58,7 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
     """
 
     examples: ClassVar = (
-        "dpsan calibrate --unchanged 0.4",
+        "dpsan calibrate --unchanged 0.01 --class names",
         "dpsan calibrate -m laplace --epsilon-ldp 8",
         "dpsan calibrate -m knn-response -e 8 --maximize similarity",
     )
@@ -73,6 +78,8 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
                 "--epsilon needs --maximize", "without it, calibrate searches for epsilon"
             )
         self.check_files()
+        if self.word_class is not None:
+            return self._within_class()
 
         from dpsan.analysis.explain.match import candidates
         from dpsan.cli.progress import search_progress
@@ -99,16 +106,47 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         show(found, self._command(found, values), None if half is None else half.sentence)
         return 0
 
+    def _within_class(self) -> int:
+        """Search for the epsilon of a class, and print it."""
+        if self.unchanged is None:
+            raise UsageError("--class needs --unchanged")
+        if self.mechanism != Calibrate.mechanism or self.param or self.public:
+            raise UsageError("--class takes no mechanism, no parameter and no public words")
+
+        from dpsan.cli.progress import search_progress
+        from dpsan.embeddings.class_lists import class_rows, word_classes
+        from dpsan.outcomes.calibrate import calibrate_class
+
+        classes = word_classes(self.word_class or "")
+        (one, *more) = classes
+        if more or one.epsilon is not None or not one.groups:
+            raise UsageError("give one class of words, without an epsilon", "such as --class names")
+        words, space = self.open_space()
+        rows = class_rows(classes, words.key_to_index)
+        with search_progress(one.name, self.quiet) as progress:
+            found = calibrate_class(rows, space, self.unchanged, progress)
+        command = ["dpsan", "rewrite", "--only"]
+        command.append(f"{self.word_class}={_number(found.mechanism.epsilon)}")
+        command += self._vocabulary()
+        show = _print_json if self.as_json else _print
+        show(found, shlex.join(command), None)
+        return 0
+
+    def _vocabulary(self) -> list[str]:
+        """Return the options that name the vocabulary."""
+        given = {"-E": self.embeddings, "--vocab-size": self.vocab_size}
+        pairs = [(name, str(each)) for name, each in given.items() if each is not None]
+        return [word for pair in pairs for word in pair]
+
     def _command(self, found: Calibration, values: dict[str, str]) -> str:
         """Return the ``rewrite`` command with what was found, as a shell takes it."""
         mechanism = found.mechanism
         words = ["dpsan", "rewrite", "-m", self.mechanism, "-e", _number(mechanism.epsilon)]
         for name, value in {**values, **found.chosen}.items():
             words += ["-p", f"{name}={value}"]
-        given = {"-E": self.embeddings, "--vocab-size": self.vocab_size, "--public": self.public}
-        for name, each in given.items():
-            if each is not None:
-                words += [name, str(each)]
+        words += self._vocabulary()
+        if self.public is not None:
+            words += ["--public", str(self.public)]
         if mechanism.status != "PROVED":
             words.append("--allow-unproved")
         return shlex.join(words)

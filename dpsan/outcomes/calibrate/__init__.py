@@ -13,9 +13,13 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+import numpy as np
+
+from dpsan.embeddings.class_lists import ClassRows
 from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.optimal.class_response import ClassResponse, part
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
 from dpsan.outcomes.calibrate.root import TOLERANCE, solve
@@ -64,6 +68,46 @@ def calibrate(
     seconds = time.perf_counter() - started
     mechanism = draft.at(epsilon)
     return Calibration(mechanism, target, wanted, achieved, interval, exact, seconds)
+
+
+def calibrate_class(
+    rows: tuple[ClassRows, ...],
+    space: MetricSpace,
+    wanted: float,
+    progress: Progress = lambda _: None,
+) -> Calibration:
+    """Find the epsilon within a class at which a share of its running words stays unchanged.
+
+    Args:
+        rows: the groups of one class.
+        wanted: of the running words of the class, by their public frequencies.
+
+    Raises:
+        UsageError: a value outside its domain, or out of reach.
+    """
+
+    def at(epsilon: float) -> ClassResponse:
+        parts = tuple(part(each.name, epsilon, each.rows, each.outputs) for each in rows)
+        return ClassResponse(epsilon, parts=parts)
+
+    def share(epsilon: float) -> float:
+        return float(np.average(at(epsilon).prepare(space).unchanged(ids), weights=weights))
+
+    started = time.perf_counter()
+    Target.UNCHANGED.check(wanted)
+    ids = np.array([row for each in rows for row in each.rows])
+    weights = space.frequencies[ids]
+    epsilon, achieved = solve(
+        share,
+        wanted,
+        1.0,
+        what=f"{Target.UNCHANGED} {wanted:g} of the class {rows[0].name}",
+        step=math.log(2),
+        progress=lambda epsilon: progress(f"epsilon {epsilon:g}"),
+    )
+    seconds = time.perf_counter() - started
+    interval = (achieved, achieved)
+    return Calibration(at(epsilon), Target.UNCHANGED, wanted, achieved, interval, True, seconds)
 
 
 def epsilon_for_ldp(
