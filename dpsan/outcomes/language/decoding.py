@@ -16,23 +16,19 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import has_distribution
-from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.language.lattice import Candidates, parts, posterior, unit_ends
+from dpsan.outcomes.language.likeliest import likeliest_inputs
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap
 from dpsan.space.arrays import Floats32, Ids, norms
-from dpsan.space.metric_space import Arrays, MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
-FIRST: Final = 24
-"""Inputs considered for each output in the first stage."""
 SECOND: Final = 10
-"""Those of the second stage."""
+"""Inputs considered for each output in the second stage."""
 LEAST_EPSILON: Final = 7.0
 """Below this LDP epsilon outputs say too little, and decoding invents a text."""
 _WRITTEN: Final = 9.0
 """LDP epsilon up to which only outputs of the mechanism are written."""
-_PROBABLE: Final = -400.0
-"""ln of the least probability that ⊥ has an output of the mechanism."""
 _WORDS: Final = 512
 """Words that are decoded at once, about."""
 _ROUNDED: Final = 1e-3
@@ -66,10 +62,7 @@ class Tables:
 def tables_for(
     mechanism: Mechanism, space: MetricSpace, model: Ngrams, epsilon: float, stays: Ids
 ) -> Tables:
-    """Return the tables of a mechanism; the likeliest inputs are kept in the cache.
-
-    Up to epsilon 9 the model counts fully and only outputs are written; above, the drawn word has
-    a bias.  Both were chosen on training texts, so that no text loses.
+    """Return the tables of a mechanism that decodes.
 
     Args:
         mechanism: resolved.
@@ -84,14 +77,23 @@ def tables_for(
             f"fluent output needs an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})",
             "below it a decoder invents the text",
         )
-    sampler = mechanism.prepare(space)
-    if not has_distribution(sampler):
+    return reading_tables(mechanism, space, model, epsilon, stays)
+
+
+def reading_tables(
+    mechanism: Mechanism, space: MetricSpace, model: Ngrams, epsilon: float, stays: Ids
+) -> Tables:
+    """Return the tables of a mechanism at any epsilon; see :func:`tables_for`.
+
+    Up to epsilon 9 the model counts fully and only outputs are written; above, the drawn word has
+    a bias.  Both were chosen on training texts, so that no text loses.
+    """
+    if not has_distribution(mechanism.prepare(space)):
         raise UsageError(
             f"fluent output is not for {mechanism.name}: its output probabilities are not known",
             "optimal-response, knn-response and other table mechanisms have them",
         )
-    name = f"likeliest-1-{FIRST}-{mechanism.name}-{mechanism.digest()}"
-    held = space.table(name, lambda: _likeliest(mechanism, space))
+    held = likeliest_inputs(mechanism, space)
     outputs = held["outputs"]
     number = np.full(space.n, -1, dtype=np.int32)
     number[outputs] = np.arange(len(outputs))
@@ -117,25 +119,6 @@ def _unit(vectors: Floats32) -> Floats32:
     if np.abs(lengths - 1).max() < _ROUNDED:
         return vectors
     return np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
-
-
-def _likeliest(mechanism: Mechanism, space: MetricSpace) -> Arrays:
-    """Return the outputs of a mechanism, and the inputs that explain each best."""
-    emissions = Emissions(mechanism, space)
-    outputs = np.flatnonzero(emissions.unknown > _PROBABLE)
-    prior = np.log(space.frequencies)
-    with space.watch("finding the likeliest inputs of each output") as progress:
-        found = emissions.candidates(outputs, [prior], FIRST, progress)[0]
-    scores = found.scores - prior[np.maximum(found.inputs, 0)]
-    scores[found.inputs < 0] = -np.inf
-    unknown = np.full((len(outputs), 1), space.n, dtype=np.int32)
-    return {
-        "outputs": outputs,
-        "inputs": np.concatenate([found.inputs, unknown], axis=1),
-        "scores": np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1).astype(
-            np.float32
-        ),
-    }
 
 
 def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Ids:
@@ -171,6 +154,26 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         _apart(written, free, between, columns, values)
         out[part] = written
     return out
+
+
+def guesses(rows: Ids, kinds: Ids, tables: Tables) -> Ids:
+    """Return the likeliest input of each word, shape (m,); -1 where that is ⊥.
+
+    This is what an attacker with this language model reads back.  A word that was not drawn is its
+    own guess.
+
+    Args:
+        rows: see :func:`decode`.
+        kinds: see :func:`decode`.
+    """
+    out = np.where(rows >= 0, rows, ~rows)
+    for part in parts(unit_ends(kinds), _WORDS):
+        own, between = rows[part], kinds[part.start : part.stop + 1]
+        free = np.flatnonzero(_decodable(own, tables))
+        states = tables.likeliest[tables.number[own[free]]]
+        best = _read(own, between, tables)[free].argmax(axis=1)
+        out[part.start + free] = states[np.arange(len(free)), best]
+    return np.where(out < tables.model.n, out, -1)
 
 
 def _decodable(rows: Ids, tables: Tables) -> NDArray[np.bool_]:
