@@ -13,7 +13,7 @@ import typer
 from dpsan.errors import printable
 
 if TYPE_CHECKING:
-    from dpsan.analysis.report.sections import Section
+    from dpsan.analysis.pages.sections import Section
 
 
 def say(message: str) -> None:

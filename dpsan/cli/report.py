@@ -63,7 +63,7 @@ class Report(Page):
 
 def _print(report: Summary) -> None:
     from dpsan.analysis.report import ACTIONS, BY_CLASS  # numpy comes with it
-    from dpsan.analysis.report.page import complaints, figures, files
+    from dpsan.analysis.report.page import complaints, figures, files, parameters
 
     typer.echo(printable(report.path))
     for each in complaints(report):
@@ -73,7 +73,8 @@ def _print(report: Summary) -> None:
         for action in ACTIONS
         if report.counts[action] or action not in BY_CLASS
     )
-    rows = [("words", f"{number(sum(report.counts.values()))}: {counts}"), *figures(report)]
+    about = [(name, value) for name, value, _ in (*figures(report), *parameters(report))]
+    rows = [("words", f"{number(sum(report.counts.values()))}: {counts}"), *about]
     room = _WIDTH - 4 - max(len(name) for name, _ in rows)
     narrow = []
     for name, value in rows:

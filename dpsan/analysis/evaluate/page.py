@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from dpsan.analysis.evaluate import Evaluation
 from dpsan.analysis.evaluate.accuracy import VERSIONS
 from dpsan.analysis.evaluate.readability import Readability
 from dpsan.analysis.evaluate.vocabulary import WordClass
-from dpsan.analysis.report.html import cards, document, table, warnings
-from dpsan.analysis.report.sections import Cell, Section, written
+from dpsan.analysis.pages.html import document, facts, heading, table, verdict, warnings
+from dpsan.analysis.pages.sections import Cell, Section, written
+from dpsan.mechanisms.base import Mechanism
 from dpsan.text.numerals import counted, number
 
 Rows = list[tuple[Cell, ...]]
+_MEANING: Final = {
+    "cosine": "similarity of each word and its output: 1 is the same word",
+    "ROUGE-1 F1": "words that both texts share, in any order: 1 is all",
+    "ROUGE-1 recall": "words of the original that the output has, in any order",
+    "BLEU": "runs of up to four words that both texts share: 100 is the same text",
+}
 
 
 def about(found: Evaluation) -> str:
@@ -18,13 +27,36 @@ def about(found: Evaluation) -> str:
     mechanism = found.question.mechanism
     run = ""
     if mechanism is not None:
-        values = [f"{name} {getattr(mechanism, name)}" for name in mechanism.parameters()]
-        epsilon = f"epsilon {number(mechanism.epsilon)}"
-        run = ", ".join([f"{mechanism.name}: {epsilon}", *values]) + ".\n"
+        values = [f"{name} {_short(value)}" for name, value in _parameters(mechanism)]
+        run = f"{mechanism.name}: {', '.join(values)}.\n"
     return (
         f"{run}{counted(found.records, 'record')}, {counted(found.words, 'word')}; "
         "compared without letter case, 95 % intervals."
     )
+
+
+def _parameters(mechanism: Mechanism) -> list[tuple[str, object]]:
+    names = mechanism.parameters()
+    return [("epsilon", mechanism.epsilon), *((name, getattr(mechanism, name)) for name in names)]
+
+
+def _short(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def conclusion(found: Evaluation) -> str:
+    """Return the sentence that an evaluation begins with."""
+    unchanged = written(found.unchanged[WordClass.ALL], intervals=False)
+    told = f"{unchanged} of the words stand unchanged."
+    if found.question.mechanism is None:
+        return f"{told} No attacker was tried: the mechanism is not given."
+    best = found.best
+    read = written(best.shares[WordClass.ALL], intervals=False)
+    told += f" The best attacker here ({best.key}) reads back {read}"
+    name = best.shares[WordClass.NAME]
+    if name.total:
+        told += f", and {written(name, intervals=False)} of the words capitalised inside a sentence"
+    return f"{told}. A stronger attacker may read more."
 
 
 def sections(found: Evaluation) -> list[Section]:
@@ -150,15 +182,33 @@ def _accuracy(found: Evaluation) -> list[Section]:
 
 def page(found: Evaluation) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    shares = [("words unchanged", found.unchanged[WordClass.ALL])]
+    every = WordClass.ALL
+    shares = [("words unchanged", found.unchanged[every], "they stand in the output as they were")]
     shares += [
-        (f"words read back, {each.key}", each.shares[WordClass.ALL]) for each in found.attacks[1:]
+        (f"read back, {each.key}", each.shares[every], each.name) for each in found.attacks[1:]
     ]
-    figures = [(name, written(share, intervals=False)) for name, share in shares]
-    figures += [(str(name), written(value)) for name, value, _ in _scores(found)]
+    figures = [(name, written(share, intervals=False), what) for name, share, what in shares]
+    figures += [
+        (str(name), written(value), _MEANING.get(str(name), str(what)))
+        for name, value, what in _scores(found)
+    ]
     if found.readability is not None:
         name, _, times = found.readability.rows[1]
         if times is not None:
-            figures.append((f"perplexity, {name} to original", f"{times:.2f}"))
-    body = warnings(found.notes) + cards(figures) + "".join(map(table, sections(found)))
-    return document("dpsan evaluate", about(found), f"<section>{body}</section>")
+            what = "1 reads as the original does, for a public model of the language"
+            figures.append((f"perplexity, {name} to original", f"{times:.2f}", what))
+    mechanism = found.question.mechanism
+    settings = [] if mechanism is None else [("mechanism", mechanism.name, "")]
+    settings += [(n, _short(value), "") for n, value in _parameters(mechanism)] if mechanism else []
+    told = verdict(conclusion(found), good=False)
+    first, *more = about(found).splitlines()[::-1]
+    body = (
+        told
+        + warnings(found.notes)
+        + heading("Figures")
+        + facts(figures)
+        + heading("By kind of word")
+        + "".join(map(table, sections(found)))
+        + (heading("Parameters") + facts(settings) if more else "")
+    )
+    return document("dpsan evaluate", first, f"<section>{body}</section>")

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import html
+import math
 from pathlib import Path
 from typing import Final
 
-from dpsan.analysis.report import ACTIONS, BY_CLASS, QUANTILES, Report
-from dpsan.analysis.report.html import cards, document, figure, table, warnings
-from dpsan.analysis.report.sections import Section
+from dpsan.analysis.pages.html import (
+    document,
+    facts,
+    figure,
+    heading,
+    listing,
+    table,
+    verdict,
+    warnings,
+)
+from dpsan.analysis.pages.meaning import plain_meaning
+from dpsan.analysis.pages.sections import Section
+from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
+from dpsan.sanitize.result import Action
 from dpsan.sanitize.statement import CHOICE
 from dpsan.text.numerals import counted, number, percent
 
@@ -27,7 +39,11 @@ _MEANING: Final = {
 
 
 def complaints(report: Report) -> list[str]:
-    """Return the warnings of a report."""
+    """Return the warnings of a report, and what passed unchanged."""
+    return [*_warnings(report), *_passed(report)]
+
+
+def _warnings(report: Report) -> list[str]:
     guarantee, weak = report.header["guarantee"], report.header["weak"]
     status, public = guarantee["status"], guarantee["public_words"]
     found = {
@@ -40,44 +56,108 @@ def complaints(report: Report) -> list[str]:
         f"WEAK: {weak}": weak,
         f"the mechanism's guarantee is {status}": status != "PROVED",
     }
+    return [text for text, holds in found.items() if holds]
+
+
+def _passed(report: Report) -> list[str]:
+    """Return lines about columns, fields and metadata that passed unchanged."""
     rows = [report.passing] if report.passing else [each.passing for each in report.files.values()]
     passing = [
         line
         for row in filter(None, rows)
         for line in (*map(fields_line, row["fields"]), *noted_lines(row["noted"]))
     ]
-    return [*(text for text, holds in found.items() if holds), *dict.fromkeys(passing)]
+    return [*dict.fromkeys(passing)]
 
 
-def figures(report: Report) -> list[tuple[str, str]]:
-    """Return the figures of a run, by name."""
+def conclusion(report: Report) -> tuple[str, bool]:
+    """Return the sentence that a report begins with, and whether it is no warning."""
+    guarantee, header = report.header["guarantee"], report.header
+    epsilon = guarantee["epsilon_ldp"]
+    if header["seeded"]:
+        return "Not private: the random numbers of this run are public.", False
+    if guarantee["status"] != "PROVED":
+        return (
+            f"No proved guarantee: that of {header['mechanism']} is {guarantee['status']}.",
+            False,
+        )
+    if not report.complete:
+        return "The run did not finish. The figures below are those of the part that did.", False
+    words = "one word of a class" if header["only"] else "any one word"
+    if guarantee["public_words"]:
+        words = "any one protected word"
+    told = plain_meaning(math.inf if epsilon is None else report.copies * epsilon, words)
+    plain = report.counts[str(Action.PLAIN)] + report.counts[str(Action.OUTSIDE)]
+    plain += report.counts["kept"] + report.counts["passed"]
+    if plain:
+        told += (
+            f" {counted(plain, 'word')} of {number(sum(report.counts.values()))} passed unchanged."
+        )
+        return f"{told} These are not protected.", False
+    if header["linked"]:
+        return f"{told} The texts are not anonymous: {header['linked']}.", False
+    return told, epsilon is not None
+
+
+def figures(report: Report) -> list[tuple[str, str, str]]:
+    """Return the figures of a run: name, value, and what it means."""
     sums = report.as_json()
-    each, loss, grade = sums["per"], "LDP epsilon", sums["status"]
+    each, loss = sums["per"], "LDP epsilon"
+    if sums["public_words"]:
+        each, loss = f"protected {each}", "high-low LDP epsilon"
+    records = sums["epsilon_per_record"]
+    whole = ", all copies" if report.copies > 1 else ""
+    linked = sums["linked"]
+    return [
+        (
+            f"{loss} per {each}",
+            _cost(sums["epsilon_ldp"], sums["delta"]),
+            "how well one word is hidden; smaller is better",
+        ),
+        (
+            "expected unchanged",
+            percent(sums["expected_unchanged"]),
+            "share of drawn words that come out as they were; which ones is not visible",
+        ),
+        *([("whole texts", linked, "how easily a text is found again")] if linked else []),
+        (
+            f"{loss}, largest record{whole}",
+            _cost(**sums["largest_record"]),
+            "the sum of its words: how well a whole record is hidden",
+        ),
+        (
+            f"{loss}, largest file{whole}",
+            _cost(**sums["largest_file"]),
+            "the sum of all its words",
+        ),
+        (
+            "epsilon per record, 5/50/95 %/largest",
+            " / ".join(map(number, records.values())),
+            "records with more words lose more",
+        ),
+    ]
+
+
+def parameters(report: Report) -> list[tuple[str, str, str]]:
+    """Return the settings of a run: name, value, and an empty meaning or one line."""
+    sums, header = report.as_json(), report.header
+    grade = sums["status"]
     if grade == "PROVED":
         grade += f" {sums['arithmetic']}"
-    if not report.header["guarantee"]["reviewed"]:
+    if not header["guarantee"]["reviewed"]:
         grade += f", {UNREVIEWED}"
     if sums["own"]:
         grade += f": {sums['own']['file']}, SHA-256 {sums['own']['sha256'][:16]}"
-    if sums["public_words"]:
-        each, loss = f"protected {each}", "high-low LDP epsilon"
     unit = f" ({sums['epsilon_unit']})" if sums["epsilon_unit"] else ""
-    records = sums["epsilon_per_record"]
-    copies, whole = [], ""
-    if report.copies > 1:
-        copies, whole = [("copies of every record", number(report.copies))], ", all copies"
-    return [
+    each = f"protected {sums['per']}" if sums["public_words"] else sums["per"]
+    rows = [
         ("mechanism", f"{sums['mechanism']} ({grade})"),
-        *copies,
         (f"epsilon per {each}{unit}", number(sums["epsilon"])),
-        (f"{loss} per {each}", _cost(sums["epsilon_ldp"], sums["delta"])),
-        ("expected unchanged", percent(sums["expected_unchanged"])),
-        *([("whole texts", sums["linked"])] if sums["linked"] else []),
         ("epsilon, all draws", number(sums["epsilon_sum"])),
-        (f"{loss}, largest record{whole}", _cost(**sums["largest_record"])),
-        (f"{loss}, largest file{whole}", _cost(**sums["largest_file"])),
-        ("epsilon per record, 5/50/95 %/largest", " / ".join(map(number, records.values()))),
     ]
+    if report.copies > 1:
+        rows.append(("copies of every record", number(report.copies)))
+    return [(name, value, "") for name, value in rows]
 
 
 def files(report: Report) -> list[Section]:
@@ -109,31 +189,37 @@ def page(reports: list[Report]) -> str:
 def _section(report: Report) -> str:
     header, total = report.header, sum(report.counts.values())
     inputs, digests = files(report)
+    counts = {action: report.counts[action] for action in ACTIONS if report.counts[action]}
     actions = Section(
         ("words", "number", "share"),
         [
-            (
-                _MEANING.get(action, action),
-                report.counts[action],
-                Share(report.counts[action], total),
-            )
-            for action in ACTIONS
-            if report.counts[action] or action not in BY_CLASS
+            (_MEANING.get(action, action), count, Share(count, total))
+            for action, count in counts.items()
         ],
         intervals=False,
     )
-    made = f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}"
-    hidden = "; ".join(report.as_json()["not_protected"])
+    vocabulary = header["embeddings"]
+    made = [
+        ("made", f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}", ""),
+        ("vocabulary", f"{vocabulary['source']}, {number(vocabulary['words'])} words", ""),
+    ]
     return (
         f"<section><h2>{html.escape(Path(report.path).name)}</h2>"
-        f'<p class="soft">{html.escape(made)}</p>'
-        + warnings(complaints(report))
-        + cards([("words", number(total)), *figures(report)])
+        + verdict(conclusion(report)[0], good=conclusion(report)[1])
+        + warnings(_warnings(report))
+        + heading("What passed unchanged or is not protected")
+        + listing([*_passed(report), *report.as_json()["not_protected"]])
+        + heading("Words")
         + table(actions)
-        + f'<div class="charts">{_histogram(report)}</div>'
-        + table(inputs)
+        + heading("Figures")
+        + facts(figures(report))
+        + _histogram(report)
+        + heading("Files")
+        + table(inputs.without_zeros(ACTIONS))
         + f"<details><summary>{digests.columns[0]}</summary>{table(digests)}</details>"
-        + f'<p class="soft">Not protected: {html.escape(hidden)}.</p></section>'
+        + heading("Parameters")
+        + facts([*parameters(report), *made])
+        + "</section>"
     )
 
 

@@ -157,10 +157,10 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
 
 
 def guesses(rows: Ids, kinds: Ids, tables: Tables) -> Ids:
-    """Return the likeliest input of each word, shape (m,); -1 where that is ⊥.
+    """Return the likeliest word for each drawn one, shape (m,).
 
     This is what an attacker with this language model reads back.  A word that was not drawn is its
-    own guess.
+    own guess, -1 if it is not in the vocabulary.
 
     Args:
         rows: see :func:`decode`.
@@ -171,7 +171,7 @@ def guesses(rows: Ids, kinds: Ids, tables: Tables) -> Ids:
         own, between = rows[part], kinds[part.start : part.stop + 1]
         free = np.flatnonzero(_decodable(own, tables))
         states = tables.likeliest[tables.number[own[free]]]
-        best = _read(own, between, tables)[free].argmax(axis=1)
+        best = _read(own, between, tables)[free, :-1].argmax(axis=1)  # ⊥, the last, is no word
         out[part.start + free] = states[np.arange(len(free)), best]
     return np.where(out < tables.model.n, out, -1)
 

@@ -1,4 +1,4 @@
-"""The inputs that explain each output of a mechanism best, which a decoder and an attacker share."""
+"""The inputs that explain each output of a mechanism best."""
 
 from __future__ import annotations
 
