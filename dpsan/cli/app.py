@@ -25,6 +25,7 @@ COMMANDS: Final = Commands(
     {
         "rewrite": "Sanitize text, line by line.",
         "smooth": "Make sanitized text fluent with a public language model, at no privacy cost.",
+        "preview": "Show your own text at several epsilons, and what an attacker reads back.",
         "index": "Build, list, check or clear cached indexes of embeddings.",
         "train": "Train a vocabulary of your own on public text, in any language.",
         "report": "Summarize audit files. The summary contains no text.",

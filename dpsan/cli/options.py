@@ -97,7 +97,10 @@ class Epsilon(Command):
     def required_epsilon(self) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
         if self.epsilon is None:
-            raise UsageError("--epsilon is required: it is your decision", "try --epsilon 8")
+            raise UsageError(
+                "--epsilon is required: it is your decision",
+                "try --epsilon 8; 'dpsan preview FILE' shows your own text at several",
+            )
         return positive("--epsilon", self.epsilon)
 
 

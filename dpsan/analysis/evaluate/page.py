@@ -205,10 +205,10 @@ def page(found: Evaluation) -> str:
     body = (
         told
         + warnings(found.notes)
-        + heading("Figures")
+        + heading("Figures", 2)
         + facts(figures)
-        + heading("By kind of word")
+        + heading("By kind of word", 2)
         + "".join(map(table, sections(found)))
-        + (heading("Parameters") + facts(settings) if more else "")
+        + (heading("Parameters", 2) + facts(settings) if more else "")
     )
     return document("dpsan evaluate", first, f"<section>{body}</section>")

@@ -70,9 +70,9 @@ def facts(rows: Sequence[tuple[str, str, str]]) -> str:
     )
 
 
-def heading(text: str) -> str:
-    """Return a heading below that of the section."""
-    return f"<h3>{html.escape(text)}</h3>"
+def heading(text: str, level: int = 3) -> str:
+    """Return a heading: 2 for a section of the page, 3 below it."""
+    return f"<h{level}>{html.escape(text)}</h{level}>"
 
 
 def listing(items: Sequence[str]) -> str:

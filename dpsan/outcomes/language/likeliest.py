@@ -29,7 +29,7 @@ def likeliest_inputs(mechanism: Mechanism, space: MetricSpace) -> Arrays:
         ``outputs`` (q,); ``inputs`` (q, s), by prior times likelihood, with ⊥ last and -1 where
         there are too few; ``scores`` (q, s), ln P(output|input).
     """
-    name = f"likeliest-2-{FIRST}-{mechanism.name}-{mechanism.digest()}"
+    name = f"likeliest-3-{FIRST}-{mechanism.name}-{mechanism.digest()}"
     return space.table(name, lambda: _build(mechanism, space))
 
 
@@ -71,6 +71,8 @@ def _by_weights(
     common = weights.common.astype(np.float64)
     more = weights.increment * mass
     totals = np.log(common.sum() + np.bincount(owner, more, minlength=len(rows)))
+    real = np.isin(held, outputs)  # a public word may be an output of itself alone
+    owner, held, more = owner[real], held[real], more[real]
     usual = np.argsort(totals - prior, kind="stable")[:FIRST]
     near = np.log(common[held] + more) - totals[owner]
     with np.errstate(divide="ignore"):

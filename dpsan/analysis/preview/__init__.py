@@ -1,0 +1,343 @@
+"""Preview one's own text at several levels of protection, to choose epsilon.
+
+Open this file first: it draws, reads back and concludes.  ``page.py`` formats the result.  Only
+this package may hold sanitized sentences in a result; it holds no original one.  Must not know
+command lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
+from dpsan.analysis.pages.meaning import odds, plain_meaning
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
+from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.class_lists import word_classes
+from dpsan.errors import InputError, UsageError
+from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.language.decoding import guesses, reading_tables
+from dpsan.outcomes.language.likeliest import likeliest_inputs
+from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.symbols import Gap, gap_kind
+from dpsan.outcomes.linked_words import LONGEST
+from dpsan.privacy import randomness
+from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Ids
+from dpsan.space.metric_space import MetricSpace
+from dpsan.text.numerals import counted, number, percent
+
+EPSILONS: Final = (4.0, 6.0, 8.0, 10.0, 12.0)
+SENTENCES: Final = 3
+_WORDS: Final = 1000
+"""Words of the file that are measured, about."""
+_TEXTS: Final = 5000
+"""Most records whose lengths are counted."""
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_SHORT, _LONG = 5, 16
+"""Words of a sentence that is shown."""
+_BY: Final = 12.0
+"""Epsilon beside classes of words."""
+_WITHIN: Final = 2.0
+"""Epsilon within a class."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of protection, and what it does to the text."""
+
+    options: str
+    """Options of ``rewrite``."""
+    epsilon: float
+    """LDP epsilon of any one word; of words of a class where only these are drawn."""
+    meaning: str
+    sentences: tuple[str, ...] = field(repr=False)
+    unchanged: Share
+    read: Share
+    """Words that an attacker reads back."""
+    names: Share
+    """Of words capitalised inside a sentence."""
+    linked: int | None
+    """Words that find a text among 1,000; 0: more than 64; None: words that pass unchanged find
+    it."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "options": self.options,
+            "epsilon_ldp": self.epsilon,
+            "meaning": self.meaning,
+            "sentences": list(self.sentences),
+            "unchanged": self.unchanged.as_json(),
+            "read_back": self.read.as_json(),
+            "names_read_back": self.names.as_json(),
+            "linked_words": self.linked,
+        }
+
+
+@dataclass(frozen=True)
+class Preview:
+    """All levels, and what they were measured on."""
+
+    name: str
+    """Name of the file."""
+    lengths: Ids = field(repr=False)
+    """Words of each record, (r,)."""
+    measured: int
+    """Words that were measured."""
+    guessed: Share
+    """Words that are the most frequent word: right without any output."""
+    levels: tuple[Level, ...]
+    with_model: bool
+    """True if the attacker has a language model."""
+    left_out: str | None
+    """Reason why there are no levels of classes."""
+
+    def tests(self) -> list[tuple[str, list[tuple[bool, str]]]]:
+        """Return the three tests of the European regulators' opinion on anonymization.
+
+        Returns:
+            Name, and for each level whether it fails and by which figure.  Article 29 Working
+            Party, Opinion 05/2014 (WP216), section 3: singling out, linkability, inference.
+        """
+        return [
+            ("singling out", [self._singled(each) for each in self.levels]),
+            ("linkability", [self._linkable(each) for each in self.levels]),
+            ("inference", [self._inferred(each) for each in self.levels]),
+        ]
+
+    def _singled(self, level: Level) -> tuple[bool, str]:
+        """A record is told apart from other candidates by its words."""
+        if level.linked is None:
+            return True, "by words that pass"
+        if not level.linked:
+            longer = bool((self.lengths > LONGEST).any())
+            return longer, f"over {LONGEST} words"
+        fails = bool((self.lengths >= level.linked).any())
+        return fails, f"by {counted(level.linked, 'word')}"
+
+    def _linkable(self, level: Level) -> tuple[bool, str]:
+        """A record is matched with the same text elsewhere: it has enough words for that."""
+        if level.linked is None:
+            return True, "all records"
+        share = float((self.lengths >= (level.linked or LONGEST + 1)).mean())
+        return share > 0, "no record" if not share else f"{percent(share)} of records"
+
+    def _inferred(self, level: Level) -> tuple[bool, str]:
+        """More words are read back than are right without an output."""
+        read, known = level.read.value or 0.0, self.guessed.value or 0.0
+        low = level.read.interval[0] if level.read.total else 0.0
+        return low > known, f"{percent(read)} read"
+
+    def conclusion(self) -> str:
+        """Return the sentence that the page begins with."""
+        passing = [
+            level.options
+            for at, level in enumerate(self.levels)
+            if not any(cells[at][0] for _, cells in self.tests())
+        ]
+        if not passing:
+            return "Not anonymous by these tests at any level that is shown."
+        return f"No test fails at {', '.join(passing)}; all other levels are not anonymous."
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "file": self.name,
+            "records": len(self.lengths),
+            "words_measured": self.measured,
+            "language_model": self.with_model,
+            "guessed_without_output": self.guessed.as_json(),
+            "levels": [each.as_json() for each in self.levels],
+            "tests": {
+                name: [{"fails": fails, "figure": figure} for fails, figure in cells]
+                for name, cells in self.tests()
+            },
+            "conclusion": self.conclusion(),
+            "left_out": self.left_out,
+        }
+
+
+def preview(
+    path: Path,
+    inputs: Inputs,
+    opened: tuple[Embeddings, MetricSpace],
+    store: Store,
+    epsilons: Sequence[float] = EPSILONS,
+    progress: Callable[[str, float], None] = lambda _, __: None,
+) -> Preview:
+    """Sanitize parts of a file at several levels, and measure what an attacker reads back.
+
+    Args:
+        path: of a container that ``rewrite`` reads.
+        inputs: how it is read.
+        opened: the vocabulary and its space.
+        epsilons: of every word.
+        progress: called with the options of each level, and the share of the work that is done.
+
+    Raises:
+        InputError: the file cannot be read, or holds no word.
+    """
+    embeddings, _ = opened
+    vocabulary = Vocabulary(embeddings, "unicode")
+    texts, lengths = _read(path, inputs, vocabulary)
+    known = _Known(texts, vocabulary)
+    bundled = bundled_language_model() if embeddings.digest == bundled_digest() else None
+    model = None if bundled is None else Ngrams.from_bytes(bundled, embeddings.digest)[0]
+    specs = [(f"-e {number(each)}", RunSpec(epsilon=each)) for each in epsilons]
+    left_out = None
+    try:
+        specs += _by_class(embeddings)
+    except UsageError as error:
+        left_out = f"no levels of classes: {error}"
+    shown = _sentences(texts)
+    levels = []
+    for at, (options, spec) in enumerate(specs):
+        progress(options, at / len(specs))
+        sanitizer = Sanitizer.from_spec(spec, store, None, opened=lambda: opened)
+        levels.append(_level(options, sanitizer, known, shown, model))
+    frequent = known.fold[known.inputs] == known.fold[0]
+    return Preview(
+        path.name,
+        np.array(lengths),
+        len(known.inputs),
+        Share(int(frequent.sum()), len(frequent)),
+        tuple(levels),
+        model is not None,
+        left_out,
+    )
+
+
+def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
+    """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
+    from dpsan.embeddings.class_lists import class_rows
+
+    classes = word_classes(f"sensitive={_WITHIN:g}")
+    class_rows(classes, embeddings.key_to_index)
+    both, one = RunSpec(epsilon=_BY, classes=classes), RunSpec(epsilon=_WITHIN, only=classes)
+    return [
+        (f"-e {_BY:g} --class sensitive={_WITHIN:g}", both),
+        (f"-e {_WITHIN:g} --only sensitive", one),
+    ]
+
+
+def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str], list[int]]:
+    """Return the texts that are measured, and the words of each record."""
+    texts: list[str] = []
+    lengths: list[int] = []
+    words = 0
+    for record in records(path, inputs):
+        size = sum(len(vocabulary.split(text)) // 2 for text in record.texts)
+        lengths.append(size)
+        if words < _WORDS:
+            texts += record.texts
+            words += size
+        if len(lengths) == _TEXTS:
+            break
+    if not words:
+        hint = "is it the right --field?" if inputs.options.fields else ""
+        raise InputError(path, "no words, so there is nothing to show", hint)
+    return texts, lengths
+
+
+def _sentences(texts: Sequence[str]) -> list[str]:
+    """Return sentences that fit a line, of different texts if possible."""
+    found = [
+        (at, " ".join(part.split()))
+        for at, text in enumerate(texts)
+        for part in _SENTENCE.split(text)
+    ]
+    fitting = [(at, each) for at, each in found if _SHORT <= len(each.split()) <= _LONG]
+    first = dict(reversed(fitting))
+    shown = [first[at] for at in sorted(first)] + [each for _, each in fitting]
+    shown += [" ".join(each.split()[:_LONG]) for _, each in found if each]
+    return [*dict.fromkeys(shown)][:SENTENCES]
+
+
+class _Known:
+    """The texts that are measured, as an attacker is judged by them."""
+
+    def __init__(self, texts: Sequence[str], vocabulary: Vocabulary) -> None:
+        self.texts = texts
+        self.fold = np.append(vocabulary.fold, -1)
+        inputs: list[int] = []
+        kinds: list[int] = []
+        classes: list[int] = []
+        for text in texts:
+            pieces, codes = vocabulary.inputs(text)
+            gaps, words = pieces[::2], pieces[1::2]
+            if words:
+                inputs += codes
+                kinds += [Gap.LINE, *map(gap_kind, gaps[1:-1])]
+                classes += vocabulary.classes(gaps, words, codes)
+        self.inputs = np.array(inputs, dtype=np.int64)
+        self.kinds = np.array([*kinds, Gap.LINE], dtype=np.int64)
+        name = list(WordClass).index(WordClass.NAME)
+        self.names = (np.array(classes, dtype=np.int64) >> name) & 1 > 0
+
+
+def _level(
+    options: str,
+    sanitizer: Sanitizer,
+    known: _Known,
+    shown: Sequence[str],
+    model: Ngrams | None,
+) -> Level:
+    """Sanitize, and read back."""
+    n = sanitizer.space.n
+    table = sanitizer.sanitize(known.texts, randomness.new_key(), audit=True).records
+    assert table is not None  # noqa: S101 - it was asked for
+    rows = np.where(table.output_ids >= 0, table.output_ids, ~n)
+    passed = (table.input_ids < 0) & (known.inputs < n)
+    rows[passed] = ~known.inputs[passed]
+    same = np.array([a == b for a, b in zip(table.originals, table.outputs, strict=True)])
+    same |= (known.inputs < n) & (
+        known.fold[known.inputs] == known.fold[np.where(rows >= 0, rows, n)]
+    )
+    right = known.fold[_guessed(rows, known, sanitizer, model)] == known.fold[known.inputs]
+    right = np.where(table.input_ids < 0, same, right & (known.inputs < n))
+    epsilon = sanitizer.guarantee.epsilon_ldp
+    half = sanitizer.half_linked
+    return Level(
+        options,
+        epsilon,
+        _meaning(sanitizer, epsilon),
+        tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown)),
+        Share(int(same.sum()), len(same)),
+        Share(int(right.sum()), len(right)),
+        Share(int(right[known.names].sum()), int(known.names.sum())),
+        None if half is None else half.words or 0,
+    )
+
+
+def _guessed(rows: Ids, known: _Known, sanitizer: Sanitizer, model: Ngrams | None) -> Ids:
+    """Return the attacker's guess of each word, (m,); -1 for none."""
+    mechanism, space = sanitizer.mechanism, sanitizer.space
+    if model is not None:
+        none = np.zeros(0, dtype=np.int64)
+        epsilon = sanitizer.guarantee.epsilon_ldp
+        return guesses(rows, known.kinds, reading_tables(mechanism, space, model, epsilon, none))
+    held = likeliest_inputs(mechanism, space)
+    best = np.full(space.n, -1, dtype=np.int64)
+    best[held["outputs"]] = held["inputs"][:, 0]
+    return np.where(rows >= 0, best[np.maximum(rows, 0)], -1)
+
+
+def _meaning(sanitizer: Sanitizer, epsilon: float) -> str:
+    """Say in a sentence or two what a level bounds."""
+    if sanitizer.spec.only:
+        told = plain_meaning(epsilon, "one word of a class against another")
+        return f"{told} Every other word stands there as it was."
+    told = plain_meaning(epsilon)
+    if sanitizer.spec.classes:
+        told += f" Of two words of one class, such as two names: {odds(_WITHIN)}."
+    return told

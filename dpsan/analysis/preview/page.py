@@ -1,0 +1,91 @@
+"""Format a preview for the terminal and the page."""
+
+from __future__ import annotations
+
+from dpsan.analysis.pages.html import document, facts, heading, listing, table, verdict, warnings
+from dpsan.analysis.pages.sections import Section
+from dpsan.analysis.preview import Level, Preview
+from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.linked_words import CANDIDATES, LONGEST
+from dpsan.text.numerals import counted, number, percent
+
+WARNING = (
+    "Do not publish these samples: they were drawn from the same words at several levels, so "
+    "their losses add up. What is shown of your text is as sensitive as the text."
+)
+
+
+def about(found: Preview) -> str:
+    """Describe what was measured."""
+    attacker = "with a public language model" if found.with_model else "who reads single words"
+    return (
+        f"{found.name}: {counted(len(found.lengths), 'record')}; figures from "
+        f"{number(found.measured)} words, once drawn; an attacker {attacker}."
+    )
+
+
+def figures(found: Preview) -> Section:
+    """Return a row for each level."""
+    rows = [
+        (
+            each.options,
+            *(_share(share) for share in (each.unchanged, each.read, each.names)),
+            _linked(each),
+        )
+        for each in found.levels
+    ]
+    notes = ["names: words capitalised inside a sentence"]
+    if found.left_out is not None:
+        notes.append(found.left_out)
+    columns = ("options of rewrite", "unchanged", "read back", "names read back", "text found by")
+    return Section(columns, rows, notes)
+
+
+def _share(share: Share) -> str:
+    return "-" if share.value is None else percent(share.value)
+
+
+def _linked(level: Level) -> str:
+    if level.linked is None:
+        return "words that pass"
+    return counted(level.linked, "word") if level.linked else f"over {LONGEST} words"
+
+
+def tests(found: Preview) -> Section:
+    """Return the closing box: three tests, yes or no with a figure for each level."""
+    rows = [
+        (each.options, *(_answer(*cells[at]) for _, cells in found.tests()))
+        for at, each in enumerate(found.levels)
+    ]
+    notes = [
+        "yes: not anonymous by this test",
+        f"Singling out: words that tell a text from {CANDIDATES:,} candidates.",
+        "Linkability: records long enough to be matched with the same text elsewhere.",
+        f"Inference: words read back; {_share(found.guessed)} are right without any output.",
+    ]
+    return Section(("test (WP216)", *(name for name, _ in found.tests())), rows, notes)
+
+
+def _answer(fails: bool, figure: str) -> str:
+    return f"{'yes' if fails else 'no'}, {figure}"
+
+
+def page(found: Preview) -> str:
+    """One self-contained HTML page: no script, nothing loaded from elsewhere."""
+    samples = "".join(
+        heading(each.options)
+        + facts([("what it means", each.meaning, "")])
+        + listing(each.sentences)
+        for each in found.levels
+    )
+    body = (
+        verdict(found.conclusion(), good=False)
+        + warnings([WARNING])
+        + heading("Figures", 2)
+        + table(figures(found))
+        + heading("Singling out, linkability, inference", 2)
+        + table(tests(found))
+        + heading("Samples", 2)
+        + samples
+    )
+    return document("dpsan preview", about(found), f"<section>{body}</section>")

@@ -1,0 +1,118 @@
+"""Preview: what it prints follows from its figures, and no original sentence is in it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from dpsan.analysis.preview import Level, Preview
+from dpsan.analysis.preview.page import page
+from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.language.likeliest import FIRST, likeliest_inputs
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Ids
+
+TEXT = (
+    "The weather in the city was cold and the river was frozen.\n"
+    "My brother works as a teacher in a small school near the park.\n"
+    "After dinner we talked about the journey and about Maria.\n"
+) * 8
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("preview")
+    (path / "notes.txt").write_text(TEXT)
+    return path
+
+
+def shown(dpsan, folder, *arguments):
+    done = dpsan("preview", "-q", *arguments, "notes.txt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+def test_figures_agree_with_what_is_said(dpsan, folder):
+    """At .5 nothing is learnt and the page says so; at 30 nothing is hidden."""
+    found = json.loads(shown(dpsan, folder, "-e", ".5,14,30", "--json"))
+    low, middle, high, both, only = found["levels"]
+    assert "nearly random" in low["meaning"]
+    assert "e^0.5 = 1.65" in low["meaning"]
+    assert "nearly random" not in middle["meaning"]
+    assert "e^14 = 1,202,604" in middle["meaning"]
+    read = [each["read_back"]["share"] for each in (low, middle, high)]
+    assert read[0] < 0.2 < read[1] <= read[2]
+    assert high["unchanged"]["share"] > 0.7
+    assert not found["tests"]["inference"][0]["fails"]
+    assert all(each["fails"] for each in found["tests"]["inference"][1:])
+    assert only["linked_words"] is None
+    assert "stands there as it was" in only["meaning"]
+    assert "e^2 = 7.39" in both["meaning"]
+    assert len(low["sentences"]) == 3
+
+
+def test_the_terminal_and_the_page(dpsan, folder):
+    before = sorted(folder.iterdir())
+    out = shown(dpsan, folder, "-e", "6")
+    assert sorted(folder.iterdir()) == before  # nothing is written
+    for option in ("-e 6", "-e 12 --class sensitive=2", "-e 2 --only sensitive"):
+        assert f"\n{option}\n" in out
+    assert "singling out" in out
+    assert "The weather in the city was cold" not in out.split("-e 12 --class sensitive=2\n")[0]
+    done = dpsan("preview", "notes.txt", "-e", "6", "--html", "p.html", cwd=folder)
+    assert b"Do not publish" in done.stderr
+    text = (folder / "p.html").read_text()
+    assert "<script" not in text
+    assert not re.search(r"https?://|url\(|@import", text)
+    assert "Do not publish" in text
+    again = dpsan("preview", "notes.txt", "-e", "6", "--html", "p.html", cwd=folder)
+    assert (again.returncode, again.stdout) == (1, b"")
+
+
+def made(linked, read, lengths):
+    none = Share(0, 0)
+    level = Level("-e 1", 1.0, "", ("a",), none, Share(read, 100), none, linked)
+    return Preview("x", np.array(lengths), 100, Share(5, 100), (level,), True, None)
+
+
+@pytest.mark.parametrize(
+    ("linked", "read", "lengths", "fails"),
+    [
+        (4, 50, [3, 9], [True, True, True]),
+        (4, 50, [3, 3], [False, False, True]),
+        (0, 4, [64, 9], [False, False, False]),
+        (0, 4, [65, 9], [True, True, False]),
+        (None, 4, [1], [True, True, False]),
+    ],
+)
+def test_the_three_tests(linked, read, lengths, fails):
+    found = made(linked, read, lengths)
+    assert [cells[0][0] for _, cells in found.tests()] == fails
+    passing = "Not anonymous" not in found.conclusion()
+    assert passing is not any(fails)
+    assert found.conclusion() in page(found)
+
+
+def test_a_file_without_words(dpsan, folder):
+    (folder / "empty.txt").write_text(" .\n")
+    done = dpsan("preview", "empty.txt", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"empty.txt: no words" in done.stderr
+
+
+@pytest.mark.parametrize("public", [None, "function"])
+def test_the_likeliest_inputs_are_those_of_all_distributions(public):
+    """Near sets give what a sweep over the distributions of all words gives."""
+    sanitizer = Sanitizer(epsilon=6.0, vocab_size=1500, public=public)
+    mechanism, space = sanitizer.mechanism, sanitizer.space
+    held = likeliest_inputs(mechanism, space)
+    prior = np.log(space.frequencies)
+    swept = Emissions(mechanism, space).candidates(held["outputs"], [prior], FIRST)[0]
+
+    def scores(inputs: Ids, logs):
+        return np.sort(logs + prior[np.maximum(inputs, 0)], axis=1)
+
+    own = scores(held["inputs"][:, :-1], held["scores"][:, :-1])
+    assert own == pytest.approx(np.sort(swept.scores, axis=1), abs=1e-4)
