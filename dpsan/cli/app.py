@@ -23,18 +23,27 @@ _EPILOG: Final = (
 )
 COMMANDS: Final = Commands(
     {
-        "rewrite": "Sanitize text, line by line.",
-        "smooth": "Make sanitized text fluent with a public language model, at no privacy cost.",
-        "preview": "Show your own text at several epsilons, and what an attacker reads back.",
-        "index": "Build, list, check or clear cached indexes of embeddings.",
-        "train": "Train a vocabulary of your own on public text, in any language.",
-        "report": "Summarize audit files. The summary contains no text.",
-        "mechanisms": "List the mechanisms and their guarantees, or explain one.",
-        "explain": "Show the output distribution of a word and what an attacker learns from it.",
-        "calibrate": "Find the epsilon that reaches a target, such as 40 % of words unchanged.",
-        "verify": "Check the guarantee on your own vocabulary.",
-        "evaluate": "Measure the utility of sanitized text and how much an attacker can recover.",
-        "compare": "Compare mechanisms at the same certified LDP epsilon.",
+        "Use": {
+            "rewrite": "Sanitize text, line by line.",
+            "smooth": "Make sanitized text fluent with a public language model, at no privacy "
+            "cost.",
+            "index": "Build, list, check or clear cached indexes of embeddings.",
+            "train": "Train a vocabulary of your own on public text, in any language.",
+        },
+        "Decide": {
+            "preview": "Show your own text at several epsilons, and what an attacker reads back.",
+            "mechanisms": "List the mechanisms and their guarantees, or explain one.",
+            "explain": "Show the output distribution of a word and what an attacker learns "
+            "from it.",
+            "calibrate": "Find the epsilon that reaches a target, such as 40 % of words unchanged.",
+        },
+        "Judge": {
+            "report": "Summarize audit files. The summary contains no text.",
+            "verify": "Check the guarantee on your own vocabulary.",
+            "evaluate": "Measure the utility of sanitized text and how much an attacker can "
+            "recover.",
+            "compare": "Compare mechanisms at the same certified LDP epsilon.",
+        },
     }
 )
 

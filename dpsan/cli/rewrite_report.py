@@ -94,6 +94,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         say(line)
     if result.totals.draws and (line := _scale(sanitizer)):
         say(line)
+    if result.outcomes and not result.totals.records:
+        say("the input is empty" if inputs == 1 else "the inputs are empty")
     if result.skipped:
         say(f"{counted(result.skipped, 'finished file')} skipped")
 

@@ -79,11 +79,14 @@ class Commands(Mapping[str, TyperCommand]):
     """Commands by name, each imported when it is first looked up.
 
     Args:
-        summaries: one line for each command, in the order of the help.
+        groups: headings of the help, and below each its commands with one line about each.
     """
 
-    def __init__(self, summaries: Mapping[str, str]) -> None:
-        self.summaries: Final = summaries
+    def __init__(self, groups: Mapping[str, Mapping[str, str]]) -> None:
+        self.groups: Final = groups
+        self.summaries: Final = {
+            name: text for group in groups.values() for name, text in group.items()
+        }
         self._made: dict[str, TyperCommand] = {}
 
     def __getitem__(self, name: str) -> TyperCommand:
@@ -125,5 +128,6 @@ class Group(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write names and summaries."""
         if isinstance(self.commands, Commands):
-            with formatter.section("Commands"):
-                formatter.write_dl(list(self.commands.summaries.items()))
+            for heading, summaries in self.commands.groups.items():
+                with formatter.section(heading):
+                    formatter.write_dl(list(summaries.items()))

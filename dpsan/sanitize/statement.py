@@ -15,7 +15,7 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.warnings import weakness
+from dpsan.sanitize.warnings import RANDOM, weakness
 from dpsan.text.numerals import counted, number, percent
 
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
@@ -280,6 +280,9 @@ class Statement:
         weak = weakness(guarantee, self.copies, self.unchanged)
         if weak:
             yield f"WEAK: {weak}"
+        loss = self.copies * guarantee.epsilon_ldp
+        if self.totals.draws and round(loss, 3) < RANDOM:
+            yield f"nearly random: at LDP epsilon {number(loss)} the output says little of the text"
 
     def _details(self) -> Iterator[str]:
         totals, guarantee = self.totals, self.totals.guarantee

@@ -13,6 +13,8 @@ from dpsan.text.numerals import counted, number, percent
 _WEAK_LDP: Final = 16.0
 """LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
 than the words of any vocabulary."""
+RANDOM: Final = 1.0
+"""LDP epsilon of a word below which outputs are nearly random."""
 _WEAK_SHARE: Final = 0.5
 _FEW_OUTSIDE: Final = 2
 """Out-of-vocabulary words that say nothing about the language of a text."""

@@ -71,7 +71,9 @@ def test_shell_completion(dpsan, line, offered):
 
 def test_summaries_are_what_the_commands_say(dpsan):
     text = dpsan("--help", env={"COLUMNS": "100"}).stdout.decode()
-    lines = text.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    groups = re.findall(r"^(?:Use|Decide|Judge):\n((?:  .*\n)+)", text, re.M)
+    assert len(groups) == 3
+    lines = "".join(groups).splitlines()
     found = [re.fullmatch(r"  (\S+) +(.+)", line) for line in lines]
     assert all(found)  # each on one line, 80 columns wide
     summaries = dict(each.groups() for each in found)
@@ -122,3 +124,15 @@ def test_help_shows_the_everyday_options_and_help_all_all(dpsan, name):
         other = COMMANDS[words[1]]
         arguments = ["FILE.json" if "*" in each else each for each in words[2:]]
         other.make_context(words[1], arguments)
+
+
+@pytest.mark.parametrize(("epsilon", "told"), [(".5", True), ("1", False), ("8", False)])
+def test_a_nearly_random_output_is_named(dpsan, epsilon, told):
+    done = dpsan("rewrite", "-e", epsilon, stdin=b"Maria is in Paris.\n")
+    assert (b"nearly random" in done.stderr) is told
+
+
+@pytest.mark.parametrize(("text", "told"), [(b"", True), (b"\n", False), (b"a\n", False)])
+def test_an_empty_input_is_named(dpsan, text, told):
+    done = dpsan("rewrite", "-e", "8", stdin=text)
+    assert (done.returncode, b"the input is empty" in done.stderr) == (0, told)

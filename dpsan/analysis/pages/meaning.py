@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from dpsan.sanitize.warnings import RANDOM
 from dpsan.text.numerals import number
 
-_RANDOM: Final = 1.0
-"""LDP epsilon below which outputs say next to nothing about the words."""
 _MOST: Final = 34.0
 """Exponent above which a factor has no name."""
 
@@ -38,4 +37,4 @@ def plain_meaning(epsilon: float, words: str = "any one word") -> str:
     if epsilon <= 0:
         return f"The text says nothing about {words}."
     told = f"Whoever sees the text can raise the odds of {words} by at most {odds(epsilon)}."
-    return f"{told} The output is nearly random." if epsilon < _RANDOM else told
+    return f"{told} The output is nearly random." if round(epsilon, 3) < RANDOM else told
