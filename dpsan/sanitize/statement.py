@@ -195,16 +195,19 @@ class Statement:
             loss = f"{name} {_cost(word)} per {self._each}{copies}{_within(guarantee, self.copies)}"
             total = f"{most}{cost} for {whole}"
         share = percent(expected_share(self.unchanged, totals.counts))
-        words, for_words = f"{counted(totals.draws, 'word')} drawn", ""
+        where = " in spans" if self.spans else ""
+        words, for_words = f"{counted(totals.draws, 'word')}{where} drawn", ""
         if self.consistent:
             occurrences = sum(totals.counts[action] for action in DRAWN)
             words, for_words = counted(totals.draws, "draw"), f"for {counted(occurrences, 'word')}"
         before = " before they are made fluent" if self.fluent else ""
         special, unchanged = self._special(), f"expected unchanged: {share}{kind}{before}"
+        if self.spans:  # the share is one of running words, and spans hold names
+            unchanged = ""
         movable = [  # each as it stands in the second line, and in the main one
             (special, f" ({special})"),
             (total and f"{name} {total}", f", {total}"),
-            (unchanged, f"; {unchanged}"),
+            (unchanged, unchanged and f"; {unchanged}"),
             (for_words, f" {for_words}"),
         ]
         inline = [within if alone else "" for alone, within in movable]

