@@ -42,6 +42,18 @@ SENTENCES: Final = (
     "They are moving to a smaller house near the river.",
     "Anna's lawyer says that the contract is not valid.",
 )
+MORE: Final = (
+    "The hospital moved her appointment to Tuesday morning.",
+    "We need two more chairs for the meeting tomorrow.",
+    "His brother found a new job at a bakery in Lyon.",
+    "The old bridge was closed after the storm last night.",
+    "Please tell Mr Baker that the parcel arrived broken.",
+    "She learned to play the violin when she was six.",
+    "The company will open three shops in Poland this year.",
+    "I forgot my password and cannot read my messages.",
+    "They planted apple trees behind the church.",
+    "The judge asked the witness to speak more slowly.",
+)
 _TEXTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")),
     "SST-2 dev": ("sst2/dev.tsv", ("-k", "content")),
@@ -161,14 +173,16 @@ def _judging(folder: Path) -> Iterator[str]:
 
 
 def decoded() -> str:
-    """Each sentence as drawn and as written at three epsilons."""
-    text = "\n".join(SENTENCES) + "\n"
+    """Twenty sentences as drawn at four epsilons and as written at three."""
+    every = (*SENTENCES, *MORE)
+    text = "\n".join(every) + "\n"
     parts = []
-    for epsilon in ("8", "10", "12"):
+    for epsilon in ("6", "8", "10", "12"):
         given = ("rewrite", "-q", "-e", epsilon, "--seed", "readability")
-        both = [dpsan(*given, *more, text=text).splitlines() for more in ((), ("--fluent",))]
-        heads = (f"drawn at {epsilon}", "fluent")
-        parts.append(table(heads, *zip(*both, strict=True)))
+        more: tuple[tuple[str, ...], ...] = ((),) if epsilon == "6" else ((), ("--fluent",))
+        columns = [dpsan(*given, *each, text=text).splitlines() for each in more]
+        heads = ("original", f"drawn at {epsilon}", "fluent")[: 1 + len(columns)]
+        parts.append(table(heads, *zip(every, *columns, strict=True)))
     return "\n".join(parts)
 
 
