@@ -48,6 +48,7 @@ WRITES = {
     ("rewrite", "ledger"): None,  # as with --memo, and read too: tests/run/test_ledger.py
     ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
     ("verify", "certificate"): ["--certificate"],
+    ("preview", "html"): ["--html"],
     ("report", "html"): ["--html"],
     ("evaluate", "html"): ["--html"],
     ("explain", "plot"): ["--plot"],
@@ -68,6 +69,8 @@ READS = {
     ("smooth", "embeddings"): ["-E"],
     ("smooth", "public"): ["--public"],
     ("smooth", "language_model"): ["--language-model"],
+    ("preview", "file"): [],
+    ("preview", "embeddings"): ["in.txt", "-E"],
     ("report", "audits"): [],
     ("evaluate", "original"): 0,
     ("evaluate", "sanitized"): 1,
@@ -98,6 +101,7 @@ READS = {
 }
 MORE = {
     "rewrite": ["-q", "-e", "1000", "-m", "laplace", "--force"],
+    "preview": ["-q", "--force"],
     "report": ["--force"],
     "smooth": ["-q", "-e", "8", "--force"],
     "evaluate": ["-q", "--force"],
