@@ -66,7 +66,7 @@ class Page(JsonAndFile):
 
     panel: ClassVar = OUTPUT
 
-    html: Path | None = option("--html FILE", "Write one page with charts.", writes=True)
+    html: Path | None = option("--html FILE", "Write one HTML page.", writes=True)
 
 
 @dataclass(frozen=True, kw_only=True)

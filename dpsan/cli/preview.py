@@ -12,6 +12,7 @@ from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Texts, Vocabulary, positive_numbers
 from dpsan.cli.output import print_json, print_prose, print_sections, say
 from dpsan.cli.tree import PRIVACY
+from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from dpsan.analysis.preview import Preview as Found
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class Preview(Page, Texts, Vocabulary):
     """Show your own text at several epsilons, and what an attacker reads back.
 
-    The samples must not be published. Nothing is written without --html.
+    The samples must not be published. Only --html writes a file, for its owner alone.
     """
 
     examples: ClassVar = (
@@ -59,7 +60,7 @@ class Preview(Page, Texts, Vocabulary):
         if self.html is not None:
             from dpsan.files.atomic_files import write_whole
 
-            write_whole(self.html, page(found).encode(), force=self.force)
+            write_whole(self.html, page(found).encode(), force=self.force, private=True)
         if self.as_json:
             print_json(found.as_json())
         elif self.html is None:
@@ -79,7 +80,7 @@ def _print(found: Found) -> None:
         typer.secho(each.options, bold=True)
         print_prose(each.meaning, "  ")
         for sentence in each.sentences:
-            print_prose(f"- {sentence}", "  ")
+            print_prose(f"- {printable(sentence)}", "  ")
     print_sections([tests(found)])
     typer.echo("")
     print_prose(found.conclusion())

@@ -261,13 +261,16 @@ def check_writable(path: Path, *, force: bool) -> None:
     AtomicFile(path, force=force).discard()
 
 
-def write_whole(path: Path, data: bytes, *, force: bool) -> None:
+def write_whole(path: Path, data: bytes, *, force: bool, private: bool = False) -> None:
     """Write a file that is complete or absent.
+
+    Args:
+        private: for the owner alone, 0600 under every umask.
 
     Raises:
         OutputError: it exists and ``force`` is not given, or it cannot be written.
     """
-    sink = AtomicFile(path, force=force)
+    sink = AtomicFile(path, force=force, private=private)
     try:
         sink.write(data)
         sink.commit()

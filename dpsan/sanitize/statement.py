@@ -201,9 +201,9 @@ class Statement:
             occurrences = sum(totals.counts[action] for action in DRAWN)
             words, for_words = counted(totals.draws, "draw"), f"for {counted(occurrences, 'word')}"
         before = " before they are made fluent" if self.fluent else ""
-        special, unchanged = self._special(), f"expected unchanged: {share}{kind}{before}"
-        if self.spans:  # the share is one of running words, and spans hold names
-            unchanged = ""
+        special = self._special()
+        # The share is one of running words, and spans hold names.
+        unchanged = "" if self.spans else f"expected unchanged: {share}{kind}{before}"
         movable = [  # each as it stands in the second line, and in the main one
             (special, f" ({special})"),
             (total and f"{name} {total}", f", {total}"),
@@ -284,8 +284,8 @@ class Statement:
         if weak:
             yield f"WEAK: {weak}"
         loss = self.copies * guarantee.epsilon_ldp
-        if self.totals.draws and round(loss, 3) < RANDOM:
-            yield f"nearly random: at LDP epsilon {number(loss)} the output says little of the text"
+        if self.totals.draws and not self._by_class and round(loss, 3) < RANDOM:
+            yield f"nearly random: at LDP epsilon {number(loss)} a drawn word tells little"
 
     def _details(self) -> Iterator[str]:
         totals, guarantee = self.totals, self.totals.guarantee

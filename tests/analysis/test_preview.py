@@ -1,11 +1,13 @@
 """Preview: what it prints follows from its figures, and no original sentence is in it."""
 
 import json
+import math
 import re
 
 import numpy as np
 import pytest
 
+from dpsan.analysis.pages.meaning import odds, plain_meaning
 from dpsan.analysis.preview import Level, Preview
 from dpsan.analysis.preview.page import page
 from dpsan.outcomes.emissions import Emissions
@@ -41,7 +43,7 @@ def test_figures_agree_with_what_is_said(dpsan, folder):
     assert "nearly random" in low["meaning"]
     assert "e^0.5 = 1.65" in low["meaning"]
     assert "nearly random" not in middle["meaning"]
-    assert "e^14 = 1,202,604" in middle["meaning"]
+    assert "e^14 = 1,202,605" in middle["meaning"]
     read = [each["read_back"]["share"] for each in (low, middle)]
     assert read[0] < 0.35 < read[1]
     assert all(each["fails"] for each in found["tests"]["inference"][1:])
@@ -62,12 +64,21 @@ def test_the_terminal_and_the_page(dpsan, folder):
     assert "The weather in the city was cold" not in out.split("-e 12 --class sensitive=2\n")[0]
     done = dpsan("preview", "notes.txt", "-e", "6", *few, "--html", "p.html", cwd=folder)
     assert b"Do not publish" in done.stderr
+    assert (folder / "p.html").stat().st_mode & 0o777 == 0o600  # samples are sensitive
     text = (folder / "p.html").read_text()
     assert "<script" not in text
     assert not re.search(r"https?://|url\(|@import", text)
     assert "Do not publish" in text
     again = dpsan("preview", "notes.txt", "-e", "6", *few, "--html", "p.html", cwd=folder)
     assert (again.returncode, again.stdout) == (1, b"")
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1, 2, 4, 6, 7.9, 8, 10, 14, 33])
+def test_a_bound_is_never_rounded_down(epsilon):
+    told = float(odds(epsilon).split("= ")[1].replace(",", ""))
+    assert 1 - 1e-9 <= told / math.exp(epsilon) < 1.01
+    assert "but for a delta of" not in plain_meaning(epsilon)
+    assert "but for a delta of 1e-6" in plain_meaning(epsilon, delta=1e-6)
 
 
 def made(linked, read, lengths):

@@ -29,8 +29,12 @@ def about(found: Evaluation) -> str:
     if mechanism is not None:
         values = [f"{name} {_short(value)}" for name, value in _parameters(mechanism)]
         run = f"{mechanism.name}: {', '.join(values)}.\n"
+    return run + _measured(found)
+
+
+def _measured(found: Evaluation) -> str:
     return (
-        f"{run}{counted(found.records, 'record')}, {counted(found.words, 'word')}; "
+        f"{counted(found.records, 'record')}, {counted(found.words, 'word')}; "
         "compared without letter case, 95 % intervals."
     )
 
@@ -201,7 +205,6 @@ def page(found: Evaluation) -> str:
     settings = [] if mechanism is None else [("mechanism", mechanism.name, "")]
     settings += [(n, _short(value), "") for n, value in _parameters(mechanism)] if mechanism else []
     told = verdict(conclusion(found), good=False)
-    first, *more = about(found).splitlines()[::-1]
     body = (
         told
         + warnings(found.notes)
@@ -209,6 +212,6 @@ def page(found: Evaluation) -> str:
         + facts(figures)
         + heading("By kind of word", 2)
         + "".join(map(table, sections(found)))
-        + (heading("Parameters", 2) + facts(settings) if more else "")
+        + (heading("Parameters", 2) + facts(settings) if settings else "")
     )
-    return document("dpsan evaluate", first, f"<section>{body}</section>")
+    return document("dpsan evaluate", _measured(found), f"<section>{body}</section>")

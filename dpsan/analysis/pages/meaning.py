@@ -1,4 +1,4 @@
-"""What an LDP epsilon means, in one sentence."""
+"""Plain sentences about an LDP epsilon."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ def odds(epsilon: float) -> str:
     if epsilon > _MOST:
         return power
     factor = math.exp(epsilon)
-    return f"{power} = {number(round(factor)) if factor >= 100 else f'{factor:.3g}'}"
+    digits = 0 if factor >= 100 else 1 if factor >= 10 else 2
+    bound = math.ceil(factor * 10**digits - 1e-9) / 10**digits  # a bound is never rounded down
+    return f"{power} = {number(int(bound)) if not digits else f'{bound:g}'}"
 
 
-def plain_meaning(epsilon: float, words: str = "any one word") -> str:
+def plain_meaning(epsilon: float, words: str = "any one word", delta: float = 0.0) -> str:
     """Say in a sentence what an LDP epsilon bounds.
 
     Args:
         epsilon: in nats; may be infinite.
         words: whose odds.
+        delta: probability that the bound leaves out.
     """
     if math.isinf(epsilon):
         return f"Nothing bounds how far the text can raise the odds of {words}."
     if epsilon <= 0:
         return f"The text says nothing about {words}."
-    told = f"Whoever sees the text can raise the odds of {words} by at most {odds(epsilon)}."
-    return f"{told} The output is nearly random." if round(epsilon, 3) < RANDOM else told
+    but = f", but for a delta of {number(delta)}" if delta else ""
+    told = f"Whoever sees the text can raise the odds of {words} by at most {odds(epsilon)}{but}."
+    return f"{told} What is drawn is nearly random." if round(epsilon, 3) < RANDOM else told

@@ -21,7 +21,7 @@ from dpsan.analysis.pages.meaning import odds, plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import word_classes
+from dpsan.embeddings.class_lists import class_rows, word_classes
 from dpsan.errors import InputError, UsageError
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
@@ -65,7 +65,7 @@ class Level:
     read: Share
     """Words that an attacker reads back."""
     names: Share
-    """Of words capitalised inside a sentence."""
+    """Words capitalised inside a sentence that are read back."""
     linked: int | None
     """Words that find a text among 1,000; 0: more than 64; None: words that pass unchanged find
     it."""
@@ -219,8 +219,6 @@ def preview(
 
 def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
     """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
-    from dpsan.embeddings.class_lists import class_rows
-
     classes = word_classes(f"sensitive={_WITHIN:g}")
     class_rows(classes, embeddings.key_to_index)
     both, one = RunSpec(epsilon=_BY, classes=classes), RunSpec(epsilon=_WITHIN, only=classes)

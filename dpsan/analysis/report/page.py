@@ -83,10 +83,16 @@ def conclusion(report: Report) -> tuple[str, bool]:
         )
     if not report.complete:
         return "The run did not finish. The figures below are those of the part that did.", False
-    words = "one word of a class" if header["only"] else "any one word"
-    if guarantee["public_words"]:
+    words = f"any one {report.as_json()['per']}"
+    if header["only"]:
+        words = "one word of a class against another"
+    elif guarantee["public_words"]:
         words = "any one protected word"
-    told = plain_meaning(math.inf if epsilon is None else report.copies * epsilon, words)
+    told = plain_meaning(
+        math.inf if epsilon is None else report.copies * epsilon,
+        words,
+        report.copies * guarantee["delta"],
+    )
     plain = report.counts[str(Action.PLAIN)] + report.counts[str(Action.OUTSIDE)]
     plain += report.counts["kept"] + report.counts["passed"]
     if plain:
@@ -108,17 +114,18 @@ def figures(report: Report) -> list[tuple[str, str, str]]:
     records = sums["epsilon_per_record"]
     whole = ", all copies" if report.copies > 1 else ""
     linked = sums["linked"]
+    unchanged = (  # a share of running words, and spans hold names
+        "expected unchanged",
+        percent(sums["expected_unchanged"]),
+        "share of drawn words that come out as they were; which ones is not visible",
+    )
     return [
         (
             f"{loss} per {each}",
             _cost(sums["epsilon_ldp"], sums["delta"]),
             "how well one word is hidden; smaller is better",
         ),
-        (
-            "expected unchanged",
-            percent(sums["expected_unchanged"]),
-            "share of drawn words that come out as they were; which ones is not visible",
-        ),
+        *([] if sums["spans"] else [unchanged]),
         *([("whole texts", linked, "how easily a text is found again")] if linked else []),
         (
             f"{loss}, largest record{whole}",
@@ -199,13 +206,14 @@ def _section(report: Report) -> str:
         intervals=False,
     )
     vocabulary = header["embeddings"]
+    told, good = conclusion(report)
     made = [
         ("made", f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}", ""),
         ("vocabulary", f"{vocabulary['source']}, {number(vocabulary['words'])} words", ""),
     ]
     return (
         f"<section><h2>{html.escape(Path(report.path).name)}</h2>"
-        + verdict(conclusion(report)[0], good=conclusion(report)[1])
+        + verdict(told, good=good)
         + warnings(_warnings(report))
         + heading("What passed unchanged or is not protected")
         + listing([*_passed(report), *report.as_json()["not_protected"]])

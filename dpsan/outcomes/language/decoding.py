@@ -62,7 +62,7 @@ class Tables:
 def tables_for(
     mechanism: Mechanism, space: MetricSpace, model: Ngrams, epsilon: float, stays: Ids
 ) -> Tables:
-    """Return the tables of a mechanism that decodes.
+    """Return the tables that decode the outputs of a mechanism.
 
     Args:
         mechanism: resolved.
