@@ -46,10 +46,10 @@ def exp_from_below(x, one=1 << 400):
     return Fraction(sum(terms), one)
 
 
-def common_weights(claim, n, rows, public):
+def common_weights(claim, n, rows, public, unknown=1):
     """A common weight for each output, and more for few inputs: its extreme probabilities."""
     common, step = integers(claim["common"], 0), *integers([claim["increment"]], 0)
-    inputs = Counter([(sum(common), False)])  # (sum of the weights, public?) of a string, no word
+    inputs = Counter({(sum(common), False): unknown})  # (sum, public?) of a string that is no word
     held, entries = defaultdict(Counter), defaultdict(list)
     for word, row in enumerate(rows):
         outputs, masses = integers(row[::2], 0, n), integers(row[1::2], 1)

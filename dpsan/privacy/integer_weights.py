@@ -1,6 +1,6 @@
 """The integers that a table mechanism draws from, in full: what a certificate file lists.
 
-P(u|w) is the weight of output u for input w over the sum of the weights of w.  Four forms hold all
+P(u|w) is the weight of output u for input w over the sum of the weights of w.  Five forms hold all
 of them without n² numbers where that is possible.  In each, ⊥ is one more input: it has no masses
 (common weights), or gives every word with the same probability.
 """
@@ -64,4 +64,19 @@ class ClassWeights:
     """Index of the class to which ⊥ belongs."""
 
 
-IntegerWeights = CommonWeights | RankWeights | RowWeights | ClassWeights
+@dataclass(frozen=True)
+class TwoLevelWeights:
+    """A draw from common weights, and a second one in the class of the input: docs/proofs.md 4.8.
+
+    An input of a class gives an output that is none of its class with probability ``common[u]``
+    over ``total``.  The rest of its probability is distributed as ``classes`` says.
+    """
+
+    plain: CommonWeights
+    """Weights of the words of no class; those of all words are listed."""
+    total: int
+    """Their sum, the same for all words."""
+    classes: ClassWeights
+
+
+IntegerWeights = CommonWeights | RankWeights | RowWeights | ClassWeights | TwoLevelWeights

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -367,6 +368,53 @@ def test_two_levels_have_both_losses(own, epsilon):
         assert within <= each.epsilon + 1e-9
     names = {each.name: each.epsilon for each in one.guarantee.within}
     assert names == {"large.txt": 1.5, "small.txt": 0.0}
+    first, second = sampler.certificate().pair  # its worst pair has that loss
+    own = float(np.log(pmf[first] / pmf[second]).max())
+    assert own == pytest.approx(between, abs=1e-6)
+
+
+FORGED = {
+    "between two inputs": lambda claim, rows: claim.update(epsilon="9"),
+    "another sum": lambda claim, rows: claim.update(total=claim["total"] + 1),
+    "than the stated one": lambda claim, rows: rows[110].__setitem__(2, rows[110][2] + 1),
+    "more than 1.5 in a class": lambda claim, rows: rows[3].__setitem__(2, rows[3][2] * 3),
+    "wrong class": lambda claim, rows: rows[95].__setitem__(0, 0),
+    "a row of": lambda claim, rows: rows[110].__setitem__(0, 0),
+    "output of another class": lambda claim, rows: claim["classes"][0]["common"].append([110, 1]),
+    "in two classes": lambda claim, rows: claim["classes"][1]["words"].append(3),
+    "not a weight": lambda claim, rows: claim["common"].pop(),
+}
+
+
+def sealed(path, lines):
+    """Write the lines of a certificate with the digest that belongs to them."""
+    body = b"".join(json.dumps(each, separators=(",", ":")).encode() + b"\n" for each in lines)
+    digest = hashlib.sha256(body).hexdigest()
+    path.write_bytes(body + b'{"sha256":"%s"}\n' % digest.encode())
+    return subprocess.run(
+        [sys.executable, CHECKER, path], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 8.0, 12.0])
+def test_the_certificate_of_two_levels(own, epsilon, tmp_path):
+    """Checked without dpsan; what is forged is rejected for the reason that it has."""
+    one, path = two_levels(own, epsilon), tmp_path / "c.json"
+    certified = one.sampler.certificate().epsilon_ldp
+    found = SimpleNamespace(verdict=verifying.Verdict.KEPT, certified=certified)
+    certificate_file.write_certificate(path, one, found)
+    lines = [json.loads(each) for each in path.read_bytes().splitlines()[:-1]]
+    told = sealed(path, lines)
+    assert told.stdout.startswith("PROVED: epsilon 1.5, delta 0, for two words of one of\n2 cl")
+    printed = float(told.stdout.split("100 words; epsilon ")[1].split()[0])
+    assert printed == pytest.approx(certified, abs=2e-9)
+    assert printed >= certified
+    for reason, change in FORGED.items() if epsilon == 12 else ():
+        claim, *rows = json.loads(json.dumps(lines))
+        change(claim, rows)
+        told = sealed(path, [claim, *rows])
+        assert (told.returncode, told.stdout) == (1, ""), reason
+        assert reason in told.stderr
 
 
 def test_draws_of_two_levels_have_the_distribution(own):

@@ -8,10 +8,12 @@ The file consists of JSON lines:
   ``delta`` (exact decimals) and ``weights`` (name of the form).  The form ``common`` adds
   ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form ``classes`` adds
   ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``, ``words`` (row
-  numbers), ``common`` (pairs of output and weight) and ``increment``;
+  numbers), ``common`` (pairs of output and weight) and ``increment``; the form ``two-levels`` adds
+  those of ``classes``, those of ``common``, and ``total`` (sum of the weights of a word);
 * a line for each word, in order of row numbers.  ``common``: output, mass, output, mass ...;
   ``ranks``: the outputs by rank; ``rows``: the weight of every output; ``classes``: index of the
-  class, output, mass, output, mass ..., and nothing for a word of no class;
+  class, output, mass, output, mass ..., and nothing for a word of no class; ``two-levels``: the
+  same, and for a word of no class -1, output, mass, output, mass ...;
 * ``sha256`` of all lines before it.
 
 The forms are those of :mod:`dpsan.privacy.integer_weights`.
@@ -36,8 +38,10 @@ from dpsan.privacy.integer_weights import (
     CommonWeights,
     IntegerWeights,
     RankWeights,
+    TwoLevelWeights,
 )
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Ids
 
 _VERSION: Final = 1
 _FEWER: Final = Hint(f"such as vocab_size={MATRIX_WORDS}", f"such as --vocab-size {MATRIX_WORDS}")
@@ -54,7 +58,8 @@ def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
     found = sanitizer.sampler.integer_weights()
     if found is None:
         raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
-    if not isinstance(found, CommonWeights | ClassWeights) and n > MATRIX_WORDS:
+    few = isinstance(found, CommonWeights | ClassWeights | TwoLevelWeights)
+    if not few and n > MATRIX_WORDS:
         raise UsageError(
             f"a certificate of {name} has {n:,} x {n:,} numbers: at most {MATRIX_WORDS:,} words",
             _FEWER,
@@ -125,48 +130,65 @@ def _claim(sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights) -> dic
         "epsilon": str(Decimal(epsilon)),  # every digit: a rounded one may be too small
         "delta": "0",
     }
-    if isinstance(weights, CommonWeights):
-        claim |= {"weights": "common", "common": weights.common.tolist()}
-        return claim | {"increment": weights.increment}
-    if isinstance(weights, ClassWeights):
-        return claim | {
-            "weights": "classes",
-            "unknown": weights.unknown,
-            "classes": [
-                {
-                    "epsilon": str(Decimal(epsilon)),
-                    "words": rows.tolist(),
-                    "common": [
-                        [int(rows[at]), int(part.common[at])] for at in np.flatnonzero(part.common)
-                    ],
-                    "increment": part.increment,
-                }
-                for rows, epsilon, part in zip(
-                    weights.rows, weights.epsilons, weights.parts, strict=True
-                )
-            ],
-        }
-    if isinstance(weights, RankWeights):
-        return claim | {"weights": "ranks", "by_rank": weights.weights.tolist()}
+    match weights:
+        case CommonWeights():
+            return claim | {"weights": "common", **_common(weights)}
+        case ClassWeights():
+            return claim | {"weights": "classes", **_classes(weights)}
+        case TwoLevelWeights():
+            both = _common(weights.plain) | _classes(weights.classes)
+            return claim | {"weights": "two-levels", "total": weights.total, **both}
+        case RankWeights():
+            return claim | {"weights": "ranks", "by_rank": weights.weights.tolist()}
     return claim | {"weights": "rows"}
 
 
+def _common(weights: CommonWeights) -> dict[str, Any]:
+    return {"common": weights.common.tolist(), "increment": weights.increment}
+
+
+def _classes(weights: ClassWeights) -> dict[str, Any]:
+    parts = zip(weights.rows, weights.epsilons, weights.parts, strict=True)
+    return {
+        "unknown": weights.unknown,
+        "classes": [
+            {
+                "epsilon": str(Decimal(epsilon)),
+                "words": rows.tolist(),
+                "common": [
+                    [int(rows[at]), int(part.common[at])] for at in np.flatnonzero(part.common)
+                ],
+                "increment": part.increment,
+            }
+            for rows, epsilon, part in parts
+        ],
+    }
+
+
 def _rows(weights: IntegerWeights, n: int) -> Iterator[list[int]]:
-    if isinstance(weights, CommonWeights):
-        for outputs, masses in weights.rows():
-            pairs = zip(outputs.tolist(), masses.tolist(), strict=True)
-            yield [number for pair in pairs for number in pair]
-        return
-    if isinstance(weights, ClassWeights):
-        lines: list[list[int]] = [[] for _ in range(n)]
-        for index, (rows, part) in enumerate(zip(weights.rows, weights.parts, strict=True)):
-            for word, (outputs, masses) in zip(rows.tolist(), part.rows(), strict=True):
-                pairs = zip(rows[outputs].tolist(), masses.tolist(), strict=True)
-                lines[word] = [index, *(number for pair in pairs for number in pair)]
-        yield from lines
-        return
-    for row in weights.rows():
-        yield row.tolist()
+    match weights:
+        case CommonWeights():
+            yield from (_pairs(*row) for row in weights.rows())
+        case ClassWeights():
+            yield from _class_rows(weights, n)
+        case TwoLevelWeights():
+            within = _class_rows(weights.classes, n)
+            for own, row in zip(within, weights.plain.rows(), strict=True):
+                yield own or [-1, *_pairs(*row)]
+        case _:
+            yield from (row.tolist() for row in weights.rows())
+
+
+def _class_rows(weights: ClassWeights, n: int) -> list[list[int]]:
+    lines: list[list[int]] = [[] for _ in range(n)]
+    for index, (rows, part) in enumerate(zip(weights.rows, weights.parts, strict=True)):
+        for word, (outputs, masses) in zip(rows.tolist(), part.rows(), strict=True):
+            lines[word] = [index, *_pairs(rows[outputs], masses)]
+    return lines
+
+
+def _pairs(outputs: Ids, masses: Ids) -> list[int]:
+    return np.stack([outputs, masses], axis=1).ravel().tolist()
 
 
 def _line(value: object) -> bytes:

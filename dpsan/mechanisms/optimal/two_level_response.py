@@ -30,6 +30,7 @@ from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.guarantee import ClassLoss, Guarantee
+from dpsan.privacy.integer_weights import CommonWeights, TwoLevelWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
@@ -164,7 +165,11 @@ class TwoLevelSampler(Sampler):
 
     def between(self) -> float:
         """Return the largest loss between any two inputs, from the integers, rounded up."""
-        worst = log_ratio(self.scale + self.increment, self.scale)
+        return self._worst()[0]
+
+    def _worst(self) -> tuple[float, int, int]:
+        """Return the largest loss, and the indices of the parts of its two inputs; -1: no class."""
+        worst = log_ratio(self.scale + self.increment, self.scale), -1, -1
         for at, each in enumerate(self.classes.parts):
             own = self.classes.within(at)
             mass = self.scale * int(self.weights_of[list(each.outputs)].sum())
@@ -174,17 +179,56 @@ class TwoLevelSampler(Sampler):
             most, least = (own.scale + own.increment) * stays, own.scale * stays
             worst = max(
                 worst,
-                log_ratio(most, self.scale * total),
-                log_ratio((self.scale + self.increment) * total, least),
+                (log_ratio(most, self.scale * total), at, -1),
+                (log_ratio((self.scale + self.increment) * total, least), -1, at),
             )
         return worst
+
+    def _pair(self, first: int, second: int) -> tuple[int, int]:
+        """Return words of two parts: the near set of the first one has an output, the other's not.
+
+        It is an output of the class, if one of them is a class, with all of its weight if possible.
+        """
+        parts, best = self.classes.part_of(np.arange(self.space.n)), 0.0
+        one, two = (np.flatnonzero(parts == at).tolist() for at in (first, second))
+        if not one or not two:  # every word has a class
+            return self.classes.certificate().pair
+        of_class, pair = max(first, second), (one[0], two[-1])
+        allowed = set(self.classes.parts[of_class].outputs) if of_class >= 0 else None
+        for word in one:
+            for output, share in self._near(word, first).items():
+                if share > best and (allowed is None or output in allowed):
+                    other = (w for w in two if output not in self._near(w, second))
+                    if (found := next(other, word)) != word:
+                        best, pair = share, (word, found)
+                        if share == 1:
+                            return pair
+        return pair
+
+    def _near(self, word: int, at: int) -> dict[int, float]:
+        """Return the outputs in the near set of a word of a part, and how much of their weight."""
+        if at < 0:
+            words, masses = self.plain.near.row(word)
+        else:
+            rows = np.array(self.classes.parts[at].rows)
+            local, masses = self.classes.within(at).near.row(int(np.searchsorted(rows, word)))
+            words = rows[local]
+        return dict(zip(words.tolist(), (masses / self.weights_of[words]).tolist(), strict=True))
+
+    def integer_weights(self) -> TwoLevelWeights:
+        """Return the integers of the first draw, and those within classes."""
+        plain = CommonWeights(
+            self.scale * self.weights_of, self.increment, self.plain.integer_weights().rows
+        )
+        return TwoLevelWeights(plain, self.total, self.classes.integer_weights())
 
     def certificate(self) -> Certificate:
         """The exact loss between any two inputs; that within each class is smaller or equal."""
         within = self.classes.certificate()
+        loss, first, second = self._worst()
         return Certificate(
             method="exact certificate, integers of all words, between and within classes",
-            epsilon_ldp=max(self.between(), within.epsilon_ldp),
-            pair=within.pair,
+            epsilon_ldp=max(loss, within.epsilon_ldp),
+            pair=self._pair(first, second) if loss >= within.epsilon_ldp else within.pair,
             slack=within.slack,
         )
