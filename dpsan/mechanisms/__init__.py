@@ -8,6 +8,7 @@ from dpsan.mechanisms.own import mechanism_class, own_file, path_of
 from dpsan.mechanisms.registry import (
     DEFAULT_MECHANISM,
     MECHANISMS,
+    check_classes,
     check_public,
     is_own,
     list_mechanisms,
@@ -18,6 +19,7 @@ from dpsan.mechanisms.registry import (
 __all__ = [
     "DEFAULT_MECHANISM",
     "MECHANISMS",
+    "check_classes",
     "check_public",
     "is_own",
     "list_mechanisms",

@@ -25,6 +25,7 @@ from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
     from dpsan.mechanisms.optimal.optimum import Optimum
+    from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 
 
 @dataclass(frozen=True)
@@ -244,3 +245,14 @@ class IntegerResponse(Mechanism):
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return what the sampler knows of its integers."""
         return self.prepare(space).certificate()
+
+
+class BaseResponse(IntegerResponse):
+    """A public base with a near set of each word: what classes of words need."""
+
+    near_by_distance: ClassVar[bool] = False
+    """True if the words near in the space are near, False if those of a large cosine are."""
+
+    @abstractmethod
+    def base_sampler(self, space: MetricSpace) -> BaseResponseSampler:
+        """Return a sampler over the base and the near sets."""

@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import BaseResponse
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_epsilon
@@ -73,7 +73,7 @@ _AUTO_FLOPS: Final = 6e11
 
 
 @dataclass(frozen=True)
-class KnnResponse(IntegerResponse):
+class KnnResponse(BaseResponse):
     """Nearest-K randomized response."""
 
     name: ClassVar[str] = "knn-response"
@@ -82,6 +82,7 @@ class KnnResponse(IntegerResponse):
     source: ClassVar[str] = "dpsan §knn-response"
     reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True
+    near_by_distance: ClassVar[bool] = True
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
     k: int | str = parameter(
@@ -150,9 +151,13 @@ class KnnResponse(IntegerResponse):
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler | BaseResponseSampler:
         """Return a two-weight sampler over the neighbour table."""
+        if self.public:
+            return self.base_sampler(space)
+        return SubsetResponseSampler(space, self.epsilon, *self.sizes(space))
+
+    def base_sampler(self, space: MetricSpace) -> BaseResponseSampler:
+        """Return the same distribution as a base of equal weights with near sets."""
         k, m = self.sizes(space)
-        if not self.public:
-            return SubsetResponseSampler(space, self.epsilon, k, m)
         words = _protected(space, self.public)[:m].astype(np.int32)
         base = Base(words, np.ones(m, dtype=np.int64), k)
         return BaseResponseSampler(space, base, self.epsilon, self.public, euclidean=True)

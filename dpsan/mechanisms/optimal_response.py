@@ -69,7 +69,7 @@ import numpy as np
 from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import BaseResponse
 from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
@@ -91,7 +91,7 @@ _POWERS: Final = {"cosine": 1, "squared": 2}
 
 
 @dataclass(frozen=True)
-class OptimalResponse(IntegerResponse):
+class OptimalResponse(BaseResponse):
     """A public base distribution with near sets of equal mass."""
 
     name: ClassVar[str] = "optimal-response"
@@ -242,5 +242,7 @@ class OptimalResponse(IntegerResponse):
         space.replace_table(task.name, found)
 
     def prepare(self, space: MetricSpace) -> BaseResponseSampler:
-        """Return a sampler over the base and the near sets."""
+        return self.base_sampler(space)
+
+    def base_sampler(self, space: MetricSpace) -> BaseResponseSampler:
         return BaseResponseSampler(space, self.base(space), self.epsilon, self.public)

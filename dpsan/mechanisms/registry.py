@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
 
@@ -145,6 +145,17 @@ def check_public(kind: type[Mechanism]) -> None:
     if not kind.takes_public:
         able = " and ".join(each.name for each in MECHANISMS.values() if each.takes_public)
         raise UsageError(f"mechanism '{kind.name}' has no public words", f"{able} have")
+
+
+def check_classes(kind: type[Mechanism]) -> None:
+    """Raise UsageError if classes of words are not for a mechanism."""
+    if not issubclass(kind, BaseResponse):
+        able = " and ".join(
+            each.name for each in MECHANISMS.values() if issubclass(each, BaseResponse)
+        )
+        raise UsageError(
+            f"classes of words are not for mechanism '{kind.name}'", f"{able} have them"
+        )
 
 
 def list_mechanisms() -> list[dict[str, str]]:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.class_lists import CONTACTS, NAMES, NUMBERS, WordClass, class_rows
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.class_response import ClassResponse, part
 from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse
-from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.sanitize.request import RunSpec
 from dpsan.text.lookup import ClassRules
 
@@ -30,7 +29,9 @@ def class_response(spec: RunSpec, embeddings: Embeddings) -> ClassResponse:
     """
     if spec.epsilon is None and any(each.epsilon is None for each in spec.only):
         raise UsageError("epsilon is required: it is your decision")
-    one = ClassResponse(1.0)
+    kind = spec.kind()
+    assert issubclass(kind, BaseResponse)  # noqa: S101 - the request was checked
+    one = ClassResponse(1.0, euclidean=kind.near_by_distance)
     return _with_classes(one, spec.only, spec.epsilon or 0.0, embeddings)
 
 
@@ -38,12 +39,12 @@ def two_level_response(spec: RunSpec, inner: Mechanism, embeddings: Embeddings) 
     """Return the mechanism of a request with classes beside other words.
 
     Args:
-        inner: ``optimal-response`` at the epsilon between any two words, resolved.
+        inner: mechanism at the epsilon between any two words, resolved.
 
     Raises:
         UsageError: a class without an epsilon, or classes that the vocabulary cannot have.
     """
-    assert isinstance(inner, OptimalResponse)  # noqa: S101 - the request was checked
+    assert isinstance(inner, BaseResponse)  # noqa: S101 - the request was checked
     if lacking := [each.name for each in spec.classes if each.epsilon is None]:
         raise UsageError(f"the class {lacking[0]} needs an epsilon", f"such as {lacking[0]}=2")
     one = TwoLevelResponse(inner.epsilon, inner=inner)

@@ -9,7 +9,12 @@ from typing import Any
 from dpsan.embeddings.class_lists import WordClass
 from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import Hint, UsageError, check_name
-from dpsan.mechanisms import DEFAULT_MECHANISM, check_public, mechanism_class
+from dpsan.mechanisms import (
+    DEFAULT_MECHANISM,
+    check_classes,
+    check_public,
+    mechanism_class,
+)
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
@@ -88,10 +93,7 @@ class RunSpec:
         """Raise UsageError for settings that classes of words exclude."""
         if self.only and self.classes:
             raise UsageError("classes that are drawn alone exclude classes beside other words")
-        if kind.name != DEFAULT_MECHANISM:
-            raise UsageError(
-                f"classes of words are not for mechanism '{kind.name}'", f"{DEFAULT_MECHANISM} can"
-            )
+        check_classes(kind)
         excluded = {
             "public words": self.public is not None,
             "parameters of the mechanism": bool(self.only and self.parameters),

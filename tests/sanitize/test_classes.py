@@ -57,9 +57,9 @@ def own(tmp_path_factory):
     return f"{large}=1.5,{small}=2"
 
 
-def made(own):
+def made(own, mechanism="optimal-response"):
     loaded = replace(make_embeddings(n=120, d=4), index_to_key=WORDS)
-    return Sanitizer(epsilon=2.0, only=own, embeddings=loaded)
+    return Sanitizer(mechanism, epsilon=2.0, only=own, embeddings=loaded)
 
 
 def test_the_example_of_the_readme(sensitive):
@@ -127,11 +127,12 @@ def test_a_string_without_a_class_of_its_own_belongs_to_names(sensitive, own):
     assert set(np.flatnonzero(pmf)) == set(one.mechanism.parts[0].outputs)
 
 
+@pytest.mark.parametrize("mechanism", ["optimal-response", "knn-response"])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
-def test_the_exact_loss_within_each_class(own, epsilon):
+def test_the_exact_loss_within_each_class(own, epsilon, mechanism):
     """All pairs of each class, ⊥ included: from the distribution, and from the integers."""
     spec = own.replace("=1.5", f"={epsilon}")
-    one = made(spec)
+    one = made(spec, mechanism)
     sampler, n = one.sampler, one.space.n
     large, small = one.mechanism.parts
     pmf = sampler.probabilities(np.array([*large.rows, n]))[:, list(large.outputs)]
@@ -347,15 +348,16 @@ def test_the_kind_depends_on_the_shape_alone(text):
     assert (first and first[:3]) == (second and second[:3])
 
 
-def two_levels(own, epsilon=12.0):
+def two_levels(own, epsilon=12.0, mechanism="optimal-response"):
     loaded = replace(make_embeddings(n=120, d=4), index_to_key=WORDS)
-    return Sanitizer(epsilon=epsilon, classes=own, embeddings=loaded)
+    return Sanitizer(mechanism, epsilon=epsilon, classes=own, embeddings=loaded)
 
 
+@pytest.mark.parametrize("mechanism", ["optimal-response", "knn-response"])
 @pytest.mark.parametrize("epsilon", [4.0, 8.0, 12.0])
-def test_two_levels_have_both_losses(own, epsilon):
+def test_two_levels_have_both_losses(own, epsilon, mechanism):
     """All pairs: the class's epsilon within it, the printed one between any two inputs."""
-    one = two_levels(own, epsilon)
+    one = two_levels(own, epsilon, mechanism)
     n, sampler = one.space.n, one.sampler
     pmf = sampler.probabilities(np.arange(n + 1))
     assert pmf.sum(axis=1) == pytest.approx(1)

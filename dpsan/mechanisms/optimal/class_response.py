@@ -79,6 +79,8 @@ class ClassResponse(IntegerResponse):
     """Index of the part to which ⊥ belongs."""
     strings: tuple[tuple[str, float], ...] = ()
     """Classes of strings, which are drawn by their form and not as words, and their epsilons."""
+    euclidean: bool = False
+    """Similar means near by the distance of the space, as in ``knn-response``; else by cosine."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,7 +111,7 @@ class ClassResponse(IntegerResponse):
 
     def prepare(self, space: MetricSpace) -> ClassSampler:
         """Return a sampler with a sampler for each part."""
-        return ClassSampler(space, self.parts, self.unknown)
+        return ClassSampler(space, self.parts, self.unknown, euclidean=self.euclidean)
 
 
 class ClassSampler(Sampler):
@@ -120,6 +122,7 @@ class ClassSampler(Sampler):
         parts: words of each class; no word is in two of them.
         unknown: index of the part to which ⊥ belongs.
         weights: base weights of all words, shape (n,), above 0 for outputs; default: equal.
+        euclidean: near by the distance of the space, which needs equal weights.
     """
 
     batch_words = 1 << 14
@@ -130,8 +133,10 @@ class ClassSampler(Sampler):
         parts: tuple[Part, ...],
         unknown: int,
         weights: Ids | None = None,
+        *,
+        euclidean: bool = False,
     ) -> None:
-        self._weights = weights
+        self._weights, self._euclidean = weights, euclidean
         self.space, self.parts, self.unknown = space, parts, unknown
         self._rows = [np.array(each.rows, dtype=np.int64) for each in parts]
         self._part = np.full(space.n + 1, -1, dtype=np.int64)
@@ -160,7 +165,7 @@ class ClassSampler(Sampler):
             total = int(weights.sum())
             base = Base(outputs, weights, near_outputs(total, each.epsilon))
             self._samplers[at] = BaseResponseSampler(
-                MetricSpace(own), base, each.epsilon, on_demand=True
+                MetricSpace(own), base, each.epsilon, euclidean=self._euclidean, on_demand=True
             )
         return self._samplers[at]
 

@@ -1,12 +1,13 @@
 """``two-level-response``: ``optimal-response`` with a smaller loss within classes, for ``--class``.
 
 Definition
-    pi is the public base of ``optimal-response`` at epsilon, E = e^epsilon, c the mass of its near
-    sets, K = (E - 1)·c, Z = 1 + K.  O_k holds the outputs of class k, m_k = pi(O_k).  A word of no
-    class has the distribution of ``optimal-response``.  For a word w of class k, E_k = e^epsilon_k:
+    pi is the public base of ``optimal-response`` or ``knn-response`` at epsilon, E = e^epsilon, c
+    the mass of its near sets, K = (E - 1)·c, Z = 1 + K.  O_k holds the outputs of class k,
+    m_k = pi(O_k).  A word of no class is drawn by that mechanism.  For a word w of class k:
     P(u|w) = pi(u)/Z for u outside O_k, P(u|w) = f_k·pi(u)·(1 + (E_k - 1)·lambda_w(u))/Z in O_k,
-    with sum over O_k of pi·lambda_w = c_k and f_k = (K + m_k)/(m_k + (E_k - 1)·c_k).  ⊥ belongs to
-    one class and has lambda = 0.  A class of fewer than 60 words has epsilon_k = 0.
+    with E_k = e^epsilon_k, sum over O_k of pi·lambda_w = c_k and
+    f_k = (K + m_k)/(m_k + (E_k - 1)·c_k).  ⊥ belongs to one class and has lambda = 0.  A class of
+    fewer than 60 words has epsilon_k = 0.
 Guarantee
     PROVED: for two inputs of one class P(u|x) <= E_k·P(u|x'), and for any two inputs
     P(u|x) <= e^max(epsilon, ln(f_k·E_k))·P(u|x').  Both are computed from the integers.
@@ -23,10 +24,9 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import BaseResponse, IntegerResponse
 from dpsan.mechanisms.optimal.class_response import ClassSampler, Part
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_increments
-from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.optimal.sampler import integer_increments
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.guarantee import ClassLoss, Guarantee
@@ -41,13 +41,13 @@ _LEAST: Final = 500
 
 @dataclass(frozen=True)
 class TwoLevelResponse(IntegerResponse):
-    """``optimal-response`` with a smaller epsilon between two words of one class."""
+    """A mechanism with a public base, and a smaller epsilon between two words of one class."""
 
     name: ClassVar[str] = "two-level-response"
-    summary: ClassVar[str] = "optimal-response, with a smaller loss within public classes"
+    summary: ClassVar[str] = "a public base, with a smaller loss within public classes"
     source: ClassVar[str] = "dpsan §two-level-response"
 
-    inner: OptimalResponse | None = None
+    inner: BaseResponse | None = None
     parts: tuple[Part, ...] = field(default=(), repr=False)
     unknown: int = 0
     """Index of the part to which ⊥ belongs."""
@@ -92,11 +92,11 @@ class TwoLevelSampler(Sampler):
     batch_words = 1 << 14
 
     def __init__(
-        self, space: MetricSpace, inner: OptimalResponse, parts: tuple[Part, ...], unknown: int
+        self, space: MetricSpace, inner: BaseResponse, parts: tuple[Part, ...], unknown: int
     ) -> None:
         self.space = space
-        base = inner.base(space)
-        self.plain = BaseResponseSampler(space, base, inner.epsilon)
+        self.plain = inner.base_sampler(space)
+        base = self.plain.base
         weights = np.zeros(space.n, dtype=np.int64)
         weights[base.words] = base.weights
         for each in parts:  # public, so any weights give the guarantee

@@ -265,9 +265,10 @@ def _header(
     mechanism: Mechanism = sanitizer.mechanism
     spec, half = sanitizer.spec, sanitizer.half_linked
     own = own_file(mechanism.name)
-    shown = mechanism
+    shown, base = mechanism, {}
     if isinstance(mechanism, TwoLevelResponse) and mechanism.inner is not None:
         shown = mechanism.inner
+        base = {"base": shown.name}
     return {
         "type": "header",
         "schema": SCHEMA,
@@ -279,7 +280,7 @@ def _header(
         else {"file": encodable(own.path.name), "class": own.class_name, "sha256": own.sha256},
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
-        "parameters": {name: getattr(shown, name) for name in shown.parameters()},
+        "parameters": base | {name: getattr(shown, name) for name in shown.parameters()},
         "guarantee": guarantee_row(sanitizer.guarantee),
         "expected_unchanged": sanitizer.expected_unchanged,
         "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),
