@@ -10,7 +10,6 @@ import typer
 
 from dpsan.cli.command import Command, argument, flag, option
 from dpsan.cli.options import (
-    DEFAULT_MECHANISM,
     Page,
     Privacy,
     Texts,
@@ -122,6 +121,11 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         "Take mechanism, epsilon, parameters and tokenizer from this audit of the run.",
         panel=PRIVACY,
     )
+    class_files: list[Path] | None = option(
+        "--class FILE",
+        "With --audit: a class of your own that the run had. Repeatable.",
+        panel=PRIVACY,
+    )
     tokenizer: str | None = option(
         "--tokenizer unicode|ptb|whitespace",
         "The tokenizer of the run; default unicode.",
@@ -163,7 +167,8 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
             if setting is not None and setting.by_class:
-                mechanism = setting.class_mechanism(vocabulary, space)
+                files = [str(each) for each in self.class_files or ()]
+                mechanism = setting.class_mechanism(vocabulary, space, files)
             else:
                 mechanism = draft.at(used.epsilon).resolved(space)
             question = replace(question, mechanism=mechanism)
@@ -199,6 +204,8 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
             )
         if self.words and self.candidates is None:
             raise UsageError("--words needs --candidates")
+        if self.class_files and self.audit is None:
+            raise UsageError("--class needs --audit")
         if self.audit is not None and self.copies > 1:
             raise UsageError("--audit and --copies exclude each other")
         if self.audit is not None and (self.epsilon is not None or self.param):
@@ -211,7 +218,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         from dpsan.mechanisms import mechanism_class, own_file
 
         mechanism_class(self.mechanism)  # which loads the file of the run's
-        name = DEFAULT_MECHANISM if setting.by_class else setting.mechanism
+        name = setting.base if setting.by_class else setting.mechanism
         setting.check_own(own_file(name))
         public = Path(setting.public_name) if setting.public_name else None
         return replace(

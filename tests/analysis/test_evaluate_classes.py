@@ -67,16 +67,19 @@ def test_the_floor_knows_the_class_alone():
 
 
 def test_the_command(dpsan, tmp_path):
-    """An audit of a run with classes says which; lists of one's own are refused."""
+    """An audit of a run with classes says which; a list of one's own must be the same file."""
     (tmp_path / "text.txt").write_text("Maria met Peter in London on Monday, and Anna in Paris.\n")
+    small = ("--vocab-size", "3000")
     (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
     for name, options in {
         "only": ("--only", "names=2,places=3"),
-        "own": ("--only", "list.txt=2"),
+        "own": ("--only", "list.txt=2,places=3", "-m", "knn-response"),
+        "two": ("-e", "12", "--class", "list.txt=2,contacts=1", "-m", "knn-response"),
     }.items():
-        run = ("rewrite", "-q", *options, "text.txt", "-a", f"{name}.jsonl", "-o", f"{name}.txt")
+        files = ("text.txt", "-a", f"{name}.jsonl", "-o", f"{name}.txt")
+        run = ("rewrite", "-q", *small, *options, *files)
         assert dpsan(*run, cwd=tmp_path).returncode == 0
-    given = ("--no-scores", "--json", "text.txt")
+    given = (*small, "--no-scores", "--json", "text.txt")
     done = dpsan("evaluate", "--audit", "only.jsonl", *given, "only.txt", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     classes = {each["class"]: each for each in json.loads(done.stdout)["classes"]}
@@ -84,7 +87,18 @@ def test_the_command(dpsan, tmp_path):
     assert classes["places"]["floor"]["of"] == 2
     done = dpsan("evaluate", "--audit", "own.jsonl", *given, "own.txt", cwd=tmp_path)
     assert done.returncode == 2
-    assert b"not lists of your own" in done.stderr
+    assert b"give --class list.txt, the file of the run" in done.stderr
+    for name, places in (("own", 2), ("two", None)):
+        files = ("--class", "list.txt", *given, f"{name}.txt")
+        done = dpsan("evaluate", "--audit", f"{name}.jsonl", *files, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
+        classes = {each["class"]: each for each in json.loads(done.stdout)["classes"]}
+        assert classes["list.txt"]["floor"]["of"] == 3
+        assert classes.get("places", {}).get("floor", {}).get("of") == places
+    (tmp_path / "list.txt").write_text("maria\n")
+    done = dpsan("evaluate", "--audit", "own.jsonl", *files, cwd=tmp_path)
+    assert b"another list of the class list.txt" in done.stderr
+    assert b"--class needs --audit" in dpsan("evaluate", *files, cwd=tmp_path).stderr
 
 
 def test_two_levels_are_built_from_the_header(monkeypatch):
@@ -93,11 +107,13 @@ def test_two_levels_are_built_from_the_header(monkeypatch):
         {"class": name, "epsilon": epsilon, "words": 9, "sha256": bundled_class(name).sha256}
         for name, epsilon in (("contacts", 0.0), ("names", 2.0))
     ]
-    setting = Setting("two-level-response", 12.0, {}, "unicode", "", "", 1, classes=tuple(rows))
+    given = ("two-level-response", 12.0, {}, "unicode", "", "", 1)
+    setting = Setting(*given, classes=tuple(rows), base="knn-response")
     assert setting.by_class
     asked = []
     monkeypatch.setattr(setting_module, "build", lambda spec, _: asked.append(spec) or Built())
     setting.class_mechanism(EMBEDDINGS, SPACE)
+    assert asked[0].mechanism == "knn-response"
     assert [(each.name, each.epsilon) for each in asked[0].classes] == [
         *(("contacts", 12.0), ("names", 2.0)),
     ]

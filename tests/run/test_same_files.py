@@ -75,6 +75,7 @@ READS = {
     ("evaluate", "original"): 0,
     ("evaluate", "sanitized"): 1,
     ("evaluate", "audit"): ["--audit"],
+    ("evaluate", "class_files"): ["--audit", "in.txt", "--class"],
     ("evaluate", "public"): ["--public"],
     ("evaluate", "language_model"): ["--language-model"],
     ("evaluate", "spans"): ["--spans"],

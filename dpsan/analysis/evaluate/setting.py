@@ -6,7 +6,7 @@ Only the first row of the audit is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.class_lists import CLASSES, WordClass, bundled_class, word_classes
 from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import UsageError
+from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
@@ -45,6 +46,8 @@ class Setting:
     """Classes of words that were drawn alone, as the header has them."""
     classes: tuple[dict[str, Any], ...] = ()
     """Classes with an epsilon of their own."""
+    base: str = DEFAULT_MECHANISM
+    """Mechanism that draws the words of classes."""
     own: dict[str, str] | None = None
     """File of the mechanism, its class and digest, if it is a third party's."""
 
@@ -61,17 +64,25 @@ class Setting:
         """Return True if words have classes."""
         return bool(self.only or self.classes)
 
-    def class_mechanism(self, embeddings: Embeddings, space: MetricSpace) -> Mechanism:
+    def class_mechanism(
+        self, embeddings: Embeddings, space: MetricSpace, files: Sequence[str] = ()
+    ) -> Mechanism:
         """Return the mechanism of a run with classes of words.
 
+        Args:
+            files: names of the files of classes of the user's own.
+
         Raises:
-            UsageError: a class is a list of one's own.
+            UsageError: a class of the run is not among the files.
+            InputError: a file cannot be read.
         """
+        own = [each for name in files for each in word_classes(name) if not each.english]
         spec = RunSpec(
+            mechanism=self.base,
             epsilon=self.epsilon,
             parameters={} if self.only else self.parameters,
-            only=_classes(self.only, 0.0),
-            classes=_classes(self.classes, self.epsilon),
+            only=_classes(self.only, None, own),
+            classes=_classes(self.classes, self.epsilon, own),
         )
         return build(spec, lambda: (embeddings, space)).mechanism
 
@@ -98,18 +109,30 @@ class Setting:
             )
 
 
-def _classes(rows: Sequence[dict[str, Any]], uniform: float) -> tuple[WordClass, ...]:
+def _classes(
+    rows: Sequence[dict[str, Any]], uniform: float | None, own: Sequence[WordClass]
+) -> tuple[WordClass, ...]:
     """Return the classes of a header.
 
     Args:
-        uniform: epsilon of a class that has none, as its strings are drawn uniformly.
+        uniform: epsilon of a class that has none, as its words are drawn uniformly.
+        own: classes of the user's own.
     """
-    known = {name: bundled_class(name).sha256 for name in CLASSES}
-    if any(row["sha256"] not in (None, known.get(row["class"])) for row in rows):
-        raise UsageError("evaluate knows classes that come with dpsan, not lists of your own")
-    found = ((row["class"], row["epsilon"] or uniform) for row in rows)
-    given = ",".join(f"{name}={epsilon}" if epsilon else name for name, epsilon in found)
-    return word_classes(given) if given else ()
+    known = {each.name: each for each in map(bundled_class, CLASSES)}
+    found = []
+    for row in rows:
+        same = [known[row["class"]]] if row["class"] in known else []
+        same += [each for each in own if each.name == row["class"]]
+        same = [each for each in same if row["sha256"] in (None, each.sha256)]
+        if not same:
+            raise UsageError(
+                f"the audit was made with another list of the class {row['class']}",
+                f"give --class {row['class']}, the file of the run",
+            )
+        found.append(replace(same[0], epsilon=row["epsilon"] or uniform))
+    # As they are looked up: the user's own in their order, then those of dpsan.
+    order = {name: at for at, name in enumerate(CLASSES, 1)}
+    return tuple(sorted(found, key=lambda each: order.get(each.name, 0)))
 
 
 def read_setting(path: Path) -> Setting:
@@ -119,10 +142,12 @@ def read_setting(path: Path) -> Setting:
         InputError: it cannot be read or is not an audit.
     """
     row = read_header(path)
+    parameters = {k: v for k, v in row["parameters"].items() if v is not None}
     return Setting(
         mechanism=row["mechanism"],
         epsilon=row["epsilon"],
-        parameters={k: v for k, v in row["parameters"].items() if v is not None},
+        base=parameters.pop("base", DEFAULT_MECHANISM),
+        parameters=parameters,
         tokenizer=row["tokenizer"],
         digest=row["embeddings"]["digest"],
         source=row["embeddings"]["source"],

@@ -265,10 +265,10 @@ def _header(
     mechanism: Mechanism = sanitizer.mechanism
     spec, half = sanitizer.spec, sanitizer.half_linked
     own = own_file(mechanism.name)
-    shown, base = mechanism, {}
+    shown = mechanism
     if isinstance(mechanism, TwoLevelResponse) and mechanism.inner is not None:
         shown = mechanism.inner
-        base = {"base": shown.name}
+    base = {"base": spec.mechanism} if spec.only or spec.classes else {}
     return {
         "type": "header",
         "schema": SCHEMA,
