@@ -379,17 +379,19 @@ class Rewriter:
         self, words: Sequence[str], codes: Ids, drawing: NDArray[np.bool_], chosen: Ids
     ) -> list[str]:
         """Return the output string of each word."""
-        new: NDArray[np.object_] = self._vocabulary()[0][chosen]
+        written: list[str] = self._vocabulary()[0][chosen].tolist()
         like_input = self._built.spec.case == LetterCase.INPUT
-        written: list[str] = new.tolist()
         if len(chosen) == len(codes) and not like_input:
             return written
-        out = np.array([*words], dtype=object)
+        out = [*words]
+        indices = np.flatnonzero(drawing).tolist()
         if like_input:
-            new[:] = list(map(recased, out[drawing].tolist(), written))
-        out[drawing] = new
-        out[codes == MASKED] = MASK
-        return list(out)
+            written = [recased(out[at], word) for at, word in zip(indices, written, strict=True)]
+        for at, word in zip(indices, written, strict=True):
+            out[at] = word
+        for at in np.flatnonzero(codes == MASKED).tolist():
+            out[at] = MASK
+        return out
 
 
 def _strings_at(words: Sequence[str], indices: Ids) -> list[str]:

@@ -134,15 +134,16 @@ def _some_words(
     pieces = np.searchsorted(ends, indices, side="right")
     firsts = np.cumsum([0, *map(len, blocks)])
     in_block = np.searchsorted(firsts, pieces, side="right") - 1
-    out: list[str] = []
-    for index, piece, block in zip(
-        indices.tolist(), pieces.tolist(), in_block.tolist(), strict=True
-    ):
-        if own[piece]:
-            out += blocks[block].strings(np.array([piece - int(firsts[block])]))
-        else:
-            words = others[piece]
-            out.append(words[index - (int(ends[piece]) - len(words))])
+    alone = own[pieces]
+    out = [""] * len(indices)
+    for number, block in enumerate(blocks):
+        mine = np.flatnonzero(alone & (in_block == number))
+        found = block.strings(pieces[mine] - firsts[number])
+        for at, word in zip(mine.tolist(), found, strict=True):
+            out[at] = word
+    for at in np.flatnonzero(~alone).tolist():
+        words = others[int(pieces[at])]
+        out[at] = words[int(indices[at]) - (int(ends[pieces[at]]) - len(words))]
     return out
 
 

@@ -113,7 +113,7 @@ class TwoLevelSampler(Sampler):
         self.classes = ClassSampler(space, parts, unknown, weights)
         self._draws = np.repeat(np.arange(space.n, dtype=np.int32), weights)
         self._outside = [
-            np.repeat(np.arange(space.n, dtype=np.int32), np.where(inside, 0, weights))
+            np.cumsum(np.where(inside, 0, weights))
             for inside in (np.isin(np.arange(space.n), each.outputs) for each in parts)
         ]
 
@@ -128,8 +128,8 @@ class TwoLevelSampler(Sampler):
             where = np.flatnonzero(parts == at)
             number = drawn[where] // self.scale
             outside = self._outside[at]
-            leaves = number < len(outside)
-            out[where[leaves]] = outside[number[leaves]]
+            leaves = number < outside[-1]
+            out[where[leaves]] = np.searchsorted(outside, number[leaves], side="right")
             inside[where[~leaves]] = True
         totals = np.ones(len(ids), dtype=np.uint64)
         totals[inside] = self.classes.totals(ids[inside])
