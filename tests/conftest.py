@@ -37,8 +37,11 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache directory for the whole session."""
-    return tmp_path_factory.mktemp("cache")
+    """One cache directory for the whole session, all workers together: tables are made once."""
+    base = tmp_path_factory.getbasetemp()
+    path = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    path.mkdir(exist_ok=True)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -561,7 +561,40 @@ def broken_passing(monkeypatch):
     monkeypatch.setattr("dpsan.sanitize.rewriting.class_rules", fewer)
 
 
-BROKEN = [broken_case, broken_made_up, broken_unknown, broken_mass, broken_passing]
+def broken_small(monkeypatch):
+    """A class of few words is not drawn uniformly, but within the largest epsilon of the run."""
+    from dpsan.mechanisms.optimal import class_response
+
+    true = class_response.BaseResponseSampler
+
+    def nearer(space, base, epsilon, **more):
+        base = base if epsilon else base._replace(mass=1)
+        return true(space, base, epsilon or 2.0, **more)
+
+    monkeypatch.setattr(class_response, "BaseResponseSampler", nearer)
+
+
+def broken_part(monkeypatch):
+    """The class with the smaller epsilon has one between its own and the largest of the run."""
+    from dpsan.mechanisms.optimal import class_response
+
+    true = class_response.BaseResponseSampler
+
+    def larger(space, base, epsilon, **more):
+        return true(space, base, epsilon + 0.01 if epsilon == 2 else epsilon, **more)
+
+    monkeypatch.setattr(class_response, "BaseResponseSampler", larger)
+
+
+BROKEN = [
+    broken_part,
+    broken_small,
+    broken_case,
+    broken_made_up,
+    broken_unknown,
+    broken_mass,
+    broken_passing,
+]
 
 
 @pytest.mark.parametrize("broken", [None, *BROKEN], ids=lambda b: b.__name__ if b else "sound")

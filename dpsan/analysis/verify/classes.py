@@ -1,4 +1,7 @@
-"""Check that all words of the drawn classes are drawn, and that made-up strings say nothing.
+"""Check that each class keeps its own epsilon and is drawn whole; made-up strings say nothing.
+
+The certificate is about the largest loss.  Each class has an epsilon of its own, which the integers
+of its words must not exceed.
 
 A word of a class must be drawn in every letter case: a class that is looked up before the case is
 folded would pass *MARIA*.  A made-up string must depend on the kind alone: two strings of one kind
@@ -10,11 +13,15 @@ from __future__ import annotations
 from typing import Final
 
 from dpsan.analysis.verify.base import Check
+from dpsan.mechanisms.optimal.class_response import ClassResponse, ClassSampler
+from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse, TwoLevelSampler
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.classes import ClassCodes
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import PLAIN
 
+_ROUNDING: Final = 1e-9
+"""Nats by which rounding may exceed an epsilon that is equal."""
 _PAIRS: Final = (
     ("maria.g@example.com", "qzx9@mail.example.net"),
     ("@maria_g", "@qzx"),
@@ -43,13 +50,20 @@ def _without_class(known: ClassCodes | None, code: int | None) -> bool:
 
 
 def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
-    """Look up every word of every class in three spellings, and draw pairs of strings of one kind.
+    """Compare each class with its epsilon, look up its words, draw pairs of strings of a kind.
 
     Args:
         sanitizer: with classes of words.
         key: fresh.
     """
     name, passed, words = "classes", 0, 0
+    sampler, mechanism = sanitizer.sampler, sanitizer.mechanism
+    if isinstance(mechanism, ClassResponse | TwoLevelResponse):
+        assert isinstance(sampler, ClassSampler | TwoLevelSampler)  # noqa: S101 - it made them
+        for part, loss in zip(mechanism.parts, sampler.class_losses(), strict=True):
+            if loss > part.epsilon + _ROUNDING:
+                sentence = f"two words of {part.name} lose {loss:.6f}: {part.epsilon:g} is stated"
+                return Check(name, False, sentence, {"loss": loss, "stated": part.epsilon})
     known = sanitizer.class_codes
     for each in (*sanitizer.spec.only, *sanitizer.spec.classes):
         for word in {word for group in each.groups for word in group}:
@@ -74,7 +88,7 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
         sentence = f"made-up strings depend on the string that they replace: {differ[0]}"
         return Check(name, False, sentence, figures)
     sentence = (
-        f"all {words:,} words of the lists are drawn in every letter case, and "
-        f"{len(pairs)} pairs of strings of one kind have one made-up string"
+        f"each class keeps its epsilon, all {words:,} words of the lists are drawn in every letter "
+        f"case, and {len(pairs)} pairs of strings of one kind have one made-up string"
     )
     return Check(name, True, sentence, figures)

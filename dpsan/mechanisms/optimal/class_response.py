@@ -229,6 +229,10 @@ class ClassSampler(Sampler):
             self.unknown,
         )
 
+    def class_losses(self) -> tuple[float, ...]:
+        """Return the exact loss between two inputs of each part, from the integers, rounded up."""
+        return tuple(self.within(at).certificate().epsilon_ldp for at in range(len(self.parts)))
+
     def certificate(self) -> Certificate:
         """Return the exact loss over all pairs of one class, from the integers of every set."""
         every = [(self.within(at).certificate(), at) for at in range(len(self.parts))]

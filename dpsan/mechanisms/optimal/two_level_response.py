@@ -163,6 +163,10 @@ class TwoLevelSampler(Sampler):
             out[np.ix_(where, outputs)] = stays * own
         return out
 
+    def class_losses(self) -> tuple[float, ...]:
+        """Return the exact loss between two inputs of each part, from the integers, rounded up."""
+        return self.classes.class_losses()
+
     def between(self) -> float:
         """Return the largest loss between any two inputs, from the integers, rounded up."""
         return self._worst()[0]
