@@ -383,8 +383,7 @@ class Rewriter:
         like_input = self._built.spec.case == LetterCase.INPUT
         if len(chosen) == len(codes) and not like_input:
             return written
-        out = [*words]
-        indices = np.flatnonzero(drawing).tolist()
+        out, indices = [*words], np.flatnonzero(drawing).tolist()
         if like_input:
             written = [recased(out[at], word) for at, word in zip(indices, written, strict=True)]
         for at, word in zip(indices, written, strict=True):
