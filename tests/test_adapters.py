@@ -1,6 +1,7 @@
 """The adapters of docs/adapters with the packages that they are for, where those are installed."""
 
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -129,3 +130,58 @@ def test_tau_eval_model(tmp_path, monkeypatch):
     assert made.name == "dpsan krr epsilon 1"
     assert made.anonymize("a b") == "<unk> b"
     assert made.anonymize_batch(["a b", "c"]) == ["<unk> b", "<unk>"]
+
+
+FAKE = """
+import re
+from types import SimpleNamespace as Result
+class AnalyzerEngine:
+    def analyze(self, text, language):
+        return [Result(start=m.start(), end=m.end(), entity_type=language)
+                for m in re.finditer("Maria|Zoë", text)]
+"""
+FOUND_IN = {
+    "t.txt": (None, "😀 Maria\r\n\nsays,\r Zoë\nnobody"),
+    "t.csv": ("body", '\ufeffid,body\r\n1,"Maria, and\nZoë"\r\n\r\n2,\r\n4,no ""one\r\n5,Zoë\r\n'),
+    "t.tsv": ("body", "body\tid\nMaria 😀\t1\n\t2\nZoë\t3\n"),
+    "t.jsonl": ("a.b", '{"a": {"b": "Maria \\ud83d\\ude00 Zo\\u00eb"}}\n\n{"a": null}\n{"c": 1}\n'),
+}
+
+
+@pytest.mark.parametrize("name", FOUND_IN)
+def test_what_a_finder_finds_is_drawn(dpsan, tmp_path, name):
+    """Text and columns, with everything that shifts a record or an offset."""
+    (tmp_path / "presidio_analyzer.py").write_text(FAKE)
+    field, text = FOUND_IN[name]
+    (tmp_path / name).write_text(text, newline="")
+    key = [] if field is None else ["-k", field]
+    script = ROOT / "docs" / "adapters" / "find_spans.py"
+    done = subprocess.run(
+        [sys.executable, script, "presidio", name, *key],
+        capture_output=True, cwd=tmp_path, check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    (tmp_path / "spans").write_bytes(done.stdout)
+    given = ("rewrite", "-q", "-e", "8", "--unknown", "mask", *key, "--spans", "spans", name)
+    done = dpsan(*given, "--vocab-size", "5", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    out = done.stdout.decode()
+    assert "Maria" not in out
+    assert "Zo" not in out
+    assert out.count("<unk>") == 2 + (name == "t.csv")
+    if name == "t.txt":
+        assert out == "😀 <unk>\r\n\nsays,\r <unk>\nnobody"
+
+
+def test_spacy_finds(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PERSON", "pattern": "Maria"}])
+    nlp.to_disk(tmp_path / "model")
+    (tmp_path / "t.txt").write_text("so Maria is\n")
+    script = ROOT / "docs" / "adapters" / "find_spans.py"
+    done = subprocess.run(
+        [sys.executable, script, "spacy", "t.txt", "--model", "model"],
+        capture_output=True, cwd=tmp_path, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["spans"] == [{"start": 3, "end": 8, "type": "PERSON"}]
