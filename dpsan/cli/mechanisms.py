@@ -77,7 +77,7 @@ class Mechanisms(Json, Vocabulary, Epsilon):
 
 
 def _list(as_json: bool) -> None:
-    from dpsan.mechanisms import list_mechanisms
+    from dpsan.mechanisms import installed, list_mechanisms
 
     values = list_mechanisms()
     if as_json:
@@ -85,6 +85,8 @@ def _list(as_json: bool) -> None:
         return
     rows = [[str(each[key]) for key in _COLUMNS.values()] for each in values]
     print_table(list(_COLUMNS), rows, spare=(1, 3))
+    if more := installed():
+        typer.echo(f"\nOf other packages, not reviewed: {', '.join(more)}")
 
 
 def _without_numbers(name: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Open ``base`` first, then a mechanism.  What they share is in ``noise``, ``sampl
 and ``optimal``.  No mechanism imports another.  This package must not know strings or files.
 """
 
-from dpsan.mechanisms.own import mechanism_class, own_file, path_of
+from dpsan.mechanisms.own import installed, mechanism_class, own_file, path_of
 from dpsan.mechanisms.registry import (
     DEFAULT_MECHANISM,
     MECHANISMS,
@@ -21,6 +21,7 @@ __all__ = [
     "MECHANISMS",
     "check_classes",
     "check_public",
+    "installed",
     "is_own",
     "list_mechanisms",
     "mechanism_class",

@@ -1,7 +1,9 @@
-"""A mechanism in a file of the user's: ``path/to/own.py:ClassName`` where a name may stand.
+"""A mechanism of a third party: in a file of the user's, or of a package that is installed.
 
-The file is read once, and what was read is hashed and run: the digest is that of the program.  It
-is a third party's program with all rights of this process, and nothing of it is reviewed.
+``path/to/own.py:ClassName`` may stand where a name may.  The file is read once, and what was read
+is hashed and run: the digest is that of the program.  A package names its mechanisms as entry
+points of the group ``dpsan.mechanisms``; one is imported when its name is asked for.  Both are
+programs with all rights of this process, and nothing of them is reviewed.
 """
 
 from __future__ import annotations
@@ -12,11 +14,18 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dpsan.errors import UsageError, check_name, file_reason
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.registry import MECHANISMS, is_own, register
+from dpsan.mechanisms.registry import MECHANISMS, TABLE, is_own, register
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+GROUP: Final = "dpsan.mechanisms"
+"""Entry points of packages with mechanisms."""
 
 
 class OwnFile(NamedTuple):
@@ -26,11 +35,13 @@ class OwnFile(NamedTuple):
     """Absolute."""
     class_name: str
     sha256: str
+    entry: str = ""
+    """Name of the entry point, if a package has it."""
 
     @property
     def name(self) -> str:
         """Return the name that loads it again, in any directory."""
-        return f"{self.path}:{self.class_name}"
+        return self.entry or f"{self.path}:{self.class_name}"
 
 
 _FILES: Final[dict[type[Mechanism], OwnFile]] = {}
@@ -49,10 +60,10 @@ def own_file(name: str) -> OwnFile | None:
 
 
 def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
-    """Return a mechanism's class, by its registered name or from FILE.py:CLASS.
+    """Return a mechanism's class, by its name, that of an entry point, or from FILE.py:CLASS.
 
     Args:
-        name: of either form.
+        name: of any of these forms.
         sha256: digest that the file must have.
 
     Raises:
@@ -61,6 +72,8 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     """
     path = path_of(name)
     if path is None:
+        if name not in MECHANISMS and (found := installed().get(name)) is not None:
+            return _of_package(found, sha256)
         check_name("mechanism", name, MECHANISMS)
         return MECHANISMS[name]
     try:
@@ -78,6 +91,35 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     loaded = register(_class(file, path, code))
     _FILES[loaded] = file
     return loaded
+
+
+def installed() -> dict[str, EntryPoint]:
+    """Return the mechanisms of installed packages by name; dpsan's names are dpsan's."""
+    from importlib.metadata import entry_points  # takes as long as a start of Python
+
+    found = {each.name: each for each in entry_points(group=GROUP)}
+    return {name: each for name, each in sorted(found.items()) if name not in TABLE}
+
+
+def _of_package(entry: EntryPoint, sha256: str | None) -> type[Mechanism]:
+    """Import the mechanism of an entry point.  Raises UsageError."""
+    package = "a package" if entry.dist is None else entry.dist.name
+    try:
+        with redirect_stdout(sys.stderr):
+            kind = entry.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - its message may quote anything
+        what = f"{package}: cannot import {entry.value}: {type(error).__name__}"
+        raise UsageError(what) from None
+    if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
+        raise UsageError(f"{package}: {entry.value} is no subclass of Mechanism")
+    if getattr(kind, "name", None) != entry.name:
+        raise UsageError(f"{package}: {entry.value} has another name than {entry.name}")
+    path = Path(str(sys.modules[kind.__module__].__file__))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if sha256 not in (None, digest):
+        raise UsageError(f"{path}: changed after the start")
+    _FILES[register(kind)] = OwnFile(path, kind.__name__, digest, entry.name)
+    return kind
 
 
 def _class(file: OwnFile, path: Path, code: bytes) -> Any:

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from support import make_embeddings
+from support import ROOT, make_embeddings
 
 from dpsan import Sanitizer
 from dpsan.errors import UnprovedError, UsageError
@@ -192,3 +192,54 @@ def test_other_commands_take_it(dpsan, folder):
     assert rows[0]["cosine"] == rows[1]["cosine"]  # the same draws under the same seeds
     done = dpsan(*compared, "-m", f"{folder / 'own.py'}:Mine", cwd=folder)
     assert done.stderr.decode().splitlines()[-1] == "dpsan: --mechanism mine was given twice"
+
+
+@pytest.fixture
+def package(folder):
+    """A package that is installed beside dpsan, with a module that imports another of its own."""
+    site = folder / "site"
+    (site / "mypack").mkdir(parents=True)
+    (site / "mypack" / "__init__.py").write_text("")
+    (site / "mypack" / "scale.py").write_text("TENTH = 10\n")
+    text = OWN.replace("self.epsilon / 10", "self.epsilon / TENTH")
+    (site / "mypack" / "drawn.py").write_text("from .scale import TENTH\n" + text)
+    info = site / "mypack-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mypack\nVersion: 1.0\n")
+    points = info / "entry_points.txt"
+    points.write_text(
+        "[dpsan.mechanisms]\nmine = mypack.drawn:Mine\nother = mypack.drawn:Mine\n"
+        "lost = mypack.lost:X\nnumber = mypack.scale:TENTH\nkrr = mypack.drawn:Mine\n"
+    )
+    return {"PYTHONPATH": f"{site}:{ROOT}"}
+
+
+def test_a_package_brings_mechanisms(dpsan, folder, package):
+    given = ("-e", "2", "-E", "words.txt", "--allow-unproved")
+    run = ("rewrite", *given, "-m", "mine", "--seed", "1", "in.txt")
+    first = dpsan(*run, "-a", "a.jsonl", cwd=folder, env=package)
+    assert first.returncode == 0, first.stderr
+    assert b"by mine, CLAIMED, third party, not reviewed: LDP epsilon" in first.stderr
+    header = json.loads((folder / "a.jsonl").read_text().splitlines()[0])
+    code = (folder / "site" / "mypack" / "drawn.py").read_bytes()
+    digest = hashlib.sha256(code).hexdigest()
+    assert header["own"] == {"file": "drawn.py", "class": "Mine", "sha256": digest}
+    workers = dpsan(*run, "-j", "2", cwd=folder, env=package)
+    assert workers.stdout == first.stdout, workers.stderr
+    (folder / "out").write_bytes(first.stdout)
+    judged = ("evaluate", "--audit", "a.jsonl", "-E", "words.txt", "--no-scores", "in.txt", "out")
+    done = dpsan(*judged, "-m", "mine", cwd=folder, env=package)
+    assert done.returncode == 0, done.stderr
+    listed = dpsan("mechanisms", cwd=folder, env=package)
+    assert b"Of other packages, not reviewed: lost, mine, number, other\n" in listed.stdout
+    assert dpsan("rewrite", *given, "-m", "krr", "in.txt", cwd=folder, env=package).returncode == 0
+    for name, told in {
+        "mine": None,
+        "other": "mypack: mypack.drawn:Mine has another name than other",
+        "lost": "mypack: cannot import mypack.lost:X: ModuleNotFoundError",
+        "number": "mypack: mypack.scale:TENTH is no subclass of Mechanism",
+        "nobody": "unknown mechanism 'nobody'",
+    }.items():
+        done = dpsan("rewrite", "-q", *given, "-m", name, "in.txt", cwd=folder, env=package)
+        assert done.returncode == (2 if told else 0)
+        assert (told or "").encode() in done.stderr
