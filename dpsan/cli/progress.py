@@ -1,4 +1,4 @@
-"""Progress bars on a terminal; nothing anywhere else."""
+"""Progress: bars on a terminal; elsewhere lines, where they are asked for or a step is long."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _STDIN: Final = Path("-")
 _SOON: Final = 3.0
 _LONG: Final = 15.0
+"""Seconds before a search, and before the making of a table, says that it goes on."""
 PERIOD: Final = 10.0
 """Seconds between two lines of progress where stderr is no terminal."""
-"""Seconds before a search, and before the making of a table, says that it goes on."""
 _GOES_ON: Final = "still looking; this can take minutes, once for each vocabulary"
 _open: Final[list[object]] = []
 """The bars that are shown now: a terminal has room for one."""
@@ -33,32 +33,64 @@ _open: Final[list[object]] = []
 @contextmanager
 def byte_progress(
     mode: str, quiet: bool, inputs: list[Path], *, streams: bool
-) -> Iterator[Callable[[int], None] | None]:
-    """Yield a bar over the bytes of the inputs with rate and time left, on stderr.
+) -> Iterator[tuple[Callable[[int], None] | None, Callable[[int, Path], None]]]:
+    """Yield functions for the bytes that are read, and for each input that begins.
 
-    Where an input is no file, such as a pipe, a counter of bytes with rate and time.  With ``auto``
-    only where stderr is a terminal that no text comes from or goes to.
+    A bar over the bytes of the inputs with rate and time left, on stderr, and the number and name
+    of the input if there are several.  Where an input is no file, such as a pipe, a counter of
+    bytes with rate and time.  With ``auto`` only where stderr is a terminal that no text comes
+    from or goes to; with ``on`` a line every ten seconds where it is none.
 
     Args:
         streams: the text goes to standard output.
     """
+
+    def named(number: int, path: Path) -> str:
+        return f"{number} of {len(inputs)}: {path.name}" if len(inputs) > 1 else ""
+
     sizes = [_size(path) for path in inputs]
     shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
     auto = sys.stderr.isatty() and not shared and not quiet
     if mode == "off" or (mode == "auto" and not auto):
-        yield None
+        yield None, lambda number, path: None
+        return
+    total = None if None in sizes else sum(each or 0 for each in sizes)
+    if not sys.stderr.isatty():
+        with _lines() as tell:
+            read, name = 0, ""
+
+            def report(more: int) -> None:
+                nonlocal read
+                read += more
+                of = "" if total is None else f" of {_megabytes(total)}"
+                tell(f"{_megabytes(read)}{of} read{name and ', file ' + name}", None)
+
+            def begin(number: int, path: Path) -> None:
+                nonlocal name
+                name = named(number, path)
+                report(0)
+
+            yield report, begin
         return
     from rich import progress
 
-    total = None if None in sizes else sum(each or 0 for each in sizes)
     shown: tuple[ProgressColumn, ...] = (progress.BarColumn(), progress.DownloadColumn())
     time: ProgressColumn = progress.TimeRemainingColumn()
     if total is None:
         shown = (progress.SpinnerColumn("line"), progress.FileSizeColumn())
         time = progress.TimeElapsedColumn()
-    with _bar((*shown, progress.TransferSpeedColumn(), time)) as bar:
+    told = progress.TextColumn("{task.description}", markup=False)
+    with _bar((*shown, progress.TransferSpeedColumn(), time, told)) as bar:
         task = bar.add_task("", total=total)
-        yield lambda done: bar.update(task, advance=done)
+        yield (
+            lambda done: bar.update(task, advance=done),
+            lambda number, path: bar.update(task, description=named(number, path)),
+        )
+
+
+def _megabytes(count: int) -> str:
+    """Return a number of bytes in MB."""
+    return f"{count / 1e6:.1f} MB"
 
 
 def _size(path: Path) -> int | None:
@@ -172,16 +204,23 @@ def named_progress(quiet: bool) -> Iterator[Callable[[str, float], None]]:
 
 
 @contextmanager
-def _lines() -> Iterator[Callable[[str, float], None]]:
+def _lines() -> Iterator[Callable[[str, float | None], None]]:
     """Lines with what was last reported, from a thread: a step may take long without a report."""
-    last, over, began = ["", 0.0], Event(), monotonic()
+    last: tuple[str, float | None] = "", None
+    over, began = Event(), monotonic()
 
     def work() -> None:
         while not over.wait(PERIOD):
-            say(f"{last[1]:.0%} done after {monotonic() - began:.0f} s: {last[0]}")
+            what, share = last
+            seconds = f"{monotonic() - began:.0f} s"
+            if share is None:
+                say(f"{what} after {seconds}")
+            else:
+                say(f"{share:.0%} done after {seconds}: {what}")
 
-    def tell(what: str, share: float) -> None:
-        last[:] = what, share
+    def tell(what: str, share: float | None) -> None:
+        nonlocal last
+        last = what, share
 
     thread = Thread(target=work, daemon=True)
     thread.start()

@@ -180,10 +180,14 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 run.plan = replace(run.plan, options=options)
             if request.memo or request.ledger:
                 run.history = _history(request, run, stack)
+            if request.log_json:
+                from dpsan.run.file_log import FileLog
+
+                run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
             bar = byte_progress(
                 request.progress, request.quiet, run.inputs, streams=run.output is None
             )
-            run.progress = stack.enter_context(bar)
+            run.progress, run.begun = stack.enter_context(bar)
             result = execute(run)
             if run.history and run.history.memo:
                 result.memo = run.history.memo.totals()

@@ -114,6 +114,9 @@ class Files(RewriteOptions):
         elif not self.in_place:
             uses.add_stream(Use.STANDING, "standard output", 1)
         uses.add(Use.WRITTEN, "--audit", self.audit)
+        log = self.log_json
+        standing = log is not None and stream_number(log) is not None
+        uses.add(Use.STANDING if standing else Use.WRITTEN, "--log-json", log)
         return uses
 
 

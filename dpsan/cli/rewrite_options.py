@@ -117,6 +117,12 @@ class RewriteOptions(Container, Sanitizing):
         panel=RUNNING,
         env=True,
     )
+    log_json: Path | None = option(
+        "--log-json FILE",
+        "Write a line of JSON for each input when it ends: path, status, records, words, epsilon, "
+        "seconds.",
+        panel=RUNNING,
+    )
     verbose: bool = flag(
         "-v, --verbose",
         "Also print the privacy cost of the run and what it does not protect.",

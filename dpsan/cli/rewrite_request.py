@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _UNDECISIVE: Final = (
     *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
-    *("audit", "audit_originals", "jobs", "engine", "address"),
+    *("audit", "audit_originals", "log_json", "jobs", "engine", "address"),
     *("line_buffered", "progress", "quiet", "verbose"),
 )
 """Options that decide where outputs go, how they are made and which messages appear, but not their
@@ -47,9 +47,11 @@ class Request(Files):
             raise UsageError("--epsilon and --epsilon-ldp exclude each other")
         else:
             positive("--epsilon-ldp", self.epsilon_ldp)
-        others = self.audit, self.bad_records, self.resume or None
-        if self.dry_run and (others != (None, None, None) or self.engine != "local"):
-            raise UsageError("--dry-run excludes --audit, --bad-records, --resume and --engine ray")
+        others = self.audit, self.bad_records, self.log_json, self.resume, self.engine != "local"
+        if self.dry_run and any(others):
+            raise UsageError(
+                "--dry-run excludes --audit, --bad-records, --log-json, --resume and --engine ray"
+            )
         self._check_engine()
         from dpsan.files.same_files import Use
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import BudgetError, OutputError, UsageError, failure
 from dpsan.errors import reason as os_reason
@@ -22,6 +22,9 @@ from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.stream import Inplace, Outcome, Work, rewrite_file, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
+
+if TYPE_CHECKING:
+    from dpsan.run.file_log import FileLog
 
 STDIN: Final = Path("-")
 
@@ -68,6 +71,10 @@ class Run(Work):
     resume: bool = False
     complain: Callable[[str], None] = lambda _: None
     """Called with each failed input at once."""
+    log: FileLog | None = None
+    """Gets a line for each input."""
+    begun: Callable[[int, Path], None] = lambda number, path: None
+    """Called with each input when it begins, and its number from 1 on."""
     roots: Sequence[Path] = ()
     """Directories that were searched for the inputs, see :func:`plan_outputs`."""
 
@@ -94,10 +101,17 @@ class Run(Work):
         else:
             self._together(result)
 
+    def _begin(self, file: int, path: Path) -> None:
+        self.begun(file, path)
+        if self.log:
+            self.log.begin(file)
+
     def _record(self, result: Result, file: int, outcome: Outcome) -> None:
         result.outcomes.append(outcome)
         result.became[file] = outcome.name, outcome
         result.totals.merge(outcome.totals)
+        if self.log:
+            self.log.end(file, outcome.name, "complete", outcome.totals)
         if self.audit:
             name, hashes = outcome.name, outcome.sha256
             self.audit.file(file, name, outcome.totals, hashes, outcome.passing)
@@ -113,10 +127,14 @@ class Run(Work):
         result.became[file] = str(path), "failed"
         result.failed.append(line)
         self.complain(line)
+        if self.log:
+            self.log.end(file, str(path), "failed", error=line)
 
     def _skip(self, result: Result, file: int, path: Path) -> None:
         result.skipped += 1
         result.became[file] = str(path), "skipped"
+        if self.log:
+            self.log.end(file, str(path), "skipped")
         if self.progress:
             self.progress(path.stat().st_size if path.exists() else 0)
 
@@ -142,6 +160,7 @@ class Run(Work):
             if not small:
                 group.flush()
             group.begin()
+            self._begin(file, path)
             try:
                 finished = rewrite_file(path, target, self, file)
             except Exception as error:  # noqa: BLE001 - one input's: the others go on
@@ -217,6 +236,7 @@ class Run(Work):
         return sink
 
     def _stream(self, path: Path, sink: Sink, file: int, begun: list[Accountant]) -> Outcome:
+        self._begin(file, path)
         begun.append(self.sanitizer.accountant())
         standard = nullcontext(FileSource("standard input", 0))
         with standard if path == STDIN else opened_input(path) as source:

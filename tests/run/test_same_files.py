@@ -44,6 +44,7 @@ WRITES = {
     ("rewrite", "output"): ["-o"],
     ("rewrite", "output_dir"): None,  # names of its own: below
     ("rewrite", "audit"): ["-a"],
+    ("rewrite", "log_json"): ["--log-json"],
     ("rewrite", "memo"): None,  # names of its own: tests/run/test_memo.py
     ("rewrite", "ledger"): None,  # as with --memo, and read too: tests/run/test_ledger.py
     ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],

@@ -1,0 +1,85 @@
+"""``--log-json``: a line for each input, when it ends; and lines of progress in a pipe."""
+
+import json
+
+import pytest
+
+from dpsan.cli import progress
+
+RUN = ("rewrite", "-q", "-e", "2", "-m", "krr", "-E", "words.vec")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "words.vec").write_text("here 0 9\nthere 9 0\nnowhere 5 5\n")
+    (tmp_path / "a.txt").write_text("here there\nhere\n")
+    (tmp_path / "b.csv").write_text("id,body\n1,here\n")
+    (tmp_path / "c.txt").write_text("")
+    return tmp_path
+
+
+def rows(path):
+    """Small files end in groups: the lines are not in order."""
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    return sorted(found, key=lambda row: row["path"])
+
+
+@pytest.mark.parametrize("more", [(), ("-j", "2")])
+def test_every_input_has_a_line(dpsan, folder, more):
+    """One that fails says why, one that is there is skipped, and nothing of the text is in it."""
+    given = (*RUN, *more, "-O", "out", "--log-json", "log", "a.txt", "b.csv", "c.txt")
+    done = dpsan(*given, cwd=folder)
+    assert done.returncode == 1  # the table needs a column
+    first, second, third = rows(folder / "log")
+    seconds = first.pop("seconds")
+    assert 0 <= seconds < 60
+    loss = first.pop("epsilon")
+    assert loss == pytest.approx(6, abs=1e-6)
+    assert first == {
+        "path": "a.txt", "status": "complete", "records": 2, "words": 3, "drawn": 3, "delta": 0.0
+    }  # fmt: skip
+    assert second["status"] == "failed"
+    assert "b.csv" in second["error"]
+    assert third["status"] == "complete"
+    assert third["words"] == third["epsilon"] == 0
+    assert (folder / "log").stat().st_mode & 0o777 == 0o600
+    assert b"here" not in (folder / "log").read_bytes()
+    assert dpsan(*given, "--resume", cwd=folder).returncode == 1  # the log is there
+    done = dpsan(*RUN, *more, "-O", "out", "--resume", "--log-json", "two", "a.txt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert rows(folder / "two") == [{"path": "a.txt", "status": "skipped"}]
+
+
+def test_one_output_in_place_and_a_stream(dpsan, folder):
+    done = dpsan(*RUN, "--log-json", "log", "a.txt", "c.txt", cwd=folder)
+    assert [each["path"] for each in rows(folder / "log")] == ["a.txt", "c.txt"]
+    done = dpsan(*RUN, "--log-json", "/dev/stderr", stdin=b"here\n", cwd=folder)
+    assert json.loads(done.stderr)["words"] == 1
+    done = dpsan(*RUN, "-i", "--log-json", "place", "a.txt", cwd=folder)
+    assert rows(folder / "place")[0]["drawn"] == 3
+    done = dpsan(*RUN, "-n", "--log-json", "dry", "a.txt", cwd=folder)
+    assert (done.returncode, (folder / "dry").exists()) == (2, False)
+
+
+def test_what_has_no_finite_epsilon_is_null(dpsan, folder):
+    done = dpsan(
+        *RUN[:3], "2", "-m", "laplace", "-E", "words.vec", "--log-json", "log", "a.txt", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    found = rows(folder / "log")[0]["epsilon"]
+    assert found is None or found > 6
+
+
+def test_lines_of_progress_in_a_pipe(monkeypatch, folder, capsys):
+    """The number and name of a file, and how much is read; nothing but where it is asked for."""
+    monkeypatch.setattr(progress, "PERIOD", 0.05)
+    inputs = [folder / "a.txt", folder / "b.csv"]
+    for mode in ("auto", "off", "on"):
+        with progress.byte_progress(mode, False, inputs, streams=False) as (report, begin):
+            begin(2, inputs[1])
+            if report is not None:
+                report(2_000_000)
+                progress.Event().wait(0.3)
+        told = capsys.readouterr().err
+        assert ("2.0 MB of 0.0 MB read, file 2 of 2: b.csv after 0 s" in told) == (mode == "on")
+        assert bool(told) == (mode == "on")
