@@ -65,8 +65,9 @@ class _Keys:
         self._slots = np.full(1 << bits, -1, dtype=np.int32)
         """Index of a key, at its hash or soon after it; -1: none."""
         hashes = keys.view(np.uint64) * _FACTOR
-        self._filter[(hashes >> self._filter_shift).view(np.int64)] = True
-        at = (hashes >> self._shift).view(np.int64)
+        self._filter[(hashes >> self._filter_shift).astype(np.uint32)] = True
+        at = (hashes >> self._shift).astype(np.int32)
+        del hashes  # 8 bytes a key, which the rest does not need
         left = np.arange(len(keys), dtype=np.int32)
         while len(left):  # of those that want one slot, one has it, and the others take the next
             free = self._slots[at] < 0
@@ -249,13 +250,15 @@ class Ngrams:
     def _restored(cls, n: int, words: int, stored: dict[str, NDArray[Any]]) -> Ngrams:
         unigrams, weights = _logs(stored["unigrams"]), _log_weights(stored["weights"])
         size = n + KINDS
-        counts, begun = _joined(stored["counts"]), _joined(stored["begun"])
-        bigrams = _unsteps(counts, _joined(stored["seconds"]), size)
-        trigrams = _unsteps(begun, _joined(stored["thirds"]), size)
+        # Each part is let go when it is read: together they are larger than the model.
+        counts = _joined(stored.pop("counts"))
+        bigrams = _unsteps(counts, _joined(stored.pop("seconds")), size)
+        begun = _joined(stored.pop("begun"))
         bigram_weights = np.zeros(len(bigrams), dtype=np.float16)
-        bigram_weights[begun > 0] = _log_weights(stored["bigram_weights"])
-        log_bigrams = _logs(stored["bigrams"]).astype(np.float16)
-        log_trigrams = _logs(stored["trigrams"]).astype(np.float16)
+        bigram_weights[begun > 0] = _log_weights(stored.pop("bigram_weights"))
+        trigrams = _unsteps(begun, _joined(stored.pop("thirds")), size)
+        halves = _logs(np.arange(256, dtype=np.uint8)).astype(np.float16)
+        log_bigrams, log_trigrams = halves[stored["bigrams"]], halves[stored["trigrams"]]
         lengths = (len(unigrams), len(weights), len(counts), len(log_bigrams), len(log_trigrams))
         if lengths != (size, size, size, len(bigrams), len(trigrams)) or len(begun) != len(bigrams):
             raise ValueError
@@ -312,10 +315,10 @@ def _planes(values: Ids) -> NDArray[np.uint8]:
     return out
 
 
-def _joined(planes: NDArray[np.uint8]) -> Ids:
-    out: Ids = planes[0].astype(np.int64)
+def _joined(planes: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    out: NDArray[np.uint32] = planes[0].astype(np.uint32)
     for at, plane in enumerate(planes[1:], start=1):
-        out += plane.astype(np.int64) << 8 * at
+        out |= plane.astype(np.uint32) << np.uint32(8 * at)
     return out
 
 
@@ -325,13 +328,16 @@ def _steps(groups: Ids, values: Ids) -> Ids:
     return np.asarray(values - np.where(same, np.roll(values, 1), 0))
 
 
-def _unsteps(sizes: Ids, steps: Ids, size: int) -> Ids:
+def _unsteps(sizes: NDArray[np.uint32], steps: NDArray[np.uint32], size: int) -> Ids:
     """Return ``group·size + value`` of the values that were stored as steps."""
-    if int(sizes.sum()) != len(steps):
+    groups = np.flatnonzero(sizes)  # most bigrams begin no trigram
+    many = sizes[groups].astype(np.int64)
+    ends = np.cumsum(many)
+    if int(ends[-1] if len(ends) else 0) != len(steps):
         raise ValueError
-    keys = np.cumsum(steps)
-    before = np.append(0, keys)[np.cumsum(sizes) - sizes]
-    keys += np.repeat(np.arange(len(sizes)) * size - before, sizes)
+    keys = np.cumsum(steps, dtype=np.int64)
+    before = np.where(ends > many, keys[ends - many - 1], 0)
+    keys += np.repeat(groups * size - before, many)
     if (keys[1:] <= keys[:-1]).any() or (len(keys) and keys[-1] >= len(sizes) * size):
         raise ValueError
-    return np.asarray(keys)
+    return keys
