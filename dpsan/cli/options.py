@@ -119,7 +119,7 @@ class Privacy(Epsilon):
         autocompletion=mechanism_names,
     )
     public: Path | None = option(
-        "--public FILE|function|common",
+        "--public FILE|function|common|function-de|function-fr|function-es",
         "Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, "
         "and the guarantee holds for all other words.",
         env=True,

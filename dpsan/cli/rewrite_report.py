@@ -83,6 +83,7 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         copies=request.copies,
         files=inputs,
         case_input=request.case == "input",
+        segmented=request.tokenizer == "whitespace",
         fluent=sanitizer.spec.fluent,
         spans=request.spans is not None,
         consistent=sanitizer.spec.consistent,

@@ -39,6 +39,11 @@ class Train(JsonAndFile, Quiet):
         "Also write a language model of the text, NAME.npz, for rewrite --fluent.",
         writes=True,
     )
+    coverage: Path | None = option(
+        "--coverage FILE",
+        "Text that you will sanitize: print how many of its words are known. It changes nothing "
+        "in the output.",
+    )
     words: int = option("--words N", "Largest number of words.", 32_000, min=100)
     least: int = option("--least N", "Smallest number of occurrences of a word.", 10, min=1)
     dimensions: int = option("--dimensions N", "Dimensions of a vector.", 100, min=2, max=1000)
@@ -84,11 +89,28 @@ class Train(JsonAndFile, Quiet):
             write_whole(self.language_model, self._model(), force=self.force)
         report = report_on(found)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
+        if self.coverage is not None:
+            report["coverage"] = self._covered(self.coverage)
         if self.as_json:
             print_json(report)
         else:
             _print(report)
         return 0
+
+    def _covered(self, path: Path) -> dict[str, int]:
+        """Return the number of words of a text, and how many of them are in the vocabulary."""
+        from dpsan.embeddings.loading import load
+        from dpsan.embeddings.word_lists import row_of
+        from dpsan.files.public_text import blocks_of
+        from dpsan.text.tokens import TOKENIZERS
+
+        rows, split = load(self.output).key_to_index, TOKENIZERS["unicode"].split
+        words = known = 0
+        for block in blocks_of(path, lambda _: None):
+            tokens = [word for line in block for word in split(line)[1::2]]
+            words += len(tokens)
+            known += sum(row_of(rows, word) is not None for word in tokens)
+        return {"words": words, "known": known}
 
     def _model(self) -> bytes:
         """Return the language model of the texts, for the vocabulary that was written."""
@@ -110,6 +132,9 @@ def _print(report: dict[str, Any]) -> None:
         ("synonyms, antonyms", f"{number(report['synonyms'])}, {number(report['antonyms'])} pairs"),
         ("seconds", f"{report['seconds']:.0f}"),
     ]
+    if found := report.get("coverage"):
+        share = f"{100 * found['known'] / max(found['words'], 1):.1f}"
+        rows.insert(2, ("your text", f"{number(found['words'])} words, {share} % of them known"))
     typer.echo(printable(report["file"]))
     print_fields(rows)
     typer.echo("near words")

@@ -20,12 +20,15 @@ from dpsan.text.out_of_vocabulary import read_word_list
 BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
     "function": ("function",),
     "common": ("function", "common"),
+    "function-de": ("function-de",),
+    "function-fr": ("function-fr",),
+    "function-es": ("function-es",),
 }
 """Names of the lists that come with dpsan, and the files ``vocab/public/*.txt`` of each."""
 
 
-_LEAST_ENGLISH: Final = 0.5
-"""Share of the English function words that a vocabulary has if it is English."""
+_LEAST: Final = 0.5
+"""Share of the function words of a language that a vocabulary of that language has."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +36,20 @@ class PublicWords:
     """A list of public words; picklable."""
 
     name: str
-    """``function``, ``common``, or ``list`` for words of the user's own."""
+    """A key of :data:`BUNDLED`, or ``list`` for words of the user's own."""
     words: frozenset[str] = field(repr=False)
 
     def rows(self, key_to_index: Mapping[str, int]) -> tuple[int, ...]:
         """Return the row numbers of the listed words that a vocabulary has, ascending.
 
         Raises:
-            UsageError: it has none of them, or they are English and it is not.
+            UsageError: it has none of them, or they are of another language.
         """
-        if self.name in BUNDLED:
-            check_english(key_to_index, "the public words of dpsan")
+        if self.name in BUNDLED and not _has(key_to_index, BUNDLED[self.name][0]):
+            raise UsageError(
+                f"the vocabulary lacks most function words of the language of {self.name}",
+                "name a FILE of your own words, or another list",
+            )
         found = {row_of(key_to_index, word) for word in self.words}
         rows = sorted(row for row in found if row is not None)
         if not rows:
@@ -59,9 +65,14 @@ class PublicWords:
 
 def is_english(key_to_index: Mapping[str, int]) -> bool:
     """Return True if a vocabulary has half of the English function words or more."""
-    words = _bundled("function")
+    return _has(key_to_index, "function")
+
+
+def _has(key_to_index: Mapping[str, int], name: str) -> bool:
+    """Return True if a vocabulary has half of the words of a list or more."""
+    words = _bundled(name)
     known = sum(row_of(key_to_index, word) is not None for word in words)
-    return known >= _LEAST_ENGLISH * len(words)
+    return known >= _LEAST * len(words)
 
 
 def check_english(key_to_index: Mapping[str, int], what: str) -> None:
@@ -81,8 +92,7 @@ def _bundled(name: str) -> frozenset[str]:
 
 
 def public_words(given: str | Path) -> PublicWords:
-    """Return a list by its name, ``function`` or ``common``, else from a file of the grammar of
-    --keep.
+    """Return a list of :data:`BUNDLED` by its name, else from a file of the grammar of --keep.
 
     Raises:
         InputError: the file is missing, not UTF-8 or lists no word.

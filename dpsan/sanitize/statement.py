@@ -88,6 +88,7 @@ class Statement:
         unchanged: expected share of words that stay unchanged.
         files: how many inputs there were.
         case_input: whether capital letters are re-applied.
+        segmented: whether words are what stands between spaces, as another tool cut them.
         consistent: within what equal words have the same draw.
         fluent: whether the drawn words were decoded.
         spans: whether only words in spans were drawn.
@@ -102,6 +103,7 @@ class Statement:
     copies: int = 1
     files: int = 1
     case_input: bool = False
+    segmented: bool = False
     consistent: Unit | None = None
     fluent: bool = False
     spans: bool = False
@@ -272,6 +274,7 @@ class Statement:
                 (KINDS, counts[Action.STRING] and not self._by_class),
                 ("the words of the keep-list", counts[Action.KEPT]),
                 ("capital letters", self.case_input),
+                ("word boundaries that another tool chose", self.segmented),
             )
             if holds
         ]

@@ -91,7 +91,7 @@ def test_usage_and_values_are_written_in_one_way(dpsan, name):
     assert re.fullmatch(r"( [A-Z]+| \[[A-Z]+\]| [A-Z]+\.\.\.| \[[A-Z]+\]\.\.\.)*", usage)
     values = re.findall(r"^  (?:-\w, )?--[\w-]+ ([^ \n]+)(?:  |\n)", text, re.M)
     for value in values:
-        assert re.fullmatch(r"[A-Z=,]+|[\w=]+(\|[\w=]+)+|similarity", value), value
+        assert re.fullmatch(r"[A-Z=,]+|[\w=]+(\|[\w=-]+)+|similarity", value), value
 
 
 def test_rare_options_stand_apart(dpsan):

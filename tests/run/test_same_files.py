@@ -100,6 +100,7 @@ READS = {
     ("train", "texts"): ["-o", "own.npz"],
     ("train", "synonyms"): ["in.txt", "-o", "own.npz", "--synonyms"],
     ("train", "antonyms"): ["in.txt", "-o", "own.npz", "--antonyms"],
+    ("train", "coverage"): ["in.txt", "-o", "own.npz", "--coverage"],
 }
 MORE = {
     "rewrite": ["-q", "-e", "1000", "-m", "laplace", "--force"],

@@ -51,6 +51,7 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         copies=_COPIES,
         files=_FILES,
         case_input=sanitizer.spec.case == "input",
+        segmented=sanitizer.spec.tokenizer == "whitespace",
         consistent=sanitizer.spec.consistent,
     )
     stated = statement.lines(verbose=True)
