@@ -81,6 +81,13 @@ class ExtraMissingError(UsageError):
         super().__init__(f"{feature} needs an extra", f"pip install 'dpsan[{extra}]'")
 
 
+class GensimMissingError(UsageError):
+    """A feature needs gensim, which is not there for every Python."""
+
+    def __init__(self, feature: str) -> None:
+        super().__init__(f"{feature} needs gensim, which is not installed", "pip install gensim")
+
+
 class EmbeddingError(DpsanError):
     """An embedding file cannot be used."""
 

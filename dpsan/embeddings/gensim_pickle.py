@@ -20,7 +20,7 @@ import numpy as np
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import digest_of, open_embeddings
 from dpsan.embeddings.usable_rows import Rows, check_dimensions
-from dpsan.errors import EmbeddingError
+from dpsan.errors import EmbeddingError, GensimMissingError
 
 
 def refuse(path: Path) -> EmbeddingError:
@@ -67,8 +67,10 @@ def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Em
 
 
 def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
-    from gensim.models import KeyedVectors  # heavy import
-
+    try:
+        from gensim.models import KeyedVectors  # heavy import
+    except ImportError:
+        raise GensimMissingError("a pickle of vectors") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about old versions; rows are checked below

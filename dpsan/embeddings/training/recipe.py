@@ -30,7 +30,7 @@ from dpsan.embeddings.training.shaping import (
 )
 from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
 from dpsan.embeddings.training.word_counts import TokenText, most_used
-from dpsan.errors import InputError
+from dpsan.errors import GensimMissingError, InputError
 from dpsan.files.public_text import blocks_of, open_public
 
 _FEWEST: Final = 100
@@ -90,8 +90,13 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
 
     Raises:
         InputError: a text cannot be read, or there are too few words.
+        GensimMissingError: gensim is not installed.
         OSError: the folder is full.
     """
+    try:
+        import gensim  # noqa: F401 - heavy; here, before the text is read
+    except ImportError:
+        raise GensimMissingError("train") from None
     # It tells of itself what nobody can mend, such as another number of words than it expected.
     logging.getLogger("gensim").setLevel(logging.ERROR)
     for path in recipe.texts:
@@ -138,7 +143,7 @@ def _train_vectors(
     With more than one thread the result differs a little from run to run: threads update shared
     vectors without locks.
     """
-    from gensim.models import Word2Vec  # heavy import
+    from gensim.models import Word2Vec
     from gensim.models.callbacks import CallbackAny2Vec
 
     class Epochs(CallbackAny2Vec):  # type: ignore[misc]
