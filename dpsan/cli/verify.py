@@ -73,6 +73,10 @@ class Verify(JsonAndFile, Sanitizing):
         "Write the certified integers to FILE, for docs/check_certificate.py.",
         writes=True,
     )
+    against: Path | None = option(
+        "--against FILE",
+        "Compare the integers of this run with the certificate in FILE: status 1 if they differ.",
+    )
     jobs: int = option(
         "-j, --jobs N", "Number of worker processes to check, too; 1: none.", 2, min=1
     )
@@ -84,7 +88,12 @@ class Verify(JsonAndFile, Sanitizing):
             raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
         self.check_files()
 
-        from dpsan.analysis.verify.certificate_file import check_certificate, write_certificate
+        from dpsan.analysis.verify.certificate_file import (
+            certificate_weights,
+            check_certificate,
+            compare_certificate,
+            write_certificate,
+        )
         from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
@@ -97,6 +106,8 @@ class Verify(JsonAndFile, Sanitizing):
         sanitizer = Sanitizer.from_spec(replace(spec, fluent=False, language_model=None), store)
         if self.certificate is not None:
             check_certificate(self.certificate, sanitizer, force=self.force)
+        if self.against is not None:
+            certificate_weights(sanitizer)
         quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
         with ExitStack() as stack:
             workers = None
@@ -120,6 +131,8 @@ class Verify(JsonAndFile, Sanitizing):
                 )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
+        if self.against is not None and found.certified is not None:
+            found = found.with_check(compare_certificate(self.against, sanitizer, found.certified))
         if self.as_json:
             _print_json(found, sanitizer.guarantee.reviewed)
         else:

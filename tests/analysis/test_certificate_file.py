@@ -266,3 +266,36 @@ def test_the_command_writes_what_the_checker_accepts(dpsan, tmp_path):
     assert accepts(tmp_path / "c.jsonl")
     same = dpsan(*arguments, "--certificate", "v.txt", "--force", cwd=tmp_path)
     assert same.returncode == 2  # it reads that file
+
+
+def test_a_run_is_compared_with_a_certificate(dpsan, tmp_path):
+    """The same run is kept; another epsilon, vocabulary or a changed file is violated."""
+    for name, more in (("v.txt", 0), ("w.txt", 1)):
+        rows = "".join(f"w{i} {i} {i % 3 + more * (i == 7)}\n" for i in range(30))
+        (tmp_path / name).write_text(rows)
+    run = ("verify", "-m", "knn-response", "-p", "k=3", "-j", "1", "--draws", "10000")
+    first = dpsan(*run, "-e", "2", "-E", "v.txt", "--certificate", "c", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    lines = (tmp_path / "c").read_bytes().splitlines(keepends=True)
+    claim = json.loads(lines[0])
+    assert claim["dpsan"]
+    claim["dpsan"] = "9.9"  # another version that draws the same
+    (tmp_path / "newer").write_bytes(sealed([claim, *(json.loads(line) for line in lines[1:-1])]))
+    (tmp_path / "short").write_bytes(b"".join(lines[:-1]))
+    (tmp_path / "row").write_bytes(b"".join([*lines[:5], lines[6], *lines[6:]]))
+    (tmp_path / "more").write_bytes(b"".join(lines) + b"x")
+    (tmp_path / "text").write_bytes(b"\xff nothing\n")
+    for file, epsilon, words, status, told in (
+        ("c", "2", "v.txt", 0, "this run draws from the 29 rows of integers of c"),
+        ("newer", "2", "v.txt", 0, "29 rows"),
+        ("c", "2.5", "v.txt", 1, "the claim of c is another"),
+        ("c", "2", "w.txt", 1, "the claim of c is another"),
+        ("short", "2", "v.txt", 1, "line 31 of short is another"),
+        ("row", "2", "v.txt", 1, "line 6 of row is another"),
+        ("more", "2", "v.txt", 1, "line 31 of more is another"),
+        ("text", "2", "v.txt", 1, "the claim of text is another"),
+        ("none", "2", "v.txt", 1, "no such file"),
+    ):
+        done = dpsan(*run, "-e", epsilon, "-E", words, "--against", file, cwd=tmp_path)
+        assert done.returncode == status, (file, done.stderr)
+        assert told in " ".join((done.stdout + done.stderr).decode().split()), file

@@ -60,6 +60,7 @@ WRITES = {
     ("smooth", "output"): ["-o"],
 }
 READS = {
+    ("verify", "against"): ["--against"],
     ("rewrite", "files"): [],
     ("rewrite", "keep"): ["--keep"],
     ("rewrite", "public"): ["--public"],

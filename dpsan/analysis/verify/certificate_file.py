@@ -3,13 +3,14 @@
 docs/check_certificate.py checks them without dpsan, docs/check_classes.py those of classes.
 The file consists of JSON lines:
 
-* the claim, an object with these keys: ``dpsan_certificate`` (version of this layout),
-  ``mechanism``, ``vocabulary`` (digest), ``words`` (n), ``public`` (row numbers), ``epsilon`` and
-  ``delta`` (exact decimals) and ``weights`` (name of the form).  The form ``common`` adds
-  ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form ``classes`` adds
-  ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``, ``words`` (row
-  numbers), ``common`` (pairs of output and weight) and ``increment``; the form ``two-levels`` adds
-  those of ``classes``, those of ``common``, and ``total`` (sum of the weights of a word);
+* the claim, an object with these keys: ``dpsan_certificate`` (version of this layout), ``dpsan``
+  (version of the program), ``mechanism``, ``vocabulary`` (digest), ``words`` (n), ``public`` (row
+  numbers), ``epsilon`` and ``delta`` (exact decimals) and ``weights`` (name of the form). The form
+  ``common`` adds ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form
+  ``classes`` adds ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``,
+  ``words`` (row numbers), ``common`` (pairs of output and weight) and ``increment``; the form
+  ``two-levels`` adds those of ``classes``, those of ``common``, and ``total`` (sum of the weights
+  of a word);
 * a line for each word, in order of row numbers.  ``common``: output, mass, output, mass ...;
   ``ranks``: the outputs by rank; ``rows``: the weight of every output; ``classes``: index of the
   class, output, mass, output, mass ..., and nothing for a word of no class; ``two-levels``: the
@@ -21,17 +22,22 @@ The forms are those of :mod:`dpsan.privacy.integer_weights`.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
-from dpsan.errors import Hint, UsageError
+from dpsan.errors import Hint, InputError, UsageError, file_reason
 from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.source import open_regular
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.integer_weights import (
     ClassWeights,
@@ -42,6 +48,7 @@ from dpsan.privacy.integer_weights import (
 )
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
+from dpsan.version import __version__
 
 _VERSION: Final = 1
 _FEWER: Final = Hint(f"such as vocab_size={MATRIX_WORDS}", f"such as --vocab-size {MATRIX_WORDS}")
@@ -120,9 +127,50 @@ def write_certificate(
     return digest
 
 
+def compare_certificate(path: Path, sanitizer: Sanitizer, epsilon: float) -> Check:
+    """Compare the integers of a run with those of a certificate.
+
+    Args:
+        epsilon: certified LDP epsilon of the run, nats.
+
+    Raises:
+        InputError: the file cannot be read.
+        UsageError: see :func:`certificate_weights`.
+    """
+    weights = certificate_weights(sanitizer)
+    ours = chain([_claim(sanitizer, epsilon, weights)], _rows(weights, sanitizer.space.n), [None])
+    digest = hashlib.sha256()
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            for at, (line, own) in enumerate(zip_longest(file, ours, fillvalue=b"")):
+                if own is None:
+                    same = line == _line({"sha256": digest.hexdigest()}) and not file.read(1)
+                else:
+                    same = not isinstance(own, bytes) and _same(line, own)
+                if not same:
+                    what = "the claim" if at == 0 else f"line {at + 1}"
+                    return Check("against", False, f"{what} of {path} is another than this run's")
+                digest.update(line)
+    except OSError as error:
+        raise InputError(path, file_reason(error)) from None
+    return Check("against", True, f"this run draws from the {at - 1:,} rows of integers of {path}")
+
+
+def _same(line: bytes, own: dict[str, Any] | list[int]) -> bool:
+    """Return whether a line says what this run says, whatever program wrote it."""
+    if isinstance(own, list):
+        return line == _line(own)
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and {**found, "dpsan": None} == {**own, "dpsan": None}
+
+
 def _claim(sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights) -> dict[str, Any]:
     claim: dict[str, Any] = {
         "dpsan_certificate": _VERSION,
+        "dpsan": __version__,
         "mechanism": sanitizer.mechanism.name,
         "vocabulary": sanitizer.embeddings.digest,
         "words": sanitizer.space.n,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -82,6 +82,11 @@ class Verification:
     """Worst-case pair of the certificate, with ⊥ for OOV words."""
     curve: tuple[tuple[float, float], ...] = ()
     """Pairs (epsilon, smallest delta) of the compared inputs."""
+
+    def with_check(self, check: Check) -> Verification:
+        """Return the same with one more check, which may refute it."""
+        verdict = Verdict.VIOLATED if check.held is False else self.verdict
+        return replace(self, verdict=verdict, checks=(*self.checks, check))
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
