@@ -1,0 +1,67 @@
+"""The documentation site: every page is in it, links lead somewhere, examples are drawn."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from support import ROOT
+
+from dpsan.mechanisms import MECHANISMS
+
+FILE = ROOT / "docs" / "site" / "build.py"
+
+
+@pytest.fixture(scope="module")
+def site():
+    return SimpleNamespace(**runpy.run_path(str(FILE)))
+
+
+def test_every_page_is_in_the_site_with_links_that_lead_somewhere(site):
+    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+    assert pages <= {*site.NEW}
+    assert len({*site.NEW.values()}) == len(site.NEW)
+    for old in site.NEW:
+        text = site.linked((ROOT / old).read_text(), old)
+        for target in re.findall(r"\]\(([^)\s#]+)", text):
+            if not re.match(r"https?:|mailto:", target):
+                assert target in site.NEW.values() or target.endswith(".svg"), (old, target)
+    with pytest.raises(ValueError, match=r"a link to docs/none\.md"):
+        site.linked("[x](none.md)", "docs/classes.md")
+    assert "(security.md#a)" in site.linked("[x](../SECURITY.md#a)", "docs/classes.md")
+    assert "/blob/main/dpsan/errors.py)" in site.linked("[x](../dpsan/errors.py)", "docs/a.md")
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_has_a_page(site, name):
+    text = site.mechanism_page(name)
+    kind = MECHANISMS[name]
+    assert text.startswith(f"# {name}\n\n**{kind.status}**. ")
+    assert "## Parameters" in text
+    assert all(f"`{each}`" in text for each in kind.parameters())
+
+
+def test_examples_are_drawn_at_every_level(site, monkeypatch):
+    """With a small vocabulary; no script, and only one level is seen."""
+
+    class Small(site.Sanitizer):
+        def __init__(self, **options):
+            super().__init__(vocab_size=3000, **{**options, "fluent": False})
+
+    monkeypatch.setitem(site.example_page.__globals__, "Sanitizer", Small)
+    page = site.example_page(["Maria is in Paris & Rome."])
+    assert page.count('<ol class="level"') == len(site.LEVELS) == 10
+    assert page.count("<li><p>Maria is in Paris &amp; Rome.</p>") == 10
+    assert page.count("<b>--fluent</b>") == 7  # at 7 to 12, and with two levels
+    assert "<script" not in page
+
+
+@pytest.mark.skipif(not shutil.which("zensical"), reason="zensical is not installed")
+def test_the_site_is_built(tmp_path):
+    done = subprocess.run([sys.executable, FILE, tmp_path / "site"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in ("index.html", "example.html", "security/index.html", "mechanisms/krr/index.html"):
+        assert (tmp_path / "site" / page).stat().st_size > 1000
