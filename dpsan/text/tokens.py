@@ -51,7 +51,7 @@ AHEAD: Final = 1 << 12
 """Characters after a cut that must be known: what follows a word decides where it ends."""
 _VISIBLE: Final = {*"PSZ"}
 """Categories of characters that stay in a gap whatever stands beside it."""
-RULES: Final = 2
+RULES: Final = 3
 """Version of the rules below and of those of numbers: outputs that a memo holds depend on them."""
 
 

@@ -54,6 +54,7 @@ def _whole() -> str:
         rf"\({num}{{2,5}}\){link}?"
         rf"(?:{num}{{6,10}}|{num}{{2,4}}(?:{link}{free}{num}{{2,4}}){{1,3}}+){end}",
         rf"(?:{letter}{{1,3}})?{money}{count}(?:{letter}{{1,4}}{end})?+",
+        rf"&(?:{LETTER}[{LETTER}{DIGIT}]{{1,7}}|\#{num}{{1,7}}|\#{letter}[{LETTER}{DIGIT}]{{1,6}});",
     )
     # Each group has a quick condition, so that most words are soon seen to be none of these.
     return (
@@ -64,7 +65,7 @@ def _whole() -> str:
 
 WHOLE: Final = _whole()
 """The pattern of all kinds."""
-MAY: Final = rf"[@${NARROW}_]|://|{WEB}|\.[{LETTER}{MARK}]+/|0 0|[+(]0|0{LETTER}0"
+MAY: Final = rf"[@$&{NARROW}_]|://|{WEB}|\.[{LETTER}{MARK}]+/|0 0|[+(]0|0{LETTER}0"
 """Found in every shape that has such a token which the rule of words would cut."""
 
 _SPACES: Final = "\u00a0\u2009\u202f"

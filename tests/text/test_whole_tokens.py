@@ -23,6 +23,7 @@ maria.gonzalez@example.com o'brien+tax@mail.example.co.uk josé@exämple.fr root
 https://en.wikipedia.org/wiki/Foo_(bar) http://127.0.0.1:8080/a?b=c&d=%20#e www.example.com/path
 ftp://x.org/a,b;c www2.example.com guardian.co.uk/news bit.ly/3xyz sftp://user:pw@host/
 @maria_g @user@mastodon.social @a.b-c
+&nbsp; &lt; &#39; &#8217; &#x27; &frac12;
 +15551234567 +1-408-555-0123 +44(0)2079460123 (408)555-0123 408-247-8880 555-0199
 1,284,105.50 1.234,50 3.14 1'000'000 1_000_000 192.168.1.1 03/05/2023 16:9 1/2 2-1
 2023-03-05 2023-03-05T10:30:00Z 2023-03-05T10:30:00.123+01:00 10:30 10:30:15 10:30pm 1.5bn
@@ -152,6 +153,7 @@ KINDS = [
     ("a contraction", "don't"),
     ("a possessive", "Maria's"),
     ("a compound", "well-known"),
+    ("an HTML entity", "A&nbsp;B"),
     ("letters with marks", "naïve"),
     ("another script", "Москва"),
     ("a script without spaces", "漢字かな"),
@@ -211,7 +213,7 @@ def table():
 
 
 def test_the_page_says_what_passes():
-    assert len(KINDS) == 46
+    assert len(KINDS) == 47
     assert PAGE.read_text().split(START)[1].split(END)[0] == table()
 
 
