@@ -10,7 +10,7 @@ Guarantee
     share a bucket, and how many, depends on w: an output that is alone in its bucket for one word
     is one of thousands for another.  The loss is at most
     ln(W_0·(n-1)·Z/((W_0+W_last)·W_last)), W the weights of buckets, Z their sum; the certificate
-    has the exact one.  The published claim, epsilon, does not hold.
+    has the exact one.  What the paper claims was not read here.
 Proof
     docs/proofs.md 2.13
 Source

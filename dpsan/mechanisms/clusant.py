@@ -11,7 +11,7 @@ Definition
 Guarantee
     PROVED, for the two steps together: ``standard`` is 2·epsilon-LDP, as each step costs epsilon;
     ``metric`` is epsilon per unit of s(c, c') + [w and w' differ], so it costs up to epsilon even
-    within a cluster.  The published claim, epsilon for the whole, does not hold.
+    within a cluster.  What the paper claims for the whole was not read here.
 Proof
     docs/proofs.md 2.12
 Source

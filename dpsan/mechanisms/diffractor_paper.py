@@ -7,9 +7,10 @@ Definition
     both ends.  Copied words have a position too, and can be the output of other words.
     ⊥ stands in the middle; the published code copies unknown words (``--unknown keep``).
 Guarantee
-    REFUTED as a guarantee between any two words of the list: a copied word is certainly the output,
-    and no other copied word ever gives it (infinite loss with mass 1; with one copied word,
-    1 less the smallest probability that it is the output of another word).
+    NONE between any two words of the list, as of ``santext-plus``, which copies words too: a copied
+    word is certainly the output, and no other copied word ever gives it (infinite loss with mass 1;
+    with one copied word, 1 less the smallest probability that it is the output of another word).
+    Copying stop words is the code's default, not a claim of the paper, so nothing is refuted.
     Between words that are drawn epsilon per position holds, as for ``diffractor``: clamping and the
     noise are sound.
 Proof
@@ -78,7 +79,7 @@ class DiffractorPaper(Mechanism):
 
     name: ClassVar[str] = "diffractor-paper"
     family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.REFUTED
+    status: ClassVar[Status] = Status.NONE
     summary: ClassVar[str] = "1-Diffractor: noise on the position in an order, stop words copied"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Diffractor, geometric form"

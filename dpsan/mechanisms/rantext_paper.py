@@ -8,9 +8,10 @@ Definition
     P(u|w, R) is proportional to exp(epsilon·(1 - d(w, u)/R)/2) among these.
     ⊥ gives a uniform word.
 Guarantee
-    REFUTED.  The proof compares two words for one candidate list.  But the list is made of the true
-    word: with one and the same R, two words have different supports (infinite loss; its mass is
-    in the reason that is printed for a small vocabulary).  The list is not released, and R may be
+    NONE: the paper's proof was not read here, so nothing is refuted; this is about the authors'
+    code.  Its list is made of the true word: with one and the same R, two words have different
+    supports (infinite loss; its mass is in the reason that is printed for a small vocabulary).
+    The list is not released, and R may be
     any length, so every word gives every output with some probability, and the loss of the output
     alone is finite: at most max d/max scale + epsilon/2 + ln n.  Up to 200 words the exact loss is
     printed.  It exceeds epsilon even for two words on a line: 1.68 at epsilon 1.
@@ -144,7 +145,7 @@ class RanTextPaper(Mechanism):
 
     name: ClassVar[str] = "rantext-paper"
     family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.REFUTED
+    status: ClassVar[Status] = Status.NONE
     summary: ClassVar[str] = "RANTEXT: exponential mechanism within a random distance of the word"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "InferDPT RANTEXT, authors' code"

@@ -194,7 +194,7 @@ def test_rows_say_why_there_are_no_figures(made):
     krr, custext, trlaplace = found.rows
     assert krr.reason == ""
     assert krr.certified == pytest.approx(1.0, rel=2e-3)
-    assert custext.reason == "has no certified LDP epsilon (status REFUTED)"
+    assert custext.reason == "has no certified LDP epsilon (status NONE)"
     assert trlaplace.reason == "parameter delta is required (such as -p delta=1e-6)"
     rows = list(csv.DictReader(io.StringIO(as_csv(found))))
     assert [row["reason"] for row in rows] == ["", custext.reason, trlaplace.reason]

@@ -77,7 +77,9 @@ def test_statuses_are_those_of_the_specification():
         *("clipped-laplace-paper", "diffractor", "clusant", "bucket-exponential"),
     ):
         assert MECHANISMS[name].status == "PROVED"
-    assert {MECHANISMS[name].status for name in ("santext-plus", "custext")} <= {"NONE", "REFUTED"}
+    # What nobody here has read is not refuted.
+    for name in ("santext-plus", "custext", "diffractor-paper", "rantext-paper"):
+        assert MECHANISMS[name].status == "NONE"
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -108,6 +108,7 @@ _CHANGES: Final[dict[str, list[_Change]]] = {
             "line_buffered": "--line-buffered",
             "audit": "-a audit",
             "audit_originals": "-a audit --audit-originals",
+            "log_json": "--log-json log",
             "resume": "",
         }.items()
     },
