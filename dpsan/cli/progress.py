@@ -45,7 +45,7 @@ def byte_progress(
         streams: the text goes to standard output.
     """
 
-    def named(number: int, path: Path) -> str:
+    def label(number: int, path: Path) -> str:
         return f"{number} of {len(inputs)}: {path.name}" if len(inputs) > 1 else ""
 
     sizes = [_size(path) for path in inputs]
@@ -67,7 +67,7 @@ def byte_progress(
 
             def begin(number: int, path: Path) -> None:
                 nonlocal name
-                name = named(number, path)
+                name = label(number, path)
                 report(0)
 
             yield report, begin
@@ -84,7 +84,7 @@ def byte_progress(
         task = bar.add_task("", total=total)
         yield (
             lambda done: bar.update(task, advance=done),
-            lambda number, path: bar.update(task, description=named(number, path)),
+            lambda number, path: bar.update(task, description=label(number, path)),
         )
 
 
