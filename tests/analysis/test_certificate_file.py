@@ -14,10 +14,11 @@ from support import ROOT, make_embeddings
 from dpsan.analysis.verify.certificate_file import (
     certificate_weights,
     check_certificate,
+    compare_certificate,
     write_certificate,
 )
 from dpsan.analysis.verify.verdict import Verdict, verify
-from dpsan.errors import OutputError, UsageError
+from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.privacy.certificate import certify
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -270,32 +271,40 @@ def test_the_command_writes_what_the_checker_accepts(dpsan, tmp_path):
 
 def test_a_run_is_compared_with_a_certificate(dpsan, tmp_path):
     """The same run is kept; another epsilon, vocabulary or a changed file is violated."""
-    for name, more in (("v.txt", 0), ("w.txt", 1)):
-        rows = "".join(f"w{i} {i} {i % 3 + more * (i == 7)}\n" for i in range(30))
-        (tmp_path / name).write_text(rows)
-    run = ("verify", "-m", "knn-response", "-p", "k=3", "-j", "1", "--draws", "10000")
-    first = dpsan(*run, "-e", "2", "-E", "v.txt", "--certificate", "c", cwd=tmp_path)
+    rows = "".join(f"w{i} {i} {i % 3}\n" for i in range(30))  # one is 0 and left out
+    (tmp_path / "v.txt").write_text(rows)
+    (tmp_path / "w.txt").write_text(rows.replace("w7 7 1", "w7 7 2"))
+    run = ("verify", "-e", "2", "-m", "knn-response", "-p", "k=3", "-j", "1", "--draws", "10000")
+    first = dpsan(*run, "-E", "v.txt", "--certificate", "c", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     lines = (tmp_path / "c").read_bytes().splitlines(keepends=True)
     claim = json.loads(lines[0])
     assert claim["dpsan"]
     claim["dpsan"] = "9.9"  # another version that draws the same
-    (tmp_path / "newer").write_bytes(sealed([claim, *(json.loads(line) for line in lines[1:-1])]))
-    (tmp_path / "short").write_bytes(b"".join(lines[:-1]))
-    (tmp_path / "row").write_bytes(b"".join([*lines[:5], lines[6], *lines[6:]]))
-    (tmp_path / "more").write_bytes(b"".join(lines) + b"x")
-    (tmp_path / "text").write_bytes(b"\xff nothing\n")
-    for file, epsilon, words, status, told in (
-        ("c", "2", "v.txt", 0, "this run draws from the 29 rows of integers of c"),
-        ("newer", "2", "v.txt", 0, "29 rows"),
-        ("c", "2.5", "v.txt", 1, "the claim of c is another"),
-        ("c", "2", "w.txt", 1, "the claim of c is another"),
-        ("short", "2", "v.txt", 1, "line 31 of short is another"),
-        ("row", "2", "v.txt", 1, "line 6 of row is another"),
-        ("more", "2", "v.txt", 1, "line 31 of more is another"),
-        ("text", "2", "v.txt", 1, "the claim of text is another"),
-        ("none", "2", "v.txt", 1, "no such file"),
+    newer = sealed([claim, *(json.loads(line) for line in lines[1:-1])])
+    (tmp_path / "newer").write_bytes(newer)
+    for file, words, status, told in (
+        ("newer", "v.txt", 0, "this run draws from the 29 rows of integers of newer"),
+        ("c", "w.txt", 1, "the claim of c is another than this run's"),
     ):
-        done = dpsan(*run, "-e", epsilon, "-E", words, "--against", file, cwd=tmp_path)
+        done = dpsan(*run, "-E", words, "--against", file, cwd=tmp_path)
         assert done.returncode == status, (file, done.stderr)
         assert told in " ".join((done.stdout + done.stderr).decode().split()), file
+        assert (b"refuted by against" in done.stdout) == bool(status)
+    one = Sanitizer("knn-response", epsilon=2, embeddings=tmp_path / "v.txt", parameters={"k": 3})
+    certified = float(claim["epsilon"])
+    for data, where in {
+        b"".join(lines): None,
+        b"".join(lines[:-1]): "line 31",
+        b"".join([*lines[:5], lines[6], *lines[6:]]): "line 6",
+        b"".join(lines) + b"x": "line 31",
+        b"\xff nothing\n": "the claim",
+        b"": "the claim",
+    }.items():
+        (tmp_path / "tried").write_bytes(data)
+        check = compare_certificate(tmp_path / "tried", one, certified)
+        assert check.held is (where is None)
+        assert where is None or check.sentence.startswith(where)
+    assert not compare_certificate(tmp_path / "c", one, certified + 0.5).held
+    with pytest.raises(InputError, match="no such file"):
+        compare_certificate(tmp_path / "none", one, certified)

@@ -67,8 +67,8 @@ def test_texts_without_words_are_one_gap():
     """Were it made longer piece by piece, this would take hours."""
     lookup = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS))
     for text in ("  ;  " * 40, "", "\0"):
-        batch = lookup.batch([text] * 20_000)
-        assert batch.lines([]) == [text.strip("\0")] * 20_000
+        batch = lookup.batch([text] * 5_000)
+        assert batch.lines([]) == [text.strip("\0")] * 5_000
 
 
 def test_memory_does_not_grow_with_long_strings():
