@@ -125,6 +125,10 @@ def test_what_cannot_be_drawn_is_refused(adapter, tmp_path):
         [user, {"role": "user", "content": [image]}],
         [user, {"role": "user", "content": [{"type": "text", "text": "a", "alt": "Maria"}]}],
         [user, {"role": "user", "content": ["Maria"]}],
+        [user, {"role": "user", "content": [{"type": "Maria", "text": "a"}]}],
+        [user, {"role": "user", "content": [{"type": "text", "text": {"a": "Maria"}}]}],
+        [user, {"role": "Maria", "content": "a"}],
+        [user, {"role": "tool", "content": "a", "tool_call_id": "Maria in Paris"}],
         [user, {"role": "assistant", "content": None, "tool_calls": [call]}],
         [user, {"role": "user", "content": "a", "name": "Maria"}],
     ):

@@ -18,6 +18,7 @@ pass.  Answers are not touched, streaming or not: the model wrote them from what
 """
 
 import asyncio
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,6 +30,7 @@ from dpsan import Memo, Sanitizer
 CHATS = {"completion", "acompletion"}
 TEXTS = {"prompt", "input", "system", "instructions", "prediction", "documents", "suffix"}
 """Fields of requests that are refused: they hold text, and are no messages."""
+ROLES = {"system", "developer", "user", "assistant", "tool"}
 MESSAGE = {"role", "content", "tool_call_id"}
 KNOWN = {
     *(
@@ -45,7 +47,7 @@ KNOWN = {
     *("max_tokens", "max_completion_tokens", "presence_penalty", "frequency_penalty", "timeout"),
     "request_timeout",
     # What the proxy adds for itself.
-    *("proxy_server_request", "secret_fields", "metadata", "litellm_metadata", "litellm_call_id"),
+    *("proxy_server_request", "secret_fields", "litellm_metadata", "litellm_call_id"),
     *("litellm_logging_obj", "guardrails", "standard_logging_guardrail_information"),
 }
 
@@ -56,13 +58,18 @@ def refused(what):
 
 def slots(message):
     """The places of a message that hold its texts: pairs of an object and a key."""
+    if message.get("role") not in ROLES:
+        raise refused("a message of an unknown role")
+    if not re.fullmatch(r"[\w-]{1,64}", message.get("tool_call_id") or "none", re.ASCII):
+        raise refused("a message with such a tool_call_id")
     if more := sorted(key for key in message.keys() - MESSAGE if message[key] is not None):
         raise refused(f"a message with {', '.join(more)}")
     content = message.get("content")
     if isinstance(content, str):
         return [(message, "content")]
     for part in content or ():
-        if not isinstance(part, dict) or part.keys() - {"cache_control"} != {"type", "text"}:
+        known = isinstance(part, dict) and part.keys() - {"cache_control"} == {"type", "text"}
+        if not known or part["type"] != "text" or not isinstance(part["text"], str):
             raise refused("a part of a message that is no text")
     return [(part, "text") for part in content or ()]
 
@@ -72,7 +79,7 @@ class Dpsan(CustomGuardrail):
 
     def __init__(self, memo, epsilon, pass_roles=(), options=None, **more):
         super().__init__(**more)
-        self.pass_roles, self.told = frozenset(pass_roles), set()
+        self.pass_roles, self.said = frozenset(pass_roles), set()
         # A memo belongs to one thread.
         self.thread = ThreadPoolExecutor(max_workers=1)
         sanitizer = Sanitizer(epsilon=float(epsilon), **(options or {}))
@@ -81,8 +88,8 @@ class Dpsan(CustomGuardrail):
             self.say(f"NOT PROTECTED: messages of the role {role}")
 
     def say(self, line):
-        if line not in self.told:
-            self.told.add(line)
+        if line not in self.said:
+            self.said.add(line)
             print(f"dpsan: {line}", file=sys.stderr)
 
     def should_run_guardrail(self, data, event_type):

@@ -1,4 +1,4 @@
-"""Progress: bars on a terminal; elsewhere lines, where they are asked for or a step is long."""
+"""Progress: bars on a terminal; elsewhere lines, with --progress on or in a long step."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def byte_progress(
     if total is None:
         shown = (progress.SpinnerColumn("line"), progress.FileSizeColumn())
         time = progress.TimeElapsedColumn()
-    told = progress.TextColumn("{task.description}", markup=False)
-    with _bar((*shown, progress.TransferSpeedColumn(), time, told)) as bar:
+    file = progress.TextColumn("{task.description}", markup=False)
+    with _bar((*shown, progress.TransferSpeedColumn(), time, file)) as bar:
         task = bar.add_task("", total=total)
         yield (
             lambda done: bar.update(task, advance=done),

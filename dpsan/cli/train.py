@@ -73,12 +73,15 @@ class Train(JsonAndFile, Quiet):
 
         from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
+        from dpsan.files.public_text import open_public
 
         shape = self.synonyms or [], self.antonyms or [], self.dimensions
         recipe = Recipe(
             self.texts, self.words, self.least, *shape, self.epochs, self.seed, self.jobs
         )
         started = time.perf_counter()
+        if self.coverage is not None:
+            open_public(self.coverage).close()  # before the training, which takes minutes
         check_writable(self.output, force=self.force)
         if self.language_model is not None:
             check_writable(self.language_model, force=self.force)

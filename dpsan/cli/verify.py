@@ -97,6 +97,7 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
+        from dpsan.files.public_text import open_public
         from dpsan.run.workers import Pool
         from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -107,6 +108,7 @@ class Verify(JsonAndFile, Sanitizing):
         if self.certificate is not None:
             check_certificate(self.certificate, sanitizer, force=self.force)
         if self.against is not None:
+            open_public(self.against).close()
             certificate_weights(sanitizer)
         quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
         with ExitStack() as stack:
@@ -131,8 +133,9 @@ class Verify(JsonAndFile, Sanitizing):
                 )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
-        if self.against is not None and found.certified is not None:
-            found = found.with_check(compare_certificate(self.against, sanitizer, found.certified))
+        if self.against is not None:
+            epsilon = found.certified or 0.0
+            found = found.with_check(compare_certificate(self.against, sanitizer, epsilon))
         if self.as_json:
             _print_json(found, sanitizer.guarantee.reviewed)
         else:

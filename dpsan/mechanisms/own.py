@@ -2,7 +2,7 @@
 
 ``path/to/own.py:ClassName`` may stand where a name may.  The file is read once, and what was read
 is hashed and run: the digest is that of the program.  A package names its mechanisms as entry
-points of the group ``dpsan.mechanisms``; one is imported when its name is asked for.  Both are
+points of the group ``dpsan.mechanisms``; dpsan imports one when somebody names it.  Both are
 programs with all rights of this process, and nothing of them is reviewed.
 """
 

@@ -291,6 +291,7 @@ def test_a_run_is_compared_with_a_certificate(dpsan, tmp_path):
         assert done.returncode == status, (file, done.stderr)
         assert told in " ".join((done.stdout + done.stderr).decode().split()), file
         assert (b"refuted by against" in done.stdout) == bool(status)
+        assert (b"certified on the sampled integers" in done.stdout) != bool(status)
     one = Sanitizer("knn-response", epsilon=2, embeddings=tmp_path / "v.txt", parameters={"k": 3})
     certified = float(claim["epsilon"])
     for data, where in {

@@ -26,6 +26,9 @@ def test_a_vocabulary_is_trained_and_used(dpsan, tmp_path, language):
     (tmp_path / "public.txt").write_text(page * 20 + " ".join(mixed) + "\n", encoding="utf-8")
     (tmp_path / "letter.txt").write_text(page + "Maria Qzx\n", encoding="utf-8")
     trained = ("train", "-q", "--words", "600", "--least", "2", "--epochs", "1", "public.txt")
+    missing = dpsan(*trained, "-o", "own.npz", "--coverage", "none", cwd=tmp_path)
+    assert missing.returncode == 1
+    assert not (tmp_path / "own.npz").exists()  # said before the training
     more = ("-o", "own.npz", "--coverage", "letter.txt", "--json")
     done = dpsan(*trained, *more, cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()

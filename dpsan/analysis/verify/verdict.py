@@ -85,8 +85,10 @@ class Verification:
 
     def with_check(self, check: Check) -> Verification:
         """Return the same with one more check, which may refute it."""
-        verdict = Verdict.VIOLATED if check.held is False else self.verdict
-        return replace(self, verdict=verdict, checks=(*self.checks, check))
+        checks = (*self.checks, check)
+        if check.held is False:
+            return replace(self, verdict=Verdict.VIOLATED, grade=None, checks=checks)
+        return replace(self, checks=checks)
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
