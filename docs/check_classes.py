@@ -58,7 +58,8 @@ def above(epsilon):
 def check(path):
     with open(path, "rb") as file:
         claim, *rows = lines(file)
-    n, classes, of = claim["words"], claim["classes"], {}
+    n, classes = claim["words"], claim["classes"]
+    of: dict[int, int] = {}
     two = claim["weights"] == "two-levels"
     require(claim["dpsan_certificate"] == 1 and claim["delta"] == "0", "no claim known here")
     require(two or claim["weights"] == "classes", "no certificate of classes")

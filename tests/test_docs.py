@@ -287,6 +287,23 @@ def test_readme_python_runs(block, cache, capsys, monkeypatch):
         assert "Maria" not in str(names.get("frame", names.get("data")))
 
 
+def test_the_python_page_runs(cache, tmp_path, capsys, monkeypatch):
+    """Its blocks one after the other; what a comment says of a printed line is printed."""
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "python.md").read_text()
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(block, "python.md", "exec"), names)  # noqa: S102
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == re.search(r"promise.delta\)  # (.*)", page)[1]
+    assert printed[2].startswith("3 ")
+    assert printed[-1] == "epsilon must be > 0 (got -1)"
+    assert "Maria" not in names["one"] + names["tickets"]["text"][0] + names["again"][0]
+    assert names["tickets"]["text"].isna().tolist() == [False, True, False]
+
+
 def test_readme_is_short_and_shows_every_folder():
     text = README.read_text()
     assert PYTHON

@@ -17,7 +17,11 @@ from dpsan.mechanisms import MECHANISMS
 STORED = ROOT / "tests" / "public_api.txt"
 
 
-METHODS = {"Sanitizer": ("rewrite",), "Embeddings": ("key_to_index",)}
+METHODS = {
+    "Embeddings": ("key_to_index",),
+    "Memo": ("rewrite", "totals"),
+    "Sanitizer": ("rewrite",),
+}
 """Members that users are promised; the others serve the command line."""
 
 

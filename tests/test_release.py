@@ -79,6 +79,18 @@ def test_actions_are_pinned():
     assert all(len(pins) == 1 for pins in seen.values()), seen
 
 
+def test_what_ci_runs_is_there():
+    """A path that has moved fails a job which this machine never runs."""
+    scripts = [path for path in (ROOT / ".ci").iterdir() if path.name != "lock"]
+    found = {
+        name
+        for path in (*scripts, *WORKFLOWS)
+        for name in re.findall(r"\b(?:tests|docs|\.ci)/[\w./-]+", path.read_text())
+    }
+    assert len(found) > 20
+    assert not {name for name in found if not (ROOT / name).exists()}
+
+
 def test_workflows_read_only_but_for_what_a_job_says():
     for path in WORKFLOWS:
         head = path.read_text().split("\njobs:\n")[0]

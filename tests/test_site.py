@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from support import ROOT
 
+from dpsan import Sanitizer
 from dpsan.mechanisms import MECHANISMS
 
 FILE = ROOT / "docs" / "site" / "build.py"
@@ -47,7 +48,7 @@ def test_every_mechanism_has_a_page(site, name):
 def test_examples_are_drawn_at_every_level(site, monkeypatch):
     """With a small vocabulary; no script, and only one level is seen."""
 
-    class Small(site.Sanitizer):
+    class Small(Sanitizer):
         def __init__(self, **options):
             super().__init__(vocab_size=3000, **{**options, "fluent": False})
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from dpsan import Sanitizer
 from dpsan.analysis.pages.html import document
@@ -26,7 +27,7 @@ PAGES = {
     "Use": {
         **dict.fromkeys(["docs/classes.md", "docs/readability.md", "docs/formats.md"], ""),
         **dict.fromkeys(["docs/strings.md", "docs/languages.md", "docs/cluster.md"], ""),
-        "docs/adapters/README.md": "adapters.md",
+        **{"docs/python.md": "", "docs/adapters/README.md": "adapters.md"},
     },
     "Decide": {
         "SECURITY.md": "security.md",
@@ -45,7 +46,9 @@ PAGES = {
     },
 }
 NEW = {old: new or Path(old).name for pages in PAGES.values() for old, new in pages.items()}
-LEVELS = {f"-e {epsilon}": {"epsilon": float(epsilon)} for epsilon in (4, 6, 7, 8, 9, 10, 11, 12)}
+LEVELS: dict[str, dict[str, Any]] = {
+    f"-e {epsilon}": {"epsilon": float(epsilon)} for epsilon in (4, 6, 7, 8, 9, 10, 11, 12)
+}
 LEVELS["-e 12 --class sensitive=2"] = {"epsilon": 12.0, "classes": "sensitive=2"}
 LEVELS["--only sensitive -e 2"] = {"epsilon": 2.0, "only": "sensitive"}
 EXAMPLES = "[**See ten texts at ten levels**](example.html)"

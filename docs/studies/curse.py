@@ -278,7 +278,7 @@ def figure_6(space: MetricSpace, asked: Asked) -> Result:
         for name, mean in means.items()
         for epsilon, below in zip(epsilons, _below(mean, epsilons, space.d), strict=True)
     ]
-    rows.sort(key=lambda row: row["epsilon"])
+    rows.sort(key=lambda row: float(str(row["epsilon"])))
     grid = np.geomspace(min(epsilons) / 2, max(epsilons) * 2, 61).tolist()
     panel = Panel(
         "Noise Z along a direction",

@@ -335,9 +335,16 @@ def theorems(space: MetricSpace | None, asked: Asked) -> Result:
     """Claimed against true guarantee of refuted mechanisms."""
     dims = dims_of(space, asked)
     most = at_least(asked.words, 3, 200, "--words")
-    kinds = (TrLaplacePaper, TLDPPaperL, TLDPPaperG, TLDPPaperLWeighted, TLDPPaperGWeighted)
+    kinds: tuple[type[Mechanism], ...] = (
+        TrLaplacePaper,
+        TLDPPaperL,
+        TLDPPaperG,
+        TLDPPaperLWeighted,
+        TLDPPaperGWeighted,
+        TGumbelPaper,
+    )
     parts = {}
-    for kind, step in in_steps(asked.progress, (*kinds, TGumbelPaper)):
+    for kind, step in in_steps(asked.progress, kinds):
         if kind is TGumbelPaper:
             parts[kind.name] = tgumbel.audited(Draft(kind), most, step)
         else:

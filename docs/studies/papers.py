@@ -30,7 +30,7 @@ COMMANDS = {
 def figures(name):
     """Return the record of a study and the seconds that it took."""
     script, *words = shlex.split(os.path.expandvars(COMMANDS[name]))
-    command = [sys.executable, FOLDER / script, *words, "-q", "--json"]
+    command = [sys.executable, str(FOLDER / script), *words, "-q", "--json"]
     began = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout), time.perf_counter() - began
@@ -43,7 +43,7 @@ def short(value, digits=2):
 
 def utility(record):
     """Return rows of words kept, ROUGE-1 recall and accuracy, by mechanism and epsilon."""
-    cells = {}
+    cells: dict[str, dict[float, str]] = {}
     for row in record["rows"]:
         shown = short(row["kept"], 4), short(row["rouge_recall"]), short(row["accuracy"])
         cells.setdefault(row["mechanism"], {})[row["epsilon"]] = " ".join(shown)
@@ -78,7 +78,10 @@ def table(name):
 
 def part(name):
     """Return what stands on the page between the marks of a table."""
-    return re.search(rf"<!-- {name} -->\n\n(.*?)\n<!-- /{name} -->", PAGE.read_text(), re.S)[1]
+    found = re.search(rf"<!-- {name} -->\n\n(.*?)\n<!-- /{name} -->", PAGE.read_text(), re.S)
+    if not found:
+        raise LookupError(f"the page lacks the table {name}")
+    return found[1]
 
 
 def main():

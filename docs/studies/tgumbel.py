@@ -123,8 +123,10 @@ def appendix_c(space: MetricSpace | None, asked: Asked) -> Result:
     """
     rows = staying(Draft(TGumbelPaper), space, asked)
     sizes, true, claimed = (tuple(row[name] for row in rows) for name in ("n", "true", "claimed"))
-    series = (Series("true", sizes, true, style="points"),)
-    series += (Series("claimed: at least", sizes, claimed, style="points"),)
+    series = (
+        Series("true", sizes, true, style="points"),
+        Series("claimed: at least", sizes, claimed, style="points"),
+    )
     where = f"{space.n:,} words of a vocabulary" if space else "n words at equal distances"
     return Result(
         rows=rows,

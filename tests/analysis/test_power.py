@@ -48,7 +48,7 @@ def test_what_nothing_could_see_is_not_expected():
     nats, chance = on_paper(mutant, sanitizer, 100_000)
     assert nats < 1
     assert chance < 1e-6
-    row = {"mutant": "copies of 2 %, optimal", "setting": "epsilon 8, 40", "verdict": "kept"}
+    row: dict = {"mutant": "copies of 2 %, optimal", "setting": "epsilon 8, 40", "verdict": "kept"}
     row |= {"nats on paper": nats, "probability on paper": chance}
     assert "(optimal-response) |  | **kept** (0.745" in table([row])
 

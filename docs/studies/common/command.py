@@ -27,7 +27,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import DpsanError, printable
 from dpsan.files.atomic_files import check_writable, write_whole
 
-_USES: Final = {
+_USES: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     "mechanisms": (
         ("-m", "--mechanism"),
         {"action": "append", "default": [], "metavar": "NAME", "help": "what to compare"},
@@ -39,7 +39,11 @@ _USES: Final = {
     "words": (("--words",), {"type": int, "metavar": "N", "help": "how many words; 0: all"}),
     "draws": (("--draws",), {"type": int, "metavar": "N", "help": "how many draws"}),
 }
-_PARAM: Final = {"action": "append", "metavar": "NAME=VALUE", "help": "parameter of mechanisms"}
+_PARAM: Final[dict[str, Any]] = {
+    "action": "append",
+    "metavar": "NAME=VALUE",
+    "help": "parameter of mechanisms",
+}
 
 
 def main(studies: Studies, description: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -77,9 +78,10 @@ def labelled(asked: Asked) -> tuple[Corpus, Corpus]:
     return _part(train, first.clean), _part(train, second.clean)
 
 
-def _part(texts: Corpus, rows: list[str]) -> Corpus:
+def _part(texts: Corpus, rows: Sequence[str]) -> Corpus:
     """The texts of some records."""
     some = [int(row) for row in rows]
-    pieces, labels = ([each[row] for row in some] for each in (texts.pieces, texts.labels))
+    pieces = [texts.pieces[row] for row in some]
+    labels = [texts.labels[row] for row in some]
     words = texts.words.of(np.array(some, dtype=np.int64))
     return Corpus(words, texts.fold, texts.about, len(some), pieces, labels)

@@ -34,9 +34,9 @@ VERSIONS: Final = ("clean", "sanitized")
 class Labelled:
     """The two versions of some texts and their labels."""
 
-    clean: list[str]
-    sanitized: list[str]
-    labels: list[str]
+    clean: Sequence[str]
+    sanitized: Sequence[str]
+    labels: Sequence[str]
 
     def of(self, some: Sequence[int]) -> Labelled:
         """Return some of the texts, by number."""

@@ -91,7 +91,7 @@ def attribution(
     ]
     every = Labelled(pairs.original, pairs.sanitized, list(names))
     known = every.of(train)
-    learnt = Labelled(known.clean * _COPIES, own, known.labels * _COPIES)
+    learnt = Labelled([*known.clean] * _COPIES, own, [*known.labels] * _COPIES)
     found = judge(learnt, every.of(test))
     return Authors(
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from dpsan.errors import ExtraMissingError
 _BLOCK: Final = 8192
 
 
-def rouge(original: list[str], sanitized: list[str]) -> dict[str, float]:
+def rouge(original: Sequence[str], sanitized: Sequence[str]) -> dict[str, float]:
     """ROUGE-1 of the sanitized texts against their originals, means over texts.
 
     By the library rouge-score: lower case, no stemming; only letters a-z and digits count.
