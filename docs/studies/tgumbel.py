@@ -22,12 +22,14 @@ from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled
 from common.values import at_least, positive, whole
 from common.words import lines, mean_of_words, random_words, share_of_draws, spread
+from scipy.stats import rankdata
 
-from dpsan.analysis.compare.texts import sanitized
+from dpsan.analysis.compare.texts import Corpus, sanitized
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.samplers.base import Sampler
@@ -353,13 +355,10 @@ def tables_2_3(space: MetricSpace, asked: Asked) -> Result:
     ]
     for (draft, epsilon), progress in in_steps(rewritten, pairs):
         mechanism = draft.at(epsilon)
-        mechanism.guarantee(space)
-        sampler = mechanism.prepare(space)
         texts = train.originals
         for copy in range(copies):
             own = randomness.derive_key(key, f"copy {copy}")
-            drawn = sanitized(sampler, train.words, own, lambda _: None)
-            texts += train.strings([embeddings.index_to_key[row] for row in drawn.tolist()])
+            texts += _rewritten(mechanism, space, asked, train, own)
         model = Classifier(texts, [*train.labels] * (copies + 1))
         rows.append(
             {
@@ -391,6 +390,63 @@ def tables_2_3(space: MetricSpace, asked: Asked) -> Result:
             "random rewrites are only an upper bound of the accuracy under attack; greedy and "
             "genetic search for a text that is read wrong, and may miss one that exists",
         ),
+    )
+
+
+def _rewritten(
+    mechanism: Mechanism, space: MetricSpace, asked: Asked, texts: Corpus, key: bytes
+) -> list[str]:
+    assert asked.embeddings is not None  # noqa: S101 - the texts were split by it
+    mechanism.guarantee(space)  # finds what does not fit this vocabulary
+    drawn = sanitized(mechanism.prepare(space), texts.words, key, lambda _: None)
+    return texts.strings([asked.embeddings.index_to_key[row] for row in drawn.tolist()])
+
+
+@STUDIES.add(
+    "[TGumbel] the privacy of a classifier's training texts",
+    least_words=3,
+    uses=frozenset({"mechanisms", "epsilons"}),
+    parameters=TEXTS,
+    libraries=("sklearn",),
+)
+def membership(space: MetricSpace, asked: Asked) -> Result:
+    """Texts that a classifier was trained on, told by its answers (needs dpsan[evaluate]).
+
+    Half of the training texts, every other one, are the classifier's; the attacker holds all of
+    them as they are, and takes those whose own label the classifier finds more likely for its own
+    (Yeom et al. 2018). ``auc``: how often a text of the half is above one of the other; .5 is a
+    coin, 1 finds all.
+    """
+    train, test = labelled(asked)
+    chosen = list(asked.mechanisms) or [Draft(kind) for kind in (Laplace, TEM, KnnResponse)]
+    key = randomness.seeded_key(f"dpsan study membership {asked.seed}")
+    chance = randomness.streams_for(key, [1], [len(train.labels)]).uniform("members")[:, 0]
+    members = chance < np.median(chance)
+    rows: list[dict[str, Any]] = []
+    for each, step in in_steps(asked.progress, [None, *product(chosen, asked.epsilons or (8.0,))]):
+        texts, name, epsilon = train.originals, "the texts alone", None
+        if each is not None:
+            name, epsilon = label(each[0]), each[1]
+            texts = _rewritten(each[0].at(epsilon), space, asked, train, key)
+        mine = [(text, tag) for text, tag, own in zip(texts, train.labels, members) if own]
+        model = Classifier(*zip(*mine))
+        if set(model.labels) != set(train.labels):
+            raise UsageError("a label is too rare among the training texts: --records N")
+        shares = model.shares(train.originals)
+        found = shares[np.arange(len(shares)), [model.labels.index(tag) for tag in train.labels]]
+        ranks = rankdata(found)[members].mean() - (members.sum() + 1) / 2
+        right = model.labels_of(test.originals) == np.array(test.labels)
+        figures = {"auc": float(ranks / (~members).sum()), "accuracy": float(right.mean())}
+        rows.append({"trained_on": name, "epsilon": epsilon, **figures})
+        step(1.0)
+    x = tuple(float(at) for at in range(len(rows)))
+    points = Series("auc", x, tuple(row["auc"] for row in rows), style="points")
+    return Result(
+        rows=rows,
+        parameters=repeated(asked, chosen, members=int(members.sum())),
+        panels=(Panel("Members found", "row of the table", "auc", (points,), y_limits=(0.0, 1.0)),),
+        caption="TF-IDF and logistic regression trained on rewrites of half of "
+        f"{len(train.words):,} texts; accuracy on {len(test.words):,} other texts.",
     )
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +27,7 @@ from dpsan.analysis.compare.texts import Corpus, sanitized
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.similarity import rouge
 from dpsan.analysis.figures.panels import Panel, Series
+from dpsan.cli.options import Vocabulary
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.clipped_laplace_paper import ClippedLaplacePaper
@@ -49,6 +52,7 @@ _METHODS: Final = (
     ProjectedLaplace,
 )
 """Those that the paper compares, as published."""
+_ACCURACY: Final = ("mechanism", "epsilon", "epsilon_unit", "accuracy", "clean_to_sanitized")
 _EPSILONS: Final = (0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 20.0)
 
 
@@ -175,6 +179,32 @@ def tables_1_3(space: MetricSpace, asked: Asked) -> Result:
         f"{space.d} dimensions.",
         notes=notes,
     )
+
+
+@STUDIES.add(
+    "[TrLap] Figure 4",
+    least_words=2,
+    uses=frozenset({"mechanisms", "epsilons"}),
+    parameters={**TEXTS, "others": "files of other embeddings, separated by commas"},
+    libraries=("sklearn", "rouge_score"),
+)
+def figure_4(space: MetricSpace, asked: Asked) -> Result:
+    """Accuracy on labelled texts with several embeddings (needs dpsan[evaluate])."""
+    others = filter(None, str(asked.parameters.get("others", "")).split(","))
+    rows: list[Mapping[str, Any]] = []
+    panels: list[Panel] = []
+    for path, progress in in_steps(asked.progress, [None, *others]):
+        words, own = asked.embeddings, space
+        if path is not None:
+            words, own = Vocabulary(embeddings=Path(path), quiet=True).open_space()
+        found = tables_1_3(own, replace(asked, embeddings=words, progress=progress))
+        name = Path(words.source).name if words else ""
+        rows += [
+            {"embeddings": name, **{each: row[each] for each in _ACCURACY}} for row in found.rows
+        ]
+        panels.append(replace(found.panels[2], title=name))
+    parameters = {**found.parameters, "embeddings": [panel.title for panel in panels]}
+    return replace(found, rows=rows, panels=panels, parameters=parameters, summary={})
 
 
 def _same(texts: Corpus) -> Labelled:

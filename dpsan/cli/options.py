@@ -75,7 +75,7 @@ class Picture(JsonAndFile):
 
     panel: ClassVar = OUTPUT
 
-    plot: Path | None = option("--plot FILE", "Also draw it: .png or .svg.", writes=True)
+    plot: Path | None = option("--plot FILE", "Also draw it: .pdf, .png or .svg.", writes=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -410,8 +410,8 @@ def test_plot(explained, tmp_path, suffix):
 
 def test_plot_refuses(tmp_path):
     need_extra("plot")
-    with pytest.raises(UsageError, match=r"pictures end in \.png or \.svg"):
-        check(tmp_path / "a.pdf", 1, force=False)
+    with pytest.raises(UsageError, match=r"pictures end in \.pdf, \.png or \.svg"):
+        check(tmp_path / "a.gif", 1, force=False)
     with pytest.raises(UsageError, match="at most 20 words"):
         check(tmp_path / "a.svg", 21, force=False)
 

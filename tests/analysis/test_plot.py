@@ -93,8 +93,8 @@ def test_one_legend_where_all_panels_have_the_same_labels():
 
 
 def test_what_is_refused(monkeypatch):
-    with pytest.raises(UsageError, match=r"a\.pdf: pictures end in"):
-        kind_of(Path("a.pdf"))
+    with pytest.raises(UsageError, match=r"a\.gif: pictures end in"):
+        kind_of(Path("a.gif"))
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(ExtraMissingError, match=r"dpsan\[plot\]"):
         kind_of(Path("a.png"))

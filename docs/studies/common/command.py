@@ -15,9 +15,11 @@ import faiss
 import numpy as np
 import orjson
 
+from common.seeds import with_seeds
 from common.study import Result, Studies, Study
-from common.values import drafts, numbers
+from common.values import at_least, drafts, numbers
 from dpsan import __version__
+from dpsan.analysis.compare.table import escaped
 from dpsan.analysis.figures.panels import draw
 from dpsan.analysis.figures.picture import kind_of
 from dpsan.cli import output
@@ -83,28 +85,36 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
     if study.least_words or asked.embeddings or asked.vocab_size:
         names = ("embeddings", "vocab_size", "quiet")
         words, space = Vocabulary(**{name: getattr(asked, name) for name in names}).open_space()
+    fields: dict[str, Any] = {
+        "mechanisms": drafts(chosen, typed, words.key_to_index if words else {}),
+        "epsilons": epsilons,
+        "words": getattr(asked, "words", None),
+        "draws": getattr(asked, "draws", None),
+        "parameters": values,
+        "embeddings": words,
+    }
     with share_progress(study.name, asked.quiet) as progress:
-        result = study.make(
-            space,
-            mechanisms=drafts(chosen, typed, words.key_to_index if words else {}),
-            epsilons=epsilons,
-            words=getattr(asked, "words", None),
-            draws=getattr(asked, "draws", None),
-            seed=asked.seed,
-            parameters=values,
-            embeddings=words,
-            progress=progress,
-        )
+        if asked.seeds == 1:
+            result = study.make(space, **fields, seed=asked.seed, progress=progress)
+        else:
+            result = with_seeds(
+                lambda seed, step: study.make(space, **fields, seed=seed, progress=step),
+                asked.seed,
+                at_least(asked.seeds, 1, 1, "--seeds"),
+                progress or (lambda _: None),
+            )
     if asked.plot is not None:
         title, caption = f"{study.name}: {study.summary}", _caption(study, result, words)
         picture = draw(result.panels, title=title, caption=caption, kind=kind)
         write_whole(asked.plot, picture, force=asked.force)
+    command = shlex.join(["python", f"docs/studies/{script}", *given])
     if asked.json:
-        command = shlex.join(["python", f"docs/studies/{script}", *given])
         option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
         output.print_json(record(study, result, words, asked.seed, command), option)
     elif asked.csv:
         sys.stdout.write(as_csv(result))
+    elif asked.latex:
+        sys.stdout.write(as_latex(result, command))
     else:
         _print(study, result, quiet=asked.quiet)
 
@@ -128,10 +138,12 @@ def parser(studies: Studies, script: str, description: str | None = "") -> argpa
         add("-E", "--embeddings", type=Path, metavar="FILE", help=default)
         add("--vocab-size", type=int, metavar="N", help="only the first so many words")
         add("--seed", default="1", metavar="TEXT", help="key of all draws")
+        add("--seeds", type=int, default=1, metavar="N", help="means and 95 %% intervals of N keys")
         form = command.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="all figures and parameters")
         form.add_argument("--csv", action="store_true", help="the table")
-        add("--plot", type=Path, metavar="FILE", help="draw it: .svg or .png")
+        form.add_argument("--latex", action="store_true", help="the table, for booktabs")
+        add("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
         add("--force", action="store_true", help="replace FILE")
         add("-q", "--quiet", action="store_true", help="no notes, no progress")
     return whole
@@ -177,6 +189,22 @@ def as_csv(result: Result) -> str:
     writer.writeheader()
     writer.writerows(result.rows)
     return out.getvalue()
+
+
+def as_latex(result: Result, command: str) -> str:
+    """Return the table for booktabs, intervals in brackets, with its command in a comment."""
+    names = [name for name in result.columns if not name.endswith(("_low", "_high"))]
+    lines = [f"% {printable(command)}", r"\begin{tabular}{" + "l" * len(names) + "}", r"\toprule"]
+    heads = [escaped(name.replace("_", " ")) for name in names]
+    lines += [" & ".join(heads) + r" \\", r"\midrule"]
+    for row in result.rows:
+        cells = []
+        for name in names:
+            ends = [row.get(f"{name}_{end}") for end in ("low", "high")]
+            limits = "" if None in ends else f" [{', '.join(map(_cell, ends))}]"
+            cells.append(escaped(_cell(row.get(name)) + limits))
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {result.caption}", ""])
 
 
 def _cell(value: Any) -> str:

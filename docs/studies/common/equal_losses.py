@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
-from threading import Event
 from typing import Final
 
 import numpy as np
@@ -25,15 +23,12 @@ from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.root import solve
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
 from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.shares import THREADS
 from dpsan.space.metric_space import MetricSpace
 
 _PRIVATE_SIDE: Final = 0.999
 _FINE: Final = 1e-4
 _HEAVY: Final = 50
 """A certificate of all pairs, in units of one in closed form."""
-_TICK: Final = 0.2
-"""Seconds between two looks at the searches, and after which an interrupt is seen."""
 
 
 @dataclass(frozen=True)
@@ -104,49 +99,25 @@ def at_equal_losses(
 
     Args:
         wanted: LDP epsilons, nats.
-        progress: called with the share done, from the calling thread.
+        progress: called with the share done.
 
     Raises:
         UsageError: none reaches any.
     """
     work = [_HEAVY if is_heavy(each.kind) else 1 for each in drafts]
-    done, stop = [0] * len(drafts), Event()
-
-    def search(place: int) -> tuple[list[Equal], list[str], UsageError | None]:
-        found: list[Equal] = []
-        notes, error = [], None
+    out: list[tuple[Draft, Equal]] = []
+    notes, errors, done = list[str](), list[UsageError](), 0
+    for draft, units in zip(drafts, work, strict=True):
+        last = None
         for epsilon in wanted:
-            if stop.is_set():
-                break
             try:
-                last = found[-1] if found else None
-                found.append(at_equal_loss(drafts[place], space, epsilon, last))
-            except UsageError as caught:
-                error = caught
-                text = f"{label(drafts[place])} left out at LDP epsilon {epsilon:g}: {caught}"
-                notes.append(text)
-            done[place] += work[place]
-        return found, notes, error
-
-    # Certificates are mostly whole-array operations, which leave the interpreter free.
-    with ThreadPoolExecutor(THREADS) as pool:
-        try:
-            searches = [pool.submit(search, place) for place in range(len(drafts))]
-            left = set(searches)
-            while left:
-                left = wait(left, timeout=_TICK).not_done
-                progress(sum(done) / (sum(work) * len(wanted)))
-            results = [each.result() for each in searches]
-        finally:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-    out = [
-        (draft, each)
-        for draft, (found, _, _) in zip(drafts, results, strict=True)
-        for each in found
-    ]
+                last = at_equal_loss(draft, space, epsilon, last)
+                out.append((draft, last))
+            except UsageError as error:
+                errors.append(error)
+                notes.append(f"{label(draft)} left out at LDP epsilon {epsilon:g}: {error}")
+            done += units
+            progress(done / (sum(work) * len(wanted)))
     if not out:
-        raise next(
-            (error for _, _, error in results if error), UsageError("no mechanism to compare")
-        )
-    return out, [note for _, notes, _ in results for note in notes]
+        raise errors[0] if errors else UsageError("no mechanism to compare")
+    return out, notes

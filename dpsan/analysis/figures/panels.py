@@ -80,7 +80,7 @@ def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> byt
     Args:
         panels: at least one.
         caption: what is shown, with all parameters.
-        kind: ``png`` or ``svg``.
+        kind: ``pdf``, ``png`` or ``svg``.
 
     Returns:
         The bytes of the file, equal for equal arguments and one version of matplotlib.

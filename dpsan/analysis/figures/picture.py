@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def kind_of(path: Path) -> str:
-    """``png`` or ``svg``, by the suffix.
+    """``pdf``, ``png`` or ``svg``, by the suffix.
 
     Raises:
         UsageError: another suffix, or matplotlib is not installed.
     """
     kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise UsageError(f"{path}: pictures end in .png or .svg")
+    if kind not in ("pdf", "png", "svg"):
+        raise UsageError(f"{path}: pictures end in .pdf, .png or .svg")
     try:
         import matplotlib  # noqa: F401 - heavy import
     except ImportError:
@@ -49,9 +49,14 @@ def render(figure: Figure, kind: str, *, dpi: int, **about: str) -> bytes:
 
     Args:
         figure: drawn under :func:`settings`, which must still hold.
-        kind: ``png`` or ``svg``.
+        kind: ``pdf``, ``png`` or ``svg``.
     """
-    silent = {"Date": None, "Creator": "dpsan"} if kind == "svg" else {"Software": None}
+    silent: dict[str, str | None] = {"Date": None, "Creator": "dpsan"}
+    if kind == "png":
+        silent = {"Software": None}
+    elif kind == "pdf":
+        about = {{"Description": "Subject"}.get(name, name): text for name, text in about.items()}
+        silent = {"CreationDate": None, "Creator": "dpsan", "Producer": None}
     out = io.BytesIO()
     figure.savefig(out, format=kind, dpi=dpi, metadata={**about, **silent})
     return out.getvalue()

@@ -26,7 +26,7 @@ def check(path: Path, words: int, *, force: bool) -> None:
     """Complain about what would fail at the end, before the long work.
 
     Raises:
-        UsageError: another suffix than .png or .svg, too many words, or matplotlib is missing.
+        UsageError: another suffix than those, too many words, or matplotlib is missing.
         OutputError: it exists, or cannot be created.
     """
     kind_of(path)
@@ -40,7 +40,7 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
 
     Args:
         explanations: for each mechanism, those of the same words, at most 20.
-        path: ends in .png or .svg.
+        path: ends in .pdf, .png or .svg.
 
     Raises:
         OutputError: it cannot be written.
