@@ -1,11 +1,14 @@
 """The machine-checked core: its numbers and functions are the program's, and weaker ones fail."""
 
+import json
+import random
 import re
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from analysis.test_certificate_file import accepts, lines_of, made, sealed, written
 from support import ROOT, make_embeddings
 
 from dpsan.mechanisms.optimal_response import OptimalResponse
@@ -13,7 +16,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
 COQ = ROOT / "docs" / "coq"
-FILES = ["Sampler", "Checker", "Series", "Integers", "Private", "Certificate"]
+FILES = ["Sampler", "Checker", "Series", "Integers", "Private", "Certificate", "Sparse"]
 
 
 @pytest.mark.parametrize("epsilon", [4, 8, 12])
@@ -101,6 +104,18 @@ WEAKER = {
         ("if r <? w then 0", "if r <=? w then 0"),
         ("nat := N - N mod bound", "nat := N"),
     ],
+    "Sparse.v": [
+        ("then N.leb m w && within", "then within"),
+        ("N.succ u) s' b' else within", "N.succ u) s b' else within"),
+        ("[] => true | _ => false end\n  | w", "[] => true | _ => true end\n  | w"),
+        ("within 0 s b && N.eqb", "N.eqb"),
+        ("&& N.eqb (sum (map snd s)) C)", ")"),
+        ("N.leb C (sum b) && forallb", "forallb"),
+        ("N.ltb 0 D &&", "true &&"),
+        ("N.eqb (D * N.div w D)%N w", "true"),
+        ("Z.ltb 0 q &&\n", "true &&\n"),
+        ("(Z.of_N D + Z.of_N a) * one", "(Z.of_N D + Z.of_N a - 1) * one"),
+    ],
 }
 
 
@@ -113,7 +128,79 @@ def test_a_weaker_checker_no_longer_compiles(file, before, after, tmp_path):
     text = (folder / file).read_text()
     assert before in text
     (folder / file).write_text(text.replace(before, after, 1))
-    done = subprocess.run(["make", "-C", folder, "Certificate.vo"], capture_output=True, text=True)
+    done = subprocess.run(["make", "-C", folder, "Sparse.vo"], capture_output=True, text=True)
     assert done.returncode != 0
     line = int(re.search(rf'"./{file}", line (\d+)', done.stderr)[1])
     assert line > 1 + text[: text.index(before)].count("\n")  # a proof fails, not the definition
+
+
+# -- the checker as a program of OCaml ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """The compiled reader."""
+    if not (shutil.which("coqc") and shutil.which("ocamlopt")):
+        pytest.skip("LOUD: coqc or ocamlopt is not installed, the third reader was NOT tested")
+    folder = shutil.copytree(COQ, tmp_path_factory.mktemp("reader") / "coq")
+    subprocess.run(["make", "-C", folder, "reader"], check=True, capture_output=True)
+
+    def read(path):
+        done = subprocess.run([folder / "reader", path], capture_output=True, text=True)
+        assert (done.returncode == 0) == done.stdout.startswith("PROVED: epsilon ")
+        assert (done.returncode == 1) == done.stderr.startswith("REJECTED: ")
+        return done.returncode == 0, done.stderr
+
+    return read
+
+
+@pytest.mark.parametrize("name", ["krr", "knn-response", "optimal-response"])
+def test_the_third_reader_accepts_what_is_true_and_little_more(name, reader, tmp_path):
+    """A number that is changed: never accepted where the second reader, which is exact, refuses."""
+    path = written(tmp_path / "c.json", made(name))
+    assert reader(path) == (True, "")
+    lines = lines_of(path)
+    chance, refused = random.Random(7), 0
+    forged = tmp_path / "forged.json"
+    for _ in range(60):
+        changed = json.loads(json.dumps(lines))
+        numbers = chance.choice([changed[0]["common"], *changed[1:]])
+        numbers[chance.randrange(len(numbers))] += chance.choice([-1, 1, 1000, 10**9])
+        if chance.random() < 0.3:
+            changed[0]["increment"] += chance.choice([1, -1])
+        if min(map(min, [changed[0]["common"], *changed[1:]])) < 0:
+            continue
+        forged.write_bytes(sealed(changed))
+        accepted, _ = reader(forged)
+        refused += not accepted
+        assert accepts(forged) or not accepted
+    assert refused > 30
+
+
+def test_the_third_reader_names_what_is_wrong(reader, tmp_path):
+    path = written(tmp_path / "c.json", made("optimal-response"))
+    first, *rows = lines_of(path)
+    forged = tmp_path / "forged.json"
+    less = str(float(first["epsilon"]) - 1e-6)
+    for claim, others, why in (
+        ({"epsilon": less}, rows, "the loss is more than"),
+        ({"increment": first["increment"] + 10**6}, rows, "the loss is more than"),
+        ({"public": [1]}, rows, "not the form"),
+        ({"weights": "rows"}, rows, "not the form"),
+        ({"delta": "0.1"}, rows, "no claim known"),
+        ({"mechanism": "x\nPROVED"}, rows, "a line is written otherwise"),
+        ({"words": first["words"] + 1}, rows, "not a row for every word"),
+        ({}, rows[:-1], "not a row for every word"),
+        ({}, [[*rows[0], *rows[0]], *rows[1:]], "the rows differ"),
+        ({}, [rows[0][:-1], *rows[1:]], "a row without a mass"),
+        ({"increment": 10**20}, rows, "an integer out of range"),
+    ):
+        forged.write_bytes(sealed([{**first, **claim}, *others]))
+        accepted, reason = reader(forged)
+        assert not accepted
+        assert why in reason
+    twice = path.read_bytes().replace(b'"public"', b'"words":1,"public"', 1)
+    forged.write_bytes(twice)
+    assert "a key stands there twice" in reader(forged)[1]
+    forged.write_bytes(path.read_bytes()[:-80])
+    assert not reader(forged)[0]

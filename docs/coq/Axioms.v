@@ -1,6 +1,6 @@
 (** Prints what the theorems assume: nothing, or the axioms of the real numbers in Coq's library. *)
 
-From Dpsan Require Import Sampler Checker Series Integers Private Certificate.
+From Dpsan Require Import Sampler Checker Series Integers Private Certificate Sparse.
 
 Print Assumptions draw_count.
 Print Assumptions rejection_fair.
@@ -16,3 +16,5 @@ Print Assumptions post_processing.
 Print Assumptions two_words_of_a_class.
 Print Assumptions unknown_of_a_class.
 Print Assumptions any_two_inputs.
+Print Assumptions sparse_check.
+Print Assumptions the_answer_is_right.
