@@ -22,22 +22,15 @@ PAGE = ROOT / "docs" / "papers.md"
 FIGURES = ("theorems", "variance")
 
 
-def rows():
-    """Cells of every row of the tables of items."""
-    for table in re.findall(r"^\| item \|.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE.read_text(), re.M):
-        for line in table.splitlines():
-            yield [each.strip() for each in line.strip("|").split(" | ")]
-
-
-COMMANDS = [cells for cells in rows() if cells[1] != "-"]
+COMMANDS = [cells for cells in papers.items() if cells[1] != "-"]
 RUN = [cells for cells in COMMANDS if cells[2] == "test"]
-STUDY = r"`(python docs/studies/[^`]+ [^`]+)`( \(\d+ min\)|, \d+ s)?"
+STUDY = r"`(python docs/studies/(?!papers|speed)[^`]+ [^`]+)`( \(\d+ min\)|, \d+ s)?"
 
 
 def test_every_command_is_run_or_has_its_minutes():
     text = PAGE.read_text()
     assert len(RUN) > 15
-    for cells in rows():
+    for cells in papers.items():
         assert cells[1] == "-" or re.fullmatch(r"`(dpsan|python docs/studies)[ /][^`]+`", cells[1])
         assert cells[2] in ("test", "-") or re.fullmatch(r"\d+ (s|min)", cells[2]), cells[0]
         assert (cells[1] == "-") == (cells[2] == "-"), cells[0]
@@ -74,16 +67,48 @@ def test_commands_are_understood(command):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ag", "robustness"])
+@pytest.mark.parametrize("name", list(papers.COMMANDS))
 def test_a_table_is_what_the_command_prints(name, shared, cache, monkeypatch):
     need_extra("evaluate")
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    monkeypatch.setenv("AG", str(shared / "eval" / "ag_news"))
-    monkeypatch.setenv("GLOVE", str(shared / "embeddings" / "glove840B_300d_10k_int8.w2v.txt.gz"))
-    written, new = (
-        re.sub(r", \d+ s\.", "", each) for each in (papers.part(name), papers.table(name))
-    )
-    assert new.strip() == written.strip(), f"run python docs/studies/papers.py {name}"
+    vectors = shared / "embeddings"
+    for variable, path in (
+        ("AG", shared / "eval" / "ag_news"),
+        ("SST2", shared / "eval" / "sst2"),
+        ("GLOVE", vectors / "glove840B_300d_10k_int8.w2v.txt.gz"),
+        ("GLOVE50", vectors / "glove6B_50d_merged.w2v.txt.gz"),
+    ):
+        monkeypatch.setenv(variable, str(path))
+    assert papers.same(papers.part(name), papers.table(name)), "docs/studies/papers.py --write"
+
+
+def test_a_wrong_figure_on_the_page_is_found(tmp_path, monkeypatch, capsys):
+    """What a command does not print fails the run; data that are not there do not."""
+    row = "| {} | `python docs/studies/tldp.py table-5 -e 1{}` | test | - | **{}** | holds |\n"
+    page = tmp_path / "papers.md"
+    head = "| item | command | time | the paper | here | verdict |\n|---|---|---|---|---|---|\n"
+    page.write_text(head + row.format("right", "", "1.414") + row.format("no data", " -E $NONE", 1))
+    monkeypatch.setattr(papers, "PAGE", page)
+    assert papers.run_all() == 0
+    page.write_text(page.read_text() + row.format("wrong", "", "1.415"))
+    assert papers.run_all() == 1
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in out if "WRONG" in line] == ["wrong"]
+    assert "NONE is not set" in out[1]
+
+
+def test_the_layout_of_a_table():
+    rows = [
+        {"mechanism": "a", "epsilon": e, "kept": 0.5, "rouge_recall": 0.25, "accuracy": 0.5 + e}
+        for e in (0.1, 0.2)
+    ]
+    rows[1]["accuracy_high"] = 0.75
+    assert list(papers.utility({"rows": rows})) == [
+        ("mechanism", "0.1", "0.2"),
+        ("a", ".5000 .25 .60", ".5000 .25 .70±.05"),
+    ]
+    assert papers.same("x, 10 s.\n", "x, 99 s.")
+    assert not papers.same("x .1, 10 s.", "x .2, 10 s.")
 
 
 def draw(name, path):

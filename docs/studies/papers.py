@@ -1,11 +1,16 @@
-"""Write the tables of docs/papers.md that need data: ``python docs/studies/papers.py [NAME ...]``.
+"""docs/papers.md: run the commands of its items, and write or compare its tables that need data.
 
-The environment says where the data are: GLOVE is a file of vectors, SST2 and AG are folders.  The
-tables are ``sst2``, ``ag`` and ``robustness``; each stands between two marks with its name.
+python docs/studies/papers.py --run              every item's command, with its seconds
+python docs/studies/papers.py --write [TABLE...]
+python docs/studies/papers.py --compare [TABLE...]
+
+The environment says where the data are: GLOVE and GLOVE50 are files of vectors, SST2 and AG are
+folders. Each table stands on the page between two marks with its name.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -17,61 +22,117 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parent / "papers.md"
+_AG = "--train $AG/alps_dev.tsv --header no --text 1 --label 2"
 COMMANDS = {
     "sst2": "trlaplace.py tables-1-3 --train $SST2/train.tsv --test $SST2/dev.tsv --text 2 "
-    "--label 1 --records 800 -e .05,1,5,10,20 -E $GLOVE",
-    "ag": "trlaplace.py tables-1-3 --train $AG/alps_dev.tsv --header no --text 1 --label 2 "
-    "--records 300 -e .05,1,5,20 -E $GLOVE",
-    "robustness": "tgumbel.py tables-2-3 --train $AG/alps_dev.tsv --header no --text 1 --label 2 "
-    "--records 1000 --attacked 60 -e 8",
+    "--label 1 --records 800 -e .05,1,5,10,20 -E $GLOVE --seeds 5",
+    "ag": f"trlaplace.py tables-1-3 {_AG} --records 300 -e .05,1,5,20 -E $GLOVE --seeds 5",
+    "embeddings": f"trlaplace.py figure-4 {_AG} --records 300 -e .05,1,5,20 -m trlaplace-paper "
+    "-m gaussian-paper -m clipped-laplace-paper -m knn-response --others $GLOVE,$GLOVE50 "
+    "--seeds 5",
+    "robustness": f"tgumbel.py tables-2-3 {_AG} --records 1000 --attacked 60 -e 8 --seeds 5",
+    "membership": f"tgumbel.py membership {_AG} --records 1000 --seeds 5",
 }
+
+
+def items():
+    """Yield the cells of every row of the tables of items."""
+    for table in re.findall(r"^\| item \|.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE.read_text(), re.M):
+        for line in table.splitlines():
+            yield [each.strip() for each in line.strip("|").split(" | ")]
+
+
+def command_of(cell):
+    """Return the words of a command, and the variables that are not set."""
+    words = shlex.split(os.path.expandvars(cell.strip("`")))
+    module = {"python": [], "dpsan": ["-m", "dpsan"]}[words[0]]
+    return [sys.executable, *module, *words[1:]], re.findall(r"\$(\w+)", " ".join(words))
+
+
+def run_all():
+    """Run the items; return how many print other figures than the bold ones of the page."""
+    wrong = 0
+    for name, cell, _, _, here, *_ in items():
+        command, unset = command_of(cell) if cell != "-" else ([], [])
+        if not command or unset:
+            print(f"{'':>9}{f'{unset[0]} is not set' if unset else 'no command':<20}{name}")
+            continue
+        began = time.perf_counter()
+        root, pipe = FOLDER.parent.parent, subprocess.PIPE
+        done = subprocess.run(command, check=False, cwd=root, stdout=pipe, stderr=pipe, text=True)
+        found = set(re.findall(r"[\w.]+", done.stdout))
+        right = not done.returncode and set(re.findall(r"\*\*([^*]+)\*\*", here)) <= found
+        wrong += not right
+        seconds = time.perf_counter() - began
+        print(f"{seconds:7.1f} s {'as the page says' if right else 'WRONG':<20}{name}", flush=True)
+        if not right:
+            print(done.stderr, file=sys.stderr)
+    return wrong
 
 
 def figures(name):
     """Return the record of a study and the seconds that it took."""
-    script, *words = shlex.split(os.path.expandvars(COMMANDS[name]))
-    command = [sys.executable, str(FOLDER / script), *words, "-q", "--json"]
+    command, _ = command_of(f"python {FOLDER}/{COMMANDS[name]}")
     began = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([*command, "-q", "--json"], stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout), time.perf_counter() - began
 
 
-def short(value, digits=2):
-    """Return a share without its leading zero."""
-    return f"{value:.{digits}f}".removeprefix("0")
+def short(row, column, digits=2):
+    """Return a share without its leading zero, with half its interval."""
+    half = row.get(f"{column}_high")
+    half = "" if half is None else f"±{half - row[column]:.2f}".replace("0.", ".")
+    return f"{row[column]:.{digits}f}".removeprefix("0") + half
+
+
+def by_epsilon(record, first, columns):
+    """Return rows of figures by what stands first, with a column for each epsilon."""
+    cells: dict[str, dict[float, str]] = {}
+    for row in record["rows"]:
+        shown = " ".join(
+            short(row if each == "accuracy" else {each: row[each]}, each, digits)
+            for each, digits in columns
+        )
+        name = " ".join(row[each].split(".w2v")[0] for each in first)
+        cells.setdefault(name, {})[row["epsilon"]] = shown
+    epsilons = list(next(iter(cells.values())))
+    yield " ".join(first), *(f"{each:g}" for each in epsilons)
+    for name, own in cells.items():
+        yield name, *(own.get(each, "-") for each in epsilons)
+
+
+def by_training(record, columns):
+    """Return rows of figures by the texts that a classifier was trained on."""
+    yield "trained on", *columns.values()
+    for row in record["rows"]:
+        yield row["trained_on"], *(short(row, each) for each in columns)
+
+
+_ATTACKS = {"clean": "as they are", "random": "random", "greedy": "greedy", "genetic": "genetic"}
+_LAYOUTS = {
+    "embeddings": lambda made: by_epsilon(made, ("embeddings", "mechanism"), [("accuracy", 2)]),
+    "robustness": lambda made: by_training(made, _ATTACKS),
+    "membership": lambda made: by_training(made, {"auc": "AUC", "accuracy": "accuracy"}),
+}
 
 
 def utility(record):
     """Return rows of words kept, ROUGE-1 recall and accuracy, by mechanism and epsilon."""
-    cells: dict[str, dict[float, str]] = {}
-    for row in record["rows"]:
-        shown = short(row["kept"], 4), short(row["rouge_recall"]), short(row["accuracy"])
-        cells.setdefault(row["mechanism"], {})[row["epsilon"]] = " ".join(shown)
-    epsilons = list(next(iter(cells.values())))
-    yield "mechanism", *(f"{each:g}" for each in epsilons)
-    for name, own in cells.items():
-        yield f"`{name}`", *(own.get(each, "-") for each in epsilons)
-
-
-def robustness(record):
-    """Return rows of accuracies under attack, by the texts that a classifier was trained on."""
-    attacks = ("clean", "random", "greedy", "genetic")
-    yield "trained on", "as they are", *attacks[1:]
-    for row in record["rows"]:
-        yield row["trained_on"], *(short(row[each]) for each in attacks)
+    columns = [("kept", 4), ("rouge_recall", 2), ("accuracy", 2)]
+    return by_epsilon(record, ("mechanism",), columns)
 
 
 def table(name):
     """Return a table in Markdown, with its command and seconds."""
     record, seconds = figures(name)
-    head, *rows = (robustness if name == "robustness" else utility)(record)
+    head, *rows = _LAYOUTS.get(name, utility)(record)
     lines = [head, ["---"] * len(head), *rows]
     note = f"`python docs/studies/{COMMANDS[name]}`, {seconds:.0f} s."
-    if name != "robustness":
+    if name not in _LAYOUTS:
         note += (
-            f" Texts as they are: accuracy {short(record['original_accuracy'])}, the majority "
-            f"{short(record['majority'])}; the most frequent word is "
-            f"{short(record['most_frequent_word'], 3)} of all."
+            f" Texts as they are: accuracy {short(record, 'original_accuracy')}, the majority "
+            f"{short(record, 'majority')}; the most frequent word is "
+            f"{short(record, 'most_frequent_word', 3)} of all."
         )
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{note}\n"
 
@@ -84,14 +145,33 @@ def part(name):
     return found[1]
 
 
+def same(one, other):
+    """Return whether two tables agree in all but their seconds."""
+    first, second = (re.sub(r", \d+ s\.", "", each).strip() for each in (one, other))
+    return first == second
+
+
 def main():
-    """Write the tables named, or all."""
-    for name in sys.argv[1:] or COMMANDS:
-        marked = f"<!-- {name} -->\n\n{{}}\n<!-- /{name} -->"
-        new = marked.format(table(name))
-        PAGE.write_text(PAGE.read_text().replace(marked.format(part(name)), new))
-        print(new)
+    """Run from the command line; the exit status is 1 where the page is wrong."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    for each in ("run", "write", "compare"):
+        what.add_argument(f"--{each}", action="store_true")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(COMMANDS))
+    asked = parser.parse_args()
+    wrong = run_all() if asked.run else 0
+    for name in () if asked.run else asked.tables or COMMANDS:
+        old, new = part(name), table(name)
+        if asked.write:
+            marked = f"<!-- {name} -->\n\n{{}}\n<!-- /{name} -->"
+            PAGE.write_text(PAGE.read_text().replace(marked.format(old), marked.format(new)))
+        elif not same(old, new):
+            wrong += 1
+        print(f"{name}: {'as the page says' if same(old, new) else 'other figures'}\n{new}")
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

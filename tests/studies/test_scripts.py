@@ -236,8 +236,10 @@ def test_a_narrow_terminal_has_the_figures():
 
 
 def test_the_folder_stays_small_and_shadows_nothing():
-    assert sum(len(path.read_text().splitlines()) for path in FILES) <= 4600
-    assert len((FOLDER / "speed.py").read_text().splitlines()) <= 250
+    lines = {path.name: len(path.read_text().splitlines()) for path in FILES}
+    assert lines.pop("papers.py") <= 185  # no study: it writes docs/papers.md
+    assert sum(lines.values()) <= 4500
+    assert lines["speed.py"] <= 250
     names = {path.stem for path in FOLDER.glob("*.py")} | {"common"}
     assert not names & {"dpsan", *sys.stdlib_module_names}
 
