@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.sanitize.request import RunSpec
 from dpsan.text.batch import Batch, Ids
+from dpsan.text.letter_case import ARTICLES, LetterCase, agree_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,25 @@ class DrawnTexts:
     """The row number of each output where the drawn words were decoded, negative as ``rows``."""
     several: Ids | None = None
     """Indices of decoded outputs that are several words."""
+
+
+def articles_pass(spec: RunSpec, *, english: bool) -> bool:
+    """Return whether *a* and *an* pass, and are written as a drawn word after them asks for."""
+    return (
+        english
+        and bool(spec.only)
+        and spec.case == LetterCase.NATURAL
+        and ARTICLES.isdisjoint(map(str.lower, spec.keep))
+    )
+
+
+def agree_across(one: DrawnTexts, other: DrawnTexts) -> None:
+    """Let the last word of a segment agree with the first one of the next."""
+    if one.outputs and other.outputs:
+        both = [one.outputs[-1], other.outputs[0]]
+        codes = np.array([one.batch.codes[-1], other.batch.codes[0]])
+        agree_before(both, ["", other.batch.gaps[0], ""], codes)
+        one.outputs[-1] = both[0]
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:

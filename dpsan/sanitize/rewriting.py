@@ -14,12 +14,12 @@ from dpsan.privacy import randomness
 from dpsan.sanitize.actions import actions_of, counts_of
 from dpsan.sanitize.classes import ByClass, class_rules, number_epsilon
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
-from dpsan.sanitize.drawn_texts import DrawnTexts, sums_of_runs
+from dpsan.sanitize.drawn_texts import DrawnTexts, agree_across, articles_pass, sums_of_runs
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
 from dpsan.sanitize.result import AuditTable, Sanitized, together
-from dpsan.text.batch import Batch, Ids, Words
-from dpsan.text.letter_case import LetterCase, NaturalCase, recased
+from dpsan.text.batch import Batch, Ids, strings_at
+from dpsan.text.letter_case import LetterCase, NaturalCase, agree_before, recased
 from dpsan.text.lookup import MASKED, PASSED, ClassRules, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
@@ -64,6 +64,7 @@ class Rewriter:
         self._public[list(built.public)] = True
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
         self._natural: NaturalCase | None = None
+        self._articles_pass = articles_pass(built.spec, english=built.embeddings.english)
         self._rows: dict[str, int] | None = None
         self._fluent: Fluent | None = None
         self._plain: Lookup | None = None
@@ -186,6 +187,8 @@ class Rewriter:
             texts = self._fluent.of_segments(texts)
         for one in texts:
             if pending is not None:
+                if self._articles_pass:
+                    agree_across(pending, one)
                 write(pending, (one.batch.gaps[0], one.outputs[0]) if one.outputs else None)
                 previous = pending.batch.gaps[-2]
             pending = one
@@ -255,7 +258,7 @@ class Rewriter:
             rows[drawing] = chosen
         outputs = self._outputs(words, codes, drawing, chosen)
         if self._numbers and len(at := np.flatnonzero(codes >= self._number)):
-            numbered = _strings_at(words, at)
+            numbered = strings_at(words, at)
             if streams is None:
                 values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
             else:
@@ -264,6 +267,8 @@ class Rewriter:
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number
             rows[at] = -1
+        if self._articles_pass:
+            agree_before(outputs, batch.gaps, codes)
         return DrawnTexts(
             batch,
             rows,
@@ -391,10 +396,3 @@ class Rewriter:
         for at in np.flatnonzero(codes == MASKED).tolist():
             out[at] = MASK
         return out
-
-
-def _strings_at(words: Sequence[str], indices: Ids) -> list[str]:
-    """Return some words; where words are made on request, only these."""
-    if isinstance(words, Words):
-        return words.some(indices)
-    return [words[index] for index in indices.tolist()]

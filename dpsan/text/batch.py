@@ -166,3 +166,10 @@ def joined(texts: Sequence[Chunk], gaps_with_marks: str = "") -> Batch:
         sum(chunk.invisible for chunk in texts),
         more,
     )
+
+
+def strings_at(words: Sequence[str], indices: Ids) -> list[str]:
+    """Return some words; where words are made on request, only these."""
+    if isinstance(words, Words):
+        return words.some(indices)
+    return [words[index] for index in indices.tolist()]

@@ -101,6 +101,27 @@ def _article_for_number(number: str) -> str:
     return "an" if digits[0] == "8" or eleven else "a"
 
 
+_ARTICLE_FOR: Final = BoundedCache(article_for, _MANY)
+ARTICLES: Final = frozenset({"a", "an"})
+
+
+def agree_before(outputs: list[str], gaps: Sequence[str], codes: NDArray[np.int64]) -> None:
+    """Write a or an, where one passes before a drawn word, as that word asks for, in place.
+
+    The article of the input would tell how the word there began.
+
+    Args:
+        outputs: what is written for each word.
+        gaps: the gaps, one more than words.
+        codes: of each word, negative where nothing was drawn.
+    """
+    before = np.flatnonzero((codes[:-1] < 0) & (codes[1:] >= 0))
+    for at in before.tolist():
+        if gaps[at + 1].isspace() and outputs[at].lower() in ARTICLES:
+            article = _ARTICLE_FOR[outputs[at + 1]] or outputs[at]
+            outputs[at] = article.capitalize() if outputs[at][0] == "A" else article
+
+
 class NaturalCase:
     """Writes drawn words as readers expect them: capitals where sentences begin, and a or an.
 
@@ -113,7 +134,6 @@ class NaturalCase:
         found = (rows.get(word) for word in ("a", "an") if english)
         self._articles = [row for row in found if row is not None]
         self._begins = BoundedCache(begins_sentence, _MANY)
-        self._article_for = BoundedCache(article_for, _MANY)
         self._capitalised = BoundedCache(capitalised, _MANY)
 
     def write(
@@ -187,5 +207,5 @@ class NaturalCase:
             else:
                 gap, word = following or ("", "")
             if gap == " ":
-                outputs[at] = self._article_for[word] or outputs[at]
+                outputs[at] = _ARTICLE_FOR[word] or outputs[at]
         return indices

@@ -30,6 +30,7 @@ from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 from dpsan.space.metric_space import MetricSpace
+from dpsan.text.letter_case import article_for
 from dpsan.text.lookup import PLAIN
 from dpsan.text.made_up import made_up
 
@@ -89,6 +90,27 @@ def test_words_of_no_class_pass_in_their_own_letters(sensitive):
     counts = sensitive.survey(text).counts
     assert counts[Action.PLAIN] == 11
     assert not sum(sensitive.sanitize([text], KEY).drawn)
+
+
+def test_an_article_before_a_drawn_word_is_that_of_the_output(sensitive):
+    """That of the input would tell how the word there began."""
+    texts = [f"{one} {word} {next_}" for one in ("A", "an") for word, next_ in NEXT] * 40
+    done = [line.split(" ") for line in sensitive.rewrite(texts)]
+    assert {article for article, *_ in done} == {"A", "An", "a", "an"}
+    for article, word, _ in done:
+        assert article.lower() == (article_for(word) or article.lower())
+    text = "An old a, an\u2014Oslo"  # no drawn word follows, or not after white space
+    assert sensitive.rewrite(text).startswith("An old a, an\u2014")
+
+
+NEXT = [("80-year-old", "man"), ("11", "percent"), ("Oslo", "train"), ("Boston", "bus")]
+
+
+@pytest.mark.parametrize("given", [{"keep": ["An"]}, {"case": "vocabulary"}, {"case": "input"}])
+def test_an_article_is_not_touched_where_words_are_kept_as_they_are(given):
+    one = Sanitizer(epsilon=2.0, only="places", **given)
+    done = one.rewrite(["a Oslo train"] * 40)
+    assert {line.split(" ")[0] for line in done} == {"a"}
 
 
 @pytest.mark.parametrize("word", ["maria", "Maria", "MARIA", "mArIa"])

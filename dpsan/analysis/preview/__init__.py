@@ -334,7 +334,7 @@ def _meaning(sanitizer: Sanitizer, epsilon: float) -> str:
     """Say in a sentence or two what a level bounds."""
     if sanitizer.spec.only:
         told = plain_meaning(epsilon, "one word of a class against another")
-        return f"{told} Every other word stands there as it was."
+        return f"{told} Every other word stands there as it was, but for a and an."
     told = plain_meaning(epsilon)
     if sanitizer.spec.classes:
         told += f" Of two words of one class, such as two names: {odds(_WITHIN)}."
