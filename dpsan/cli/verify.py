@@ -105,6 +105,7 @@ class Verify(JsonAndFile, Sanitizing):
         spec = self.spec()
         fluent = Sanitizer.from_spec(spec, store) if spec.fluent else None
         sanitizer = Sanitizer.from_spec(replace(spec, fluent=False, language_model=None), store)
+        model = None if fluent is None else fluent.language_model
         if self.certificate is not None:
             check_certificate(self.certificate, sanitizer, force=self.force)
         if self.against is not None:
@@ -129,13 +130,18 @@ class Verify(JsonAndFile, Sanitizing):
         if self.certificate is not None:
             with share_progress("writing the certificate", quiet) as bar:
                 digest = write_certificate(
-                    self.certificate, sanitizer, found, force=self.force, progress=bar
+                    self.certificate,
+                    sanitizer,
+                    found,
+                    language_model=model,
+                    force=self.force,
+                    progress=bar,
                 )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
         if self.against is not None:
             epsilon = found.certified or 0.0
-            found = found.with_check(compare_certificate(self.against, sanitizer, epsilon))
+            found = found.with_check(compare_certificate(self.against, sanitizer, epsilon, model))
         if self.as_json:
             _print_json(found, sanitizer.guarantee.reviewed)
         else:

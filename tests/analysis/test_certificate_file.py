@@ -309,3 +309,20 @@ def test_a_run_is_compared_with_a_certificate(dpsan, tmp_path):
     assert not compare_certificate(tmp_path / "c", one, certified + 0.5).held
     with pytest.raises(InputError, match="no such file"):
         compare_certificate(tmp_path / "none", one, certified)
+
+
+def test_a_certificate_names_the_language_model(tmp_path):
+    """Which decodes what is drawn: the guarantee is the same, a run with another one is not."""
+    one, model = made("knn-response"), "ab" * 32
+    found = SimpleNamespace(
+        verdict=Verdict.KEPT, certified=certify(one.mechanism, one.space).epsilon_ldp
+    )
+    path = tmp_path / "c"
+    write_certificate(path, one, found, language_model=model)
+    assert lines_of(path)[0]["language_model"] == model
+    assert accepts(path)
+    assert compare_certificate(path, one, found.certified, model).held
+    for other in (None, "cd" * 32):
+        check = compare_certificate(path, one, found.certified, other)
+        assert not check.held
+        assert check.sentence.startswith("the claim")

@@ -5,7 +5,8 @@ The file consists of JSON lines:
 
 * the claim, an object with these keys: ``dpsan_certificate`` (version of this layout), ``dpsan``
   (version of the program), ``mechanism``, ``vocabulary`` (digest), ``words`` (n), ``public`` (row
-  numbers), ``epsilon`` and ``delta`` (exact decimals) and ``weights`` (name of the form). The form
+  numbers), ``epsilon`` and ``delta`` (exact decimals), ``language_model`` (digest, if one decodes
+  the drawn words, which changes no guarantee) and ``weights`` (name of the form).  The form
   ``common`` adds ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form
   ``classes`` adds ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``,
   ``words`` (row numbers), ``common`` (pairs of output and weight) and ``increment``; the form
@@ -90,6 +91,7 @@ def write_certificate(
     sanitizer: Sanitizer,
     found: Verification,
     *,
+    language_model: str | None = None,
     force: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> str | None:
@@ -99,6 +101,7 @@ def write_certificate(
         path: path of the new file.
         sanitizer: the verified sanitizer.
         found: the verdict.  Nothing is written of a guarantee that is not kept.
+        language_model: digest of the model that drawn words are decoded by.
         force: replace an existing file.
         progress: called with the share done.
 
@@ -114,7 +117,7 @@ def write_certificate(
     weights, n = certificate_weights(sanitizer), sanitizer.space.n
     sink = AtomicFile(path, force=force)
     try:
-        sink.write(_line(_claim(sanitizer, found.certified, weights)))
+        sink.write(_line(_claim(sanitizer, found.certified, weights, language_model)))
         for word, row in enumerate(_rows(weights, n)):
             sink.write(_line(row))
             if progress is not None and word % 256 == 255:
@@ -127,18 +130,22 @@ def write_certificate(
     return digest
 
 
-def compare_certificate(path: Path, sanitizer: Sanitizer, epsilon: float) -> Check:
+def compare_certificate(
+    path: Path, sanitizer: Sanitizer, epsilon: float, language_model: str | None = None
+) -> Check:
     """Compare the integers of a run with those of a certificate.
 
     Args:
         epsilon: certified LDP epsilon of the run, nats.
+        language_model: digest of the model that drawn words are decoded by.
 
     Raises:
         InputError: the file cannot be read.
         UsageError: see :func:`certificate_weights`.
     """
     weights = certificate_weights(sanitizer)
-    ours = chain([_claim(sanitizer, epsilon, weights)], _rows(weights, sanitizer.space.n), [None])
+    claim = _claim(sanitizer, epsilon, weights, language_model)
+    ours = chain([claim], _rows(weights, sanitizer.space.n), [None])
     digest = hashlib.sha256()
     try:
         with os.fdopen(open_regular(path), "rb") as file:
@@ -167,7 +174,9 @@ def _same(line: bytes, own: dict[str, Any] | list[int]) -> bool:
     return isinstance(found, dict) and {**found, "dpsan": None} == {**own, "dpsan": None}
 
 
-def _claim(sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights) -> dict[str, Any]:
+def _claim(
+    sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights, language_model: str | None
+) -> dict[str, Any]:
     claim: dict[str, Any] = {
         "dpsan_certificate": _VERSION,
         "dpsan": __version__,
@@ -177,6 +186,7 @@ def _claim(sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights) -> dic
         "public": list(sanitizer.public),
         "epsilon": str(Decimal(epsilon)),  # every digit: a rounded one may be too small
         "delta": "0",
+        **({} if language_model is None else {"language_model": language_model}),
     }
     match weights:
         case CommonWeights():
