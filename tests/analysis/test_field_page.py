@@ -92,5 +92,5 @@ def test_the_target_is_reached_from_below(name):
 def test_a_value_that_is_jumped_over_has_no_row():
     first = np.arange(30)
     pairs = first, field.pairs_at(SPACE, first)
-    with pytest.raises(UsageError, match="total variation 0.1 is "):
+    with pytest.raises(UsageError, match=r"total variation 0\.1 is "):
         field.at_target(Draft(MECHANISMS["custext"]), SPACE, pairs, 0.1)
