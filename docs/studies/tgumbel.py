@@ -412,10 +412,9 @@ def _rewritten(
 def membership(space: MetricSpace, asked: Asked) -> Result:
     """Texts that a classifier was trained on, told by its answers (needs dpsan[evaluate]).
 
-    Half of the training texts, every other one, are the classifier's; the attacker holds all of
-    them as they are, and takes those whose own label the classifier finds more likely for its own
-    (Yeom et al. 2018). ``auc``: how often a text of the half is above one of the other; .5 is a
-    coin, 1 finds all.
+    The classifier learns a random half of the training texts.  The attacker holds all of them as
+    they are, and guesses that it learnt those whose label it finds most likely (Yeom et al. 2018).
+    ``auc``: how often a text that it learnt is above one that it did not; .5 is a coin.
     """
     train, test = labelled(asked)
     chosen = list(asked.mechanisms) or [Draft(kind) for kind in (Laplace, TEM, KnnResponse)]

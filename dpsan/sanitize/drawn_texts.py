@@ -50,7 +50,7 @@ def agree_across(one: DrawnTexts, other: DrawnTexts) -> None:
     if one.outputs and other.outputs:
         both = [one.outputs[-1], other.outputs[0]]
         codes = np.array([one.batch.codes[-1], other.batch.codes[0]])
-        agree_before(both, ["", other.batch.gaps[0], ""], codes)
+        agree_before(both, [one.batch.gaps[-2], other.batch.gaps[0], ""], codes)
         one.outputs[-1] = both[0]
 
 

@@ -108,7 +108,8 @@ ARTICLES: Final = frozenset({"a", "an"})
 def agree_before(outputs: list[str], gaps: Sequence[str], codes: NDArray[np.int64]) -> None:
     """Write a or an, where one passes before a drawn word, as that word asks for, in place.
 
-    The article of the input would tell how the word there began.
+    The article of the input would show how the word there began.  A capital A after a mere space
+    is no article but a name: Group A, hepatitis A.
 
     Args:
         outputs: what is written for each word.
@@ -117,7 +118,8 @@ def agree_before(outputs: list[str], gaps: Sequence[str], codes: NDArray[np.int6
     """
     before = np.flatnonzero((codes[:-1] < 0) & (codes[1:] >= 0))
     for at in before.tolist():
-        if gaps[at + 1].isspace() and outputs[at].lower() in ARTICLES:
+        named = outputs[at] == "A" and gaps[at] == " "
+        if not named and gaps[at + 1].isspace() and outputs[at].lower() in ARTICLES:
             article = _ARTICLE_FOR[outputs[at + 1]] or outputs[at]
             outputs[at] = article.capitalize() if outputs[at][0] == "A" else article
 

@@ -99,6 +99,7 @@ def test_an_article_before_a_drawn_word_is_that_of_the_output(sensitive):
     assert {article for article, *_ in done} == {"A", "An", "a", "an"}
     for article, word, _ in done:
         assert article.lower() == (article_for(word) or article.lower())
+    assert all(line.startswith("Type A ") for line in sensitive.rewrite(["Type A 80"] * 200))
     text = "An old a, an\u2014Oslo"  # no drawn word follows, or not after white space
     assert sensitive.rewrite(text).startswith("An old a, an\u2014")
 

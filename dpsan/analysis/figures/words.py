@@ -26,7 +26,7 @@ def check(path: Path, words: int, *, force: bool) -> None:
     """Complain about what would fail at the end, before the long work.
 
     Raises:
-        UsageError: another suffix than those, too many words, or matplotlib is missing.
+        UsageError: a wrong suffix, too many words, or matplotlib is missing.
         OutputError: it exists, or cannot be created.
     """
     kind_of(path)
