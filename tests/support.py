@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +44,14 @@ def skip_without_extra(stderr: str) -> None:
     """Skip if a command asked for an extra, and that extra is truly missing."""
     for extra in re.findall(r"needs an extra \(pip install 'dpsan\[(\w+)\]'\)", stderr):
         need_extra(extra)
+
+
+def some_mutants(names: Iterable[str], *kept: str) -> list[Any]:
+    """Parameters of a test of broken programs: those that are not kept have the mark ``mutants``."""
+    assert {*kept} <= {*names}
+    return [
+        each if each in kept else pytest.param(each, marks=pytest.mark.mutants) for each in names
+    ]
 
 
 def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:

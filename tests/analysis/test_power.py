@@ -8,6 +8,7 @@ import pytest
 from broken_programs import MUTANTS
 from power import made, on_paper, run, table
 from scipy import stats
+from support import some_mutants
 
 
 def test_there_are_enough_mutants():
@@ -16,14 +17,18 @@ def test_there_are_enough_mutants():
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "noise × .9",
+    some_mutants(
+        [
+            "noise × .9",
+            "copies of 50 %",
+            "one seed for two lines",
+            "rank off by one",
+            "backdoor in one word",
+            "outputs that never come",
+        ],
         "copies of 50 %",
-        "one seed for two lines",
-        "rank off by one",
-        "backdoor in one word",
         "outputs that never come",
-    ],
+    ),
 )
 def test_a_mutant_is_violated_at_epsilon_8(name):
     """Each is found with probability above .99999 by these draws: docs/reliability.md."""

@@ -6,7 +6,7 @@ import pytest
 from broken_programs import MUTANTS, seen_years
 from planted import many_words, response
 from power import run
-from support import make_embeddings
+from support import make_embeddings, some_mutants
 
 from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.printed_losses import statement_check
@@ -45,7 +45,9 @@ def test_there_are_mutants_of_numbers():
     assert len(BROKEN) >= 6
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize(
+    "name", some_mutants(BROKEN, "far numbers never come", "numbers of a line share")
+)
 def test_broken_numbers_are_violated(name):
     found = run(MUTANTS[name], 8.0, 40, 40_000)
     assert found["verdict"] == "violated", found
@@ -159,7 +161,7 @@ def found(sanitizer):
 
 
 @pytest.mark.parametrize("name", STATED)
-@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+@pytest.mark.parametrize("epsilon", [2.0, pytest.param(8.0, marks=pytest.mark.mutants)])
 def test_a_statement_that_says_too_little_is_violated(name, epsilon):
     """Issue 32: nothing compared what a run prints with what is certified."""
     told = run(MUTANTS[name], epsilon, 40, 10_000)

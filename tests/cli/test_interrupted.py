@@ -82,10 +82,10 @@ def test_files_of_an_earlier_run_count_where_they_are_skipped(folder):
     assert "1 of 3 files are complete" in first.message()
 
 
-@pytest.mark.parametrize(("source", "shown"), [("file", b"/14.0 MB"), ("pipe", b" MB")])
+@pytest.mark.parametrize(("source", "shown"), [("file", b"/7.0 MB"), ("pipe", b" MB")])
 def test_issue_13_progress_of_standard_input(folder, cache, source, shown):
     """A bar for a file, a counter for a pipe; the data stays clean."""
-    text = b"here there, here\n" * 823_530
+    text = b"here there, here\n" * 411_765
     (folder / "in").write_bytes(text)
     ours, theirs = pty.openpty()
     with (folder / "in").open("rb") as file, (folder / "out").open("wb") as out:

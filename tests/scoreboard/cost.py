@@ -103,7 +103,7 @@ def cost(size: Size, folder: Path) -> Row:
         "4 of 64 MiB / 0; 2,000 files",
     )
     (folder / "two.txt").write_text(TWO)
-    megabytes = size.of(12, 16, 64)
+    megabytes = size.of(12, 12, 64)
     bases: dict[bool, int] = {}
     for kind, (suffix, write) in _KINDS.items():
         path = folder / f"record.{suffix}"

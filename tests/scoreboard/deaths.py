@@ -31,7 +31,7 @@ def deaths(size: Size, folder: Path) -> Row:
     env = environment(folder)
     generator = random.Random(8)
     subprocess.run([*DPSAN, "index", "e.txt"], cwd=folder, env=env, capture_output=True)
-    for number in range(size.of(3, 16, 500)):
+    for number in range(size.of(3, 9, 500)):
         what = ("worker", "reader", "both workers")[number % 3]
         moment = 0.0 if number < 3 and size is Size.MUTANT else generator.uniform(0.0, 0.6)
         row.tried += 1

@@ -146,7 +146,7 @@ def _one_mode(row: Row, size: Size, item: _Input, mode: str, folder: Path) -> No
         changed = item.after(act)
         second = None if changed is None else undisturbed(changed)
         row.count("two contents, one output", first == second)
-        for number in range(1, reads[-1] + 1, size.of(3, 5, 1)):
+        for number in range(1, reads[-1] + 1, size.of(3, 8, 1)):
 
             def trap(work: Path, number: int = number, act: str = act) -> Callable[[], None]:
                 path = work / "in" / item.name

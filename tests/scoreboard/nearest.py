@@ -30,7 +30,7 @@ def nearest_words(size: Size, folder: Path) -> Row:
         "fails, by float32 / other than by float64",
         "≥ 100,000 each / 0",
     )
-    count = size.of(6_000, 6_000, 100_000)
+    count = size.of(6_000, 3_000, 100_000)
     key = randomness.seeded_key("dpsan scoreboard: nearest")
     integers = int8_product.levels() > 0
     for shape in _shapes(size):

@@ -121,7 +121,7 @@ def _command(name: str, where: str) -> list[str]:
 
 def _stages(row: Row, size: Size, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None:
     inputs = {"s.txt": "{0}\n", "s.jsonl": '{{"t":"{0}"}}\n', "s.csv": 't\n"{0}"\n'}
-    kinds = _KINDS[: size.of(2, 3, len(_KINDS))]
+    kinds = _KINDS[: size.of(2, 2, len(_KINDS))]
     ways = ["-O out", "", "-i"][: size.of(2, 2, 3)]
     for stage, name, kind, way in itertools.product(_STAGES, inputs, kinds, ways):
         if size is Size.MUTANT and (stage not in ("lookup", "decode", "sink") or name != "s.csv"):

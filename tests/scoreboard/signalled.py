@@ -49,7 +49,7 @@ def signals(size: Size, folder: Path) -> Row:
 
 def _at_calls(row: Row, it: Known, size: Size) -> None:
     turns = itertools.cycle(_PAIRS)
-    for _ in range(size.of(1, 2, 6)):
+    for _ in range(size.of(1, 1, 6)):
         for number in range(1, len(it.trace) + 1):
             pair = next(turns)
             # A file that was just made, and nobody has heard of yet, is the hardest to remove.
@@ -135,7 +135,7 @@ def _at_random(row: Row, size: Size, folder: Path) -> None:
         return bad, early
 
     with ThreadPoolExecutor(2) as pool:
-        for bad, _ in pool.map(one, range(size.of(2, 18, 600))):
+        for bad, _ in pool.map(one, range(size.of(2, 12, 600))):
             row.tried += 1
             for kind in bad:
                 row.count(kind, True)

@@ -31,7 +31,7 @@ def streamed(size: Size, folder: Path) -> Row:
     (folder / "long.txt").write_text(f"{'h' * 50} 0 9\n{'t' * 50} 9 0\n")
     env = environment(folder)
     laplace = "rewrite -q -e 1 -m laplace -E long.txt".split()
-    words = size.of(1_500_000, 1_500_000, 20_000_000)
+    words = size.of(1_500_000, 800_000, 20_000_000)
     _one(row, folder, env, laplace, _distinct(words), 0.4, "distinct words", size)
     if size is not Size.MUTANT:
         goal = size.of(0, 8 << 20, 10 << 30)
