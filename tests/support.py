@@ -47,7 +47,7 @@ def skip_without_extra(stderr: str) -> None:
 
 
 def some_mutants(names: Iterable[str], *kept: str) -> list[Any]:
-    """Parameters of a test of broken programs: those that are not kept have the mark ``mutants``."""
+    """Return broken programs as parameters: those that are not kept have the mark ``mutants``."""
     assert {*kept} <= {*names}
     return [
         each if each in kept else pytest.param(each, marks=pytest.mark.mutants) for each in names

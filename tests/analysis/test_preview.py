@@ -112,10 +112,14 @@ def test_a_file_without_words(dpsan, folder):
     assert b"empty.txt: no words" in done.stderr
 
 
-@pytest.mark.parametrize("public", [None, "function"])
-def test_the_likeliest_inputs_are_those_of_all_distributions(public):
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"public": "function"}, {"classes": "sensitive=2"}, {"classes": "names=1,health=3"}],
+)
+@pytest.mark.parametrize("mechanism", ["optimal-response", "knn-response"])
+def test_the_likeliest_inputs_are_those_of_all_distributions(mechanism, given):
     """Near sets give what a sweep over the distributions of all words gives."""
-    sanitizer = Sanitizer(epsilon=6.0, vocab_size=1500, public=public)
+    sanitizer = Sanitizer(mechanism, epsilon=6.0, vocab_size=1500, **given)
     mechanism, space = sanitizer.mechanism, sanitizer.space
     held = likeliest_inputs(mechanism, space)
     prior = np.log(space.frequencies)

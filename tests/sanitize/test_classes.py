@@ -517,8 +517,8 @@ def broken_charge(monkeypatch):
 def test_verify_of_two_levels(broken, monkeypatch):
     if broken is not None:
         broken(monkeypatch)
-    one = Sanitizer(epsilon=12.0, classes="names=2,contacts=1", vocab_size=3000)
-    found = verifying.verify(one, draws=40_000)
+    one = Sanitizer(epsilon=12.0, classes="names=2,contacts=1", vocab_size=6000)
+    found = verifying.verify(one, draws=100_000 if broken is broken_stays else 40_000)
     assert found.verdict == (verifying.Verdict.VIOLATED if broken else verifying.Verdict.KEPT)
 
 
@@ -566,7 +566,7 @@ def broken_mass(monkeypatch):
     true = class_response.BaseResponseSampler
 
     def larger(space, base, epsilon, **more):
-        return true(space, base, epsilon + 1 if space.n > 100 else epsilon, **more)
+        return true(space, base, epsilon + 1 if space.n > 200 else epsilon, **more)
 
     monkeypatch.setattr(class_response, "BaseResponseSampler", larger)
 
@@ -625,7 +625,7 @@ def test_verify_keeps_the_program_and_catches_broken_ones(broken, monkeypatch, t
     if broken is not None:
         broken(monkeypatch)
     with_numbers = ",numbers" if broken in (None, broken_small) else ""
-    one = Sanitizer(epsilon=2.0, only=f"names,places=3{with_numbers}", vocab_size=3000)
+    one = Sanitizer(epsilon=2.0, only=f"names,places=3{with_numbers}", vocab_size=6000)
     found = verifying.verify(one, draws=20_000)
     assert found.verdict == (verifying.Verdict.VIOLATED if broken else verifying.Verdict.KEPT)
     if broken is None:

@@ -59,7 +59,10 @@ def check(result, epsilons, columns):
 
 
 def test_table_at_8(glove, monkeypatch):
-    """Without the bound, which takes the rest of a minute.  The columns without a search; zipf-response on some words: its close share is the same."""
+    """Without the bound, which takes longer than all others, and without a search.
+
+    zipf-response on some words: its close share is the same.
+    """
     monkeypatch.setattr("own.bounds", lambda *_: None)
     columns = [1, 4, 5]
     check(study(glove[1], [COLUMNS[i] for i in columns], [8.0]), [8], columns)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.emissions import Emissions
-from dpsan.privacy.integer_weights import CommonWeights
+from dpsan.privacy.integer_weights import CommonWeights, TwoLevelWeights
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
 
@@ -38,7 +39,7 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     outputs = np.flatnonzero(emissions.unknown > _PROBABLE)
     prior = np.log(space.frequencies)
     weights = emissions.sampler.integer_weights()
-    if isinstance(weights, CommonWeights):
+    if isinstance(weights, CommonWeights | TwoLevelWeights):
         inputs, scores = _by_weights(weights, outputs, prior)
     else:
         with space.watch("finding the likeliest inputs of each output") as progress:
@@ -55,40 +56,107 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     }
 
 
+class _Alike(NamedTuple):
+    """Inputs that give most outputs the same probability."""
+
+    inputs: Ids
+    """Rows, (i,)."""
+    common: Floats
+    """Probability of each output times the total of an input, (n,)."""
+    totals: Floats
+    """ln of the total of each input, (i,)."""
+    owners: Ids
+    """Index of an input for each output that it gives more often, (r,)."""
+    near: Ids
+    """These outputs, (r,)."""
+    more: Floats
+    """``common`` and what is added to it, (r,)."""
+
+
+def _alike(weights: CommonWeights, inputs: Ids, outputs: Ids, factor: float = 1.0) -> _Alike:
+    """Return the words of common weights.
+
+    Args:
+        inputs: row of each word for which there are weights.
+        outputs: row of each word that has a common weight.
+        factor: probability that any of the outputs comes.
+    """
+    rows = [*weights.rows()]
+    owners = np.repeat(np.arange(len(rows)), [len(each) for each, _ in rows])
+    near = np.concatenate([each for each, _ in rows]).astype(np.int64)
+    more = weights.increment * np.concatenate([each for _, each in rows]).astype(np.float64)
+    common = weights.common.astype(np.float64)
+    totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(rows)))
+    every = np.zeros(int(outputs.max()) + 1)
+    every[outputs] = common
+    more += common[near]
+    totals -= np.log(factor)
+    return _Alike(inputs, every, totals, owners, outputs[near], more)
+
+
+def _groups(weights: CommonWeights | TwoLevelWeights) -> Iterator[_Alike]:
+    if isinstance(weights, CommonWeights):
+        every = np.arange(len(weights.common))
+        yield _alike(weights, every, every)
+        return
+    plain, classes = weights.plain, weights.classes
+    every = np.arange(len(plain.common))
+    base = plain.common / weights.total
+    others = _alike(plain, every, every)
+    of_class = np.isin(every, np.concatenate(classes.rows))
+    rest = ~of_class[others.owners]
+    yield others._replace(
+        inputs=every[~of_class],
+        totals=others.totals[~of_class],
+        owners=(np.cumsum(~of_class) - 1)[others.owners[rest]],
+        near=others.near[rest],
+        more=others.more[rest],
+    )
+    for rows, part in zip(classes.rows, classes.parts, strict=True):
+        outside = base.copy()
+        outside[rows[part.common > 0]] = 0.0
+        own = _alike(part, rows, rows, 1 - float(outside.sum()))
+        # All words of a class have one total.
+        common = outside * np.exp(own.totals.max())
+        common[: len(own.common)] += own.common
+        yield own._replace(common=common)
+
+
 def _by_weights(
-    weights: CommonWeights, outputs: Ids, prior: Floats
+    weights: CommonWeights | TwoLevelWeights, outputs: Ids, prior: Floats
 ) -> tuple[NDArray[np.int32], Floats]:
     """Return the best inputs of each output and ln P(output|input), both (q, FIRST).
 
-    An input gives most outputs their common weight.  So the best ones have the output in their
-    near set, or are among the most frequent words.
+    An input gives most outputs the common weight of its group.  So the best ones have the output in
+    their near set, or are among the most frequent words of their group.
     """
-    rows = [*weights.rows()]
-    sizes = [len(each) for each, _ in rows]
-    owner = np.repeat(np.arange(len(rows)), sizes)
-    held = np.concatenate([each for each, _ in rows]).astype(np.int64)
-    mass = np.concatenate([each for _, each in rows]).astype(np.float64)
-    common = weights.common.astype(np.float64)
-    more = weights.increment * mass
-    totals = np.log(common.sum() + np.bincount(owner, more, minlength=len(rows)))
-    real = np.isin(held, outputs)  # a public word may be an output of itself alone
-    owner, held, more = owner[real], held[real], more[real]
-    usual = np.argsort(totals - prior, kind="stable")[:FIRST]
-    near = np.log(common[held] + more) - totals[owner]
+    near_parts, far_parts, usual_parts = [], [], []
     with np.errstate(divide="ignore"):
-        far = np.log(common[outputs])[:, None] - totals[usual]
-    u = np.concatenate([held, np.repeat(outputs, len(usual))])
-    w = np.concatenate([owner, np.tile(usual, len(outputs))])
-    log = np.concatenate([near, far.ravel()])
+        for group in _groups(weights):
+            real = np.isin(group.near, outputs)  # a public word may be an output of itself alone
+            owners = group.owners[real]
+            log = np.log(group.more[real]) - group.totals[owners]
+            near_parts.append((group.near[real], group.inputs[owners], log))
+            usual = np.argsort(group.totals - prior[group.inputs], kind="stable")[:FIRST]
+            usual_parts.append(group.inputs[usual])
+            far_parts.append(np.log(group.common[outputs])[:, None] - group.totals[usual])
+    usual, far = np.concatenate(usual_parts), np.concatenate(far_parts, axis=1)
+    by_row = np.argsort(usual)
+    usual, far = usual[by_row], far[:, by_row]
+    best = np.argsort(-(far + prior[usual]), axis=1, kind="stable")[:, :FIRST]
+    u, w, log = (np.concatenate(each) for each in zip(*near_parts, strict=True))
+    u = np.concatenate([u, np.repeat(outputs, best.shape[1])])
+    w = np.concatenate([w, usual[best].ravel()])
+    log = np.concatenate([log, np.take_along_axis(far, best, axis=1).ravel()])
     # An input of both kinds counts once, with its own weight, which stands first.
-    _, first = np.unique(u * len(rows) + w, return_index=True)
+    _, first = np.unique(u * len(prior) + w, return_index=True)
     u, w, log = u[first], w[first], log[first]
     order = np.lexsort((w, -(log + prior[w]), u))
     u, w, log = u[order], w[order], log[order]
     rank = np.arange(len(u)) - np.searchsorted(u, u)
     number = np.searchsorted(outputs, u)
-    best = (rank < FIRST) & (log > -np.inf)
+    held = (rank < FIRST) & (log > -np.inf)
     inputs = np.full((len(outputs), FIRST), -1, dtype=np.int32)
     scores = np.full((len(outputs), FIRST), -np.inf)
-    inputs[number[best], rank[best]], scores[number[best], rank[best]] = w[best], log[best]
+    inputs[number[held], rank[held]], scores[number[held], rank[held]] = w[held], log[held]
     return inputs, scores
