@@ -88,8 +88,9 @@ def test_latency(folder, env, arguments):
     child.stderr.close()
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("sent", "jobs"), [(signal.SIGINT, "1"), (signal.SIGTERM, "2"), (signal.SIGHUP, "1")]
+)
 def test_signals_and_resume(folder, env, sent, jobs):
     """Stopped inside the second file, which waits for ever: the first stays, no other is left."""
     (folder / "a.txt").write_bytes(LINE)
