@@ -26,7 +26,7 @@ def test_group_is_the_extra(name):
 
 
 def test_the_extra_of_tests_has_what_other_extras_need():
-    """All but Ray, which has no wheel on every machine that tests, and the site with its own job."""
+    """All but Ray, which not every machine has, and the site with its own job."""
     extras = PROJECT["optional-dependencies"]
     for name in extras.keys() - {"test", "lint", "ray", "docs"}:
         assert set(extras[name]) <= set(extras["test"]), name
