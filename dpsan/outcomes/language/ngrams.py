@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,8 @@ _LARGEST: Final = 1 << 30
 """Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _FILTER_BITS: Final = 22
+_AT_ONCE: Final = 1 << 17
+"""Keys that are hashed at once: memory that is let go is not all given back."""
 
 Logs = NDArray[np.float32]
 Halves = NDArray[np.float16]
@@ -64,11 +67,18 @@ class _Keys:
         self._keys = keys
         self._slots = np.full(1 << bits, -1, dtype=np.int32)
         """Index of a key, at its hash or soon after it; -1: none."""
-        hashes = keys.view(np.uint64) * _FACTOR
+        for start in range(0, len(keys), _AT_ONCE):
+            self._put(np.arange(start, min(start + _AT_ONCE, len(keys)), dtype=np.int32))
+
+    def _put(self, left: NDArray[np.int32]) -> None:
+        """Give keys their slots.
+
+        Args:
+            left: their indices.
+        """
+        hashes = self._keys[left].astype(np.uint64) * _FACTOR
         self._filter[(hashes >> self._filter_shift).astype(np.uint32)] = True
         at = (hashes >> self._shift).astype(np.int32)
-        del hashes  # 8 bytes a key, which the rest does not need
-        left = np.arange(len(keys), dtype=np.int32)
         while len(left):  # of those that want one slot, one has it, and the others take the next
             free = self._slots[at] < 0
             self._slots[at[free]] = left[free]
@@ -211,11 +221,10 @@ class Ngrams:
             ModelError: it is damaged, or of another vocabulary.
         """
         try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as file:
-                stored: dict[str, NDArray[Any]] = {name: file[name] for name in file.files}
-            made_for = stored["vocabulary"].tobytes().decode("ascii")
-            version, n, words = stored["format"].tolist()
-            model = cls._restored(n, words, stored) if version == FORMAT else None
+            with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+                made_for = stored["vocabulary"].tobytes().decode("ascii")
+                version, n, words = stored["format"].tolist()
+                model = cls._restored(n, words, stored) if version == FORMAT else None
         except Exception:  # noqa: BLE001 - the bytes may be anything
             raise ModelError("the language model is damaged, or no language model") from None
         if model is None:
@@ -247,21 +256,29 @@ class Ngrams:
             raise ModelError(f"{path}: {error.message}", error.hint) from None
 
     @classmethod
-    def _restored(cls, n: int, words: int, stored: dict[str, NDArray[Any]]) -> Ngrams:
+    def _restored(cls, n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
         unigrams, weights = _logs(stored["unigrams"]), _log_weights(stored["weights"])
         size = n + KINDS
-        # Each part is let go when it is read: together they are larger than the model.
-        counts = _joined(stored.pop("counts"))
-        bigrams = _unsteps(counts, _joined(stored.pop("seconds")), size)
-        begun = _joined(stored.pop("begun"))
-        bigram_weights = np.zeros(len(bigrams), dtype=np.float16)
-        bigram_weights[begun > 0] = _log_weights(stored.pop("bigram_weights"))
-        trigrams = _unsteps(begun, _joined(stored.pop("thirds")), size)
-        halves = _logs(np.arange(256, dtype=np.uint8)).astype(np.float16)
-        log_bigrams, log_trigrams = halves[stored["bigrams"]], halves[stored["trigrams"]]
-        lengths = (len(unigrams), len(weights), len(counts), len(log_bigrams), len(log_trigrams))
-        if lengths != (size, size, size, len(bigrams), len(trigrams)) or len(begun) != len(bigrams):
+        # What is kept comes first, and each part of the file is let go when it is read: freed
+        # memory between arrays that stay is not given back.
+        log_bigrams, log_trigrams = (_halves(stored[name]) for name in ("bigrams", "trigrams"))
+        bigrams, trigrams, bigram_weights = (
+            np.zeros(len(of), dtype=dtype)
+            for of, dtype in (
+                (log_bigrams, _integers(size**2)),
+                (log_trigrams, _integers(size * len(log_bigrams))),
+                (log_bigrams, np.float16),
+            )
+        )
+        counts = _joined(stored["counts"])
+        if not len(unigrams) == len(weights) == len(counts) == size:
             raise ValueError
+        _unstep(counts, stored["seconds"], size, bigrams)
+        begun = _joined(stored["begun"])
+        if len(begun) != len(bigrams):
+            raise ValueError
+        bigram_weights[begun > 0] = _log_weights(stored["bigram_weights"])
+        _unstep(begun, stored["thirds"], size, trigrams)
         return cls(
             n,
             words,
@@ -298,6 +315,15 @@ def _logs(stored: NDArray[np.uint8]) -> Logs:
     return np.asarray(stored.astype(np.float32) / -_STEP)
 
 
+def _integers(limit: int) -> type[np.signedinteger]:
+    """Return the smaller integers that hold all numbers below a limit."""
+    return np.int32 if limit <= 1 << 31 else np.int64
+
+
+def _halves(stored: NDArray[np.uint8]) -> Halves:
+    return _logs(np.arange(256, dtype=np.uint8)).astype(np.float16)[stored]
+
+
 def _stored_weights(logs: Logs | Halves) -> NDArray[np.uint8]:
     steps = np.rint(_WEIGHT_STEP * (_LARGEST_WEIGHT - logs.astype(np.float32)))
     return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
@@ -328,16 +354,17 @@ def _steps(groups: Ids, values: Ids) -> Ids:
     return np.asarray(values - np.where(same, np.roll(values, 1), 0))
 
 
-def _unsteps(sizes: NDArray[np.uint32], steps: NDArray[np.uint32], size: int) -> Ids:
-    """Return ``group·size + value`` of the values that were stored as steps."""
+def _unstep(sizes: NDArray[np.uint32], planes: NDArray[np.uint8], size: int, keys: Ids) -> None:
+    """Put ``group·size + value`` of the values that were stored as steps into keys."""
+    steps = _joined(planes)
     groups = np.flatnonzero(sizes)  # most bigrams begin no trigram
     many = sizes[groups].astype(np.int64)
     ends = np.cumsum(many)
-    if int(ends[-1] if len(ends) else 0) != len(steps):
+    if not int(ends[-1] if len(ends) else 0) == len(steps) == len(keys):
         raise ValueError
-    keys = np.cumsum(steps, dtype=np.int64)
+    np.cumsum(steps, out=keys)
     before = np.where(ends > many, keys[ends - many - 1], 0)
     keys += np.repeat(groups * size - before, many)
-    if (keys[1:] <= keys[:-1]).any() or (len(keys) and keys[-1] >= len(sizes) * size):
+    ascending = (keys[1:] > keys[:-1]).all()
+    if not ascending or (len(keys) and not 0 <= keys[0] <= keys[-1] < len(sizes) * size):
         raise ValueError
-    return keys
