@@ -19,7 +19,6 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from pathlib import Path
 
 _SECONDS = 120
 _MOST = 1 << 20
@@ -51,13 +50,17 @@ class ForkServer:
         self._process.communicate()
         self._folder.cleanup()
 
-    def run(
-        self, arguments: tuple[str | Path, ...], stdin: bytes, folder: Path, env: dict[str, str]
-    ) -> subprocess.CompletedProcess[bytes]:
-        """What ``subprocess.run`` returns for ``dpsan ARGUMENTS``."""
+    def run(self, arguments, stdin, folder, env, streams=None):
+        """What ``subprocess.run`` returns for ``dpsan ARGUMENTS``.
+
+        Args:
+            streams: descriptors of ours that are its standard streams, by their numbers.
+        """
         pipes = [os.pipe() for _ in range(3)]
         (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = pipes
         theirs = [theirs_in, theirs_out, theirs_err]
+        for number, descriptor in (streams or {}).items():
+            os.dup2(descriptor, theirs[number])
         words = [os.fspath(each) for each in arguments]
         request = json.dumps({"arguments": words, "folder": os.fspath(folder), "env": env})
         with socket.socket(socket.AF_UNIX) as server, ThreadPoolExecutor(3) as pool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sqlite3
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,11 @@ from scipy import stats
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.privacy import randomness
+from dpsan.run.records import History
+from dpsan.run.run import Result, Run
+from dpsan.run.stream import Plan
 from dpsan.sanitize.result import AuditTable
+from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -63,6 +70,67 @@ def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:
     return Embeddings(words, vectors, "made-up", f"made-up-{n}-{d}-{seed}", counts)
 
 
+def write_vectors(path: Path, embeddings: Embeddings) -> Path:
+    """Write embeddings as a file of text; return its path."""
+    rows = zip(embeddings.index_to_key, embeddings.vectors.tolist(), strict=True)
+    path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows))
+    return path
+
+
+def run_over(
+    folder: Path,
+    files: Sequence[Sequence[Any]],
+    sanitizer: Sanitizer,
+    plan: Plan,
+    *,
+    kind: type[Run] = Run,
+    history: History | None = None,
+    **more: Any,
+) -> tuple[Result, list[Any]]:
+    """A run over files of JSON lines; the rows of each output, or None where there is none."""
+    folder.mkdir(exist_ok=True)
+    inputs = [folder / f"{number}.jsonl" for number in range(len(files))]
+    for path, rows in zip(inputs, files, strict=True):
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    run = kind(sanitizer, plan, run_key(None), inputs, folder / "out", tree=True, **more)
+    if history:
+        run.history = history
+    result = run.execute()
+    outputs = [folder / "out" / path.name for path in inputs]
+    return result, [
+        [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else None
+        for path in outputs
+    ]
+
+
+def change_row(path: Path, at: int, values: dict[str, Any]) -> None:
+    """Change values of a row of JSON lines."""
+    rows = [json.loads(row) for row in path.read_text().splitlines()]
+    rows[at].update(values)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def asked(path: Path, line: str, *values: object) -> list[Any]:
+    """What SQLite answers for a memo or a ledger."""
+    with sqlite3.connect(path) as base:
+        found = base.execute(line, values).fetchall()
+    base.close()
+    return found
+
+
+def write_damaged(path: Path, data: bytes, at: int, flip: int) -> Path:
+    """Write a private file with a byte changed, or with nothing from there on; return its path."""
+    broken = bytearray(data)
+    at %= len(broken)
+    if flip:
+        broken[at] ^= flip
+    else:
+        del broken[at:]
+    path.touch(0o600)
+    path.write_bytes(broken)
+    return path
+
+
 def written_at(table: AuditTable) -> np.ndarray:
     """Where each word starts in its output text."""
     return table.output_starts(np.array([len(each) for each in table.outputs], dtype=np.int64))
@@ -73,6 +141,19 @@ def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Stream
     full, rest = divmod(m, 10)
     words = [10] * full + ([rest] if rest else [])
     return randomness.streams_for(key, range(first, first + len(words)), words)
+
+
+def largest_ratio(weights: np.ndarray, first: Iterable[int]) -> Fraction | None:
+    """Largest exact ratio of P(u|x) to P(u|y), x of ``first`` and y of all; None: infinite."""
+    totals = [int(row.sum()) for row in weights]
+    law = [
+        [Fraction(weight, total) for weight in row]
+        for row, total in zip(weights.tolist(), totals, strict=True)
+    ]
+    rows = [law[x] for x in first]
+    pairs = [(max(row[u] for row in rows), min(row[u] for row in law)) for u in range(len(law[0]))]
+    held = [(high, low) for high, low in pairs if high]
+    return max(high / low for high, low in held) if all(low for _, low in held) else None
 
 
 def fits(observed: np.ndarray, law: np.ndarray) -> bool:

@@ -1,37 +1,16 @@
 """The same 20 words in every format."""
 
-from __future__ import annotations
-
 import gzip
+import io
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 D = 6
 WORDS = [*(f"word{i}" for i in range(14)), "New York", ". . .", "été", "日本", "2010", "a_b"]
-
-
-_PLAIN = (
-    "word2vec.txt",
-    "fasttext.vec",
-    "crlf.txt",
-    "bom.txt",
-    "tabs.txt",
-    "unended.txt",
-    "glove.txt",
-    "gensim.bin",
-    "google.bin",
-    "safe.safetensors",
-    "beside.safetensors",
-    "numpy.npy",
-    "double.npy",
-    "plain.npz",
-    "packed.npz",
-    "bytes.npz",
-)
-FORMATS = (*_PLAIN, *(f"{name}.gz" for name in _PLAIN))
 
 
 def vectors() -> np.ndarray:
@@ -63,38 +42,48 @@ def safetensors_bytes(table: np.ndarray, words: list[str] | None) -> bytes:
     return struct.pack("<Q", len(text)) + text + table.astype("<f4").tobytes()
 
 
-def write_all(folder: Path) -> dict[str, Path]:
-    """Write the 20 words in every format; the formats by name."""
+def saved(save: Callable[..., None], *arrays: np.ndarray, **named: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    save(buffer, *arrays, **named)
+    return buffer.getvalue()
+
+
+def _contents() -> dict[str, bytes]:
     table = vectors()
-    n = len(WORDS)
     # A word cannot contain a space in binary and tab-separated files.
     plain = [word.replace(" ", "\u00a0") for word in WORDS]
-    header = f"{n} {D}\n".encode()
-    files = {
-        "word2vec.txt": header + text_rows(WORDS, table),
+    header = f"{len(WORDS)} {D}\n".encode()
+    text = header + text_rows(WORDS, table)
+    words, encoded = np.array(WORDS), np.array([word.encode() for word in WORDS])
+    return {
+        "word2vec.txt": text,
         "fasttext.vec": header + text_rows(WORDS, table).replace(b"\n", b" \n"),
-        "crlf.txt": (header + text_rows(WORDS, table)).replace(b"\n", b"\r\n"),
-        "bom.txt": b"\xef\xbb\xbf" + header + text_rows(WORDS, table),
+        "crlf.txt": text.replace(b"\n", b"\r\n"),
+        "bom.txt": b"\xef\xbb\xbf" + text,
         "tabs.txt": header + text_rows(plain, table).replace(b" ", b"\t"),
-        "unended.txt": (header + text_rows(WORDS, table))[:-1],
+        "unended.txt": text[:-1],
         "glove.txt": text_rows(WORDS, table),
         "gensim.bin": header + binary_rows(plain, table),
         "google.bin": header + binary_rows(plain, table, b"\n"),
         "safe.safetensors": safetensors_bytes(table, WORDS),
         "beside.safetensors": safetensors_bytes(table, None),
+        "numpy.npy": saved(np.save, table),
+        "double.npy": saved(np.save, table.astype(">f8")),
+        "plain.npz": saved(np.savez, words=words, vectors=table),
+        "packed.npz": saved(np.savez_compressed, words=words, vectors=table),
+        "bytes.npz": saved(np.savez, words=encoded, vectors=table),
     }
-    for name, data in files.items():
+
+
+_PLAIN = _contents()
+FORMATS = (*_PLAIN, *(f"{name}.gz" for name in _PLAIN))
+
+
+def write_all(folder: Path) -> dict[str, Path]:
+    """Write the 20 words in every format; the formats by name."""
+    for name, data in _PLAIN.items():
         (folder / name).write_bytes(data)
-    np.save(folder / "numpy.npy", table)
-    np.save(folder / "double.npy", table.astype(">f8"))
-    np.savez(folder / "plain.npz", words=np.array(WORDS), vectors=table)
-    np.savez_compressed(folder / "packed.npz", words=np.array(WORDS), vectors=table)
-    encoded = np.array([word.encode() for word in WORDS])
-    np.savez(folder / "bytes.npz", words=encoded, vectors=table)
-    listed = "".join(f"{word}\n" for word in WORDS).encode()
-    (folder / "numpy.words.txt").write_bytes(listed)
-    (folder / "double.txt").write_bytes(listed)
-    (folder / "beside.words.txt").write_bytes(listed)
-    for name in _PLAIN:
-        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+        (folder / f"{name}.gz").write_bytes(gzip.compress(data))
+    for name in ("numpy.words.txt", "double.txt", "beside.words.txt"):
+        (folder / name).write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
     return {name: folder / name for name in FORMATS}

@@ -1,10 +1,4 @@
-"""Hostile embedding files, and the child that loads them: ``python hostile_files.py < names``.
-
-Each of the ``CASES`` writes one file; the child has 2 GiB and 10 seconds for each and prints one
-JSON line per file.
-"""
-
-from __future__ import annotations
+"""Hostile embedding files; ``python hostile_files.py < names`` loads each in 2 GiB and 10 s."""
 
 import builtins
 import gzip
@@ -28,6 +22,9 @@ from embedding_files import FORMATS, WORDS, binary_rows, text_rows, vectors, wri
 
 CANARY = "canary"
 MUTATIONS = 6
+PICKLED = "kv model pkl pt pth txt vec bin npz npy safetensors kv.gz txt.gz npy.gz"
+KINDS = "<f4 <f8 <U9 |O <U999999999 |S0 |V99 <f99 <M8[s] <c16"
+SHAPES = ((10**12, 6), (20, 6), (-1, 6), (20, 999999999999), (), (0, 6))
 
 
 class Bomb:
@@ -46,7 +43,7 @@ def cases(folder: Path) -> Iterator[tuple[str, str]]:
     refused: as a pickle · error: an EmbeddingError · any: an error or a clean load.
     """
     canary = str(folder / CANARY)
-    yield from _pickles(folder, canary)
+    yield from pickles(folder, canary)
     good = vectors()
     text, binary = text_rows(WORDS, good), binary_rows(WORDS, good)
     huge = 10**12
@@ -91,15 +88,8 @@ def cases(folder: Path) -> Iterator[tuple[str, str]]:
         files[f"all_{value.decode()}.txt"] = b"".join(
             b"w%d %b %b\n" % (i, value, value) for i in range(99)
         )
-    for kind in ("<f4", "<f8", "<U9", "|O", "<U999999999", "|S0", "|V99", "<f99", "<M8[s]", "<c16"):
-        for shape in (
-            "(1000000000000, 6)",
-            "(20, 6)",
-            "(-1, 6)",
-            "(20, 999999999999)",
-            "()",
-            "(0, 6)",
-        ):
+    for kind in KINDS.split():
+        for shape in SHAPES:
             head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
             name = f"npy_{len(files)}.npy"
             files[name] = b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + good.tobytes()
@@ -117,30 +107,16 @@ def cases(folder: Path) -> Iterator[tuple[str, str]]:
         (folder / name).write_bytes(data)
         if not name.endswith(".txt") or not name.startswith(("npy_", "eval_")):
             yield name, "any"
-    yield from _special(folder)
+    yield from special(folder)
     yield from _mutations(folder)
 
 
-def _pickles(folder: Path, canary: str) -> Iterator[tuple[str, str]]:
+def pickles(folder: Path, canary: str) -> Iterator[tuple[str, str]]:
     for protocol in range(6):
         data = pickle.dumps(Bomb(canary), protocol)
-        for end in (
-            "kv",
-            "model",
-            "pkl",
-            "pt",
-            "pth",
-            "txt",
-            "vec",
-            "bin",
-            "npz",
-            "npy",
-            "safetensors",
-        ):
-            (folder / f"p{protocol}.{end}").write_bytes(data)
-            yield f"p{protocol}.{end}", "refused"
-        for end in ("kv.gz", "txt.gz", "npy.gz"):
-            (folder / f"p{protocol}.{end}").write_bytes(gzip.compress(data))
+        for end in PICKLED.split():
+            packed = gzip.compress(data) if end.endswith(".gz") else data
+            (folder / f"p{protocol}.{end}").write_bytes(packed)
             yield f"p{protocol}.{end}", "refused"
         (folder / f"head{protocol}.txt").write_bytes(b"20 6\n" + data)
         yield f"head{protocol}.txt", "error"
@@ -150,27 +126,24 @@ def _pickles(folder: Path, canary: str) -> Iterator[tuple[str, str]]:
     objects = np.array([Bomb(canary)] * 20, dtype=object)
     np.save(folder / "object.npy", objects, allow_pickle=True)
     (folder / "object.txt").write_text("\n".join(WORDS))
-    yield "object.npy", "refused"
     np.savez(folder / "object_words.npz", words=objects, vectors=vectors(), allow_pickle=True)
-    yield "object_words.npz", "refused"
     np.savez(folder / "object_vectors.npz", words=np.array(WORDS), vectors=objects)
-    yield "object_vectors.npz", "refused"
+    for name in ("object.npy", "object_words.npz", "object_vectors.npz"):
+        yield name, "refused"
 
 
-def _special(folder: Path) -> Iterator[tuple[str, str]]:
+def special(folder: Path) -> Iterator[tuple[str, str]]:
     os.mkfifo(folder / "fifo.txt")
     (folder / "folder.txt").mkdir()
-    (folder / "zero.txt").symlink_to("/dev/zero")
-    (folder / "null.txt").symlink_to("/dev/null")
-    (folder / "random.txt").symlink_to("/dev/urandom")
-    (folder / "loop.txt").symlink_to("loop.txt")
+    links = {"zero": "/dev/zero", "null": "/dev/null", "random": "/dev/urandom", "loop": "loop.txt"}
+    for name, target in links.items():
+        (folder / f"{name}.txt").symlink_to(target)
     np.save(folder / "fifo_words.npy", vectors())
     os.mkfifo(folder / "fifo_words.words.txt")
     np.save(folder / "zero_words.npy", vectors())
     (folder / "zero_words.words.txt").symlink_to("/dev/zero")
-    for name in ("fifo.txt", "folder.txt", "zero.txt", "null.txt", "random.txt", "loop.txt"):
-        yield name, "error"
-    for name in ("fifo_words.npy", "zero_words.npy", "not_there.txt", "x" * 300, "n\0ul"):
+    names = "fifo.txt folder.txt zero.txt null.txt random.txt loop.txt fifo_words.npy"
+    for name in (*names.split(), "zero_words.npy", "not_there.txt", "x" * 300, "n\0ul"):
         yield name, "error"
 
 

@@ -3,166 +3,17 @@
 import errno
 import os
 import random
-import subprocess
-import sys
-import time
-from pathlib import Path
+import signal
+from itertools import count
 
 import filelock  # noqa: F401  (loaded before system calls are made to fail)
-import numpy as np
 import pytest
+from cache_entries import left_behind, same, small
 
-import dpsan
-from dpsan.embeddings.cache.store import Entry, Store
+from dpsan.embeddings.cache import store as module
+from dpsan.embeddings.cache.store import Store
 
-REPOSITORY = Path(dpsan.__file__).parents[1]
-CHILD_ENVIRONMENT = os.environ | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
-
-
-def child(code: str, *arguments: object) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        env=CHILD_ENVIRONMENT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-
-
-def temporaries(root: Path) -> list[Path]:
-    return list(root.glob("v2/.*.tmp"))
-
-
-# --- kill -9 ---------------------------------------------------------------------------------
-
-SAVE_FOREVER = """
-import sys, itertools, numpy as np
-from pathlib import Path
-from dpsan.embeddings.cache.store import Entry, Store
-store = Store(Path(sys.argv[1]), print)
-first = int(sys.argv[2])
-sys.stdout.write("ready\\n"); sys.stdout.flush()
-sys.stdin.readline()
-for number in itertools.count(first):
-    store.save("index", "k", Entry(
-        {"a": np.full(200_000, number), "index.faiss": np.full((300, 7), number, dtype="f4")},
-        {"number": number},
-    ))
-"""
-
-
-def consistent(entry: Entry) -> bool:
-    number = entry.meta["number"]
-    return (
-        entry.arrays["a"].shape == (200_000,)
-        and bool((entry.arrays["a"] == number).all())
-        and entry.arrays["index.faiss"].shape == (300, 7)
-        and bool((entry.arrays["index.faiss"] == number).all())
-    )
-
-
-def test_kill_9(tmp_path):
-    rng = random.Random(9)
-    loaded = torn = 0
-    longest = 0.06
-    for number in range(400):
-        root = tmp_path / str(number % 3)  # also over what earlier crashes left
-        process = child(SAVE_FOREVER, root, number * 1000)  # exact in float32
-        assert process.stdout.readline() == b"ready\n"
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-        time.sleep(rng.uniform(0.0, longest))
-        process.kill()
-        process.communicate()
-        torn += bool(temporaries(root))
-        # Not even a note: a crash leaves nothing under an entry's name that is not whole.
-        entry = Store(root, pytest.fail).load("index", "k")
-        if entry is not None:
-            assert consistent(entry)
-            loaded += 1
-        elif not loaded:
-            longest *= 1.2  # a busy machine
-        if root.exists():
-            Store(root).clear()
-            assert temporaries(root) == []
-        if number >= 35 and torn >= 5 and loaded >= 5:
-            break
-    # Power: kills did fall into the middle of saves, and saves did finish.
-    assert torn >= 5
-    assert loaded >= 5
-
-
-# --- many first runs at once -----------------------------------------------------------------
-
-GET_ONCE = """
-import os, sys, time, numpy as np
-from pathlib import Path
-from dpsan.embeddings.cache.store import Entry, Store
-root = Path(sys.argv[1])
-def build():
-    fd = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    os.write(fd, b"x")
-    time.sleep(0.1)
-    return Entry({"a": np.full(10_000, 5)}, {"pid": os.getpid()})
-import filelock
-sys.stdout.write("ready\\n"); sys.stdout.flush()
-sys.stdin.readline()
-notes = []
-entry = Store(root, notes.append).get("index", "k", build)
-assert (entry.arrays["a"] == 5).all()
-print(entry.meta["pid"], notes)
-"""
-
-
-def test_concurrent_first_runs_build_once(tmp_path):
-    for number in range(4):
-        root, count = tmp_path / f"cache-{number}", tmp_path / f"count-{number}"
-        processes = [child(GET_ONCE, root, count) for _ in range(8)]
-        for process in processes:
-            assert process.stdout.readline() == b"ready\n"
-        for process in processes:  # all imports are done: they start within a millisecond
-            process.stdin.write(b"go\n")
-            process.stdin.flush()
-        answers = {process.communicate(timeout=60)[0] for process in processes}
-        assert [process.returncode for process in processes] == [0] * 8
-        assert len(answers) == 1, answers  # one process's entry for all, and no notes
-        assert answers.pop().endswith(b" []\n")
-        assert count.read_bytes() == b"x"
-        assert temporaries(root) == []
-
-
-# --- the n-th system call fails --------------------------------------------------------------
-
-
-def entry(number: int = 1) -> Entry:
-    return Entry(
-        {"a": np.full(1000, number), "index.faiss": np.full((7, 1), number, dtype="f4")},
-        {"number": number},
-    )
-
-
-def is_entry(found: Entry, number: int = 1) -> bool:
-    return (
-        bool((found.arrays["a"] == number).all())
-        and bool((found.arrays["index.faiss"] == number).all())
-        and found.meta == {"number": number}
-    )
-
-
-def spoil(root: Path) -> None:
-    """An entry under the same key that is there and damaged."""
-    store = Store(root)
-    store.save("index", "k", entry(2))
-    for path in root.glob("v2/index-*/0.raw"):
-        path.write_bytes(b"damaged")
-
-
-def keep(root: Path) -> None:
-    Store(root).save("index", "k", entry(1))
-
-
-def nothing(root: Path) -> None:
-    pass
-
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 CALLS = ["write", "fsync", "rename", "mkdir", "chmod", "fchmod", "open", "close", "readv", "fstat"]
 CALLS += ["stat", "lstat", "unlink", "listdir"]
@@ -170,22 +21,88 @@ CALLS += ["stat", "lstat", "unlink", "listdir"]
 CLEANING = {"open", "close", "stat", "lstat", "fstat", "unlink", "listdir"}
 
 
+@pytest.fixture(autouse=True)
+def quick_disk(monkeypatch):
+    """Waiting for the disk is most of the time, and not the matter."""
+    monkeypatch.setattr(os, "fsync", lambda _fd: None)
+
+
+def test_kill_9_at_any_call(tmp_path):
+    """While one entry replaces another; a write is killed in its middle."""
+
+    def save(root, last):
+        left = count(1)
+
+        def counted(real, name):
+            def call(*args, **kwargs):
+                if next(left) == last:
+                    if name == "write":
+                        real(args[0], args[1][: len(args[1]) // 2])
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*args, **kwargs)
+
+            return call
+
+        for name in CALLS:
+            setattr(os, name, counted(getattr(os, name), name))
+        Store(root).save("index", "k", small(2))
+
+    torn, seen = 0, set()
+    for last in count(1):
+        root = tmp_path / str(last)
+        Store(root).save("index", "k", small(1))
+        child = os.fork()
+        if child == 0:
+            try:
+                save(root, last)
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        torn += bool(left_behind(root))
+        # Not even a note: a crash leaves nothing under an entry's name that is not whole.
+        found = Store(root, pytest.fail).load("index", "k")
+        assert found is None or same(found, small(found.meta["number"]))
+        seen.add(found and found.meta["number"])
+        assert same(Store(root, pytest.fail).get("index", "k", small), found or small())
+        Store(root).clear()
+        assert left_behind(root) == []
+        if os.WTERMSIG(status) != signal.SIGKILL:
+            break
+    assert torn > 10  # power: kills did fall into the middle of saves
+    assert seen >= {1, 2}
+
+
+def spoil(root):
+    """An entry under the same key that is there and damaged."""
+    Store(root).save("index", "k", small(2))
+    for path in root.glob("v2/index-*/1.raw"):
+        path.write_bytes(b"damaged")
+
+
+def keep(root):
+    Store(root).save("index", "k", small())
+
+
+def nothing(root):
+    pass
+
+
 @pytest.mark.parametrize("before", [nothing, spoil, keep])
 @pytest.mark.parametrize("call", CALLS)
 def test_nth_call_fails(tmp_path, monkeypatch, call, before):
-    if call != "fsync":
-        monkeypatch.setattr(os, "fsync", lambda _fd: None)  # most of the time, and not the matter
     real = getattr(os, call)
-    faults = 0
+    stays = before is spoil and call in ("write", "fsync", "rename")  # as a full disk does
     for number in range(1, 200):
         root = tmp_path / str(number)
         before(root)
-        count = 0
+        calls = count(1)
+        failed = False
 
-        def fail(*args, number=number, **kwargs):
-            nonlocal count
-            count += 1
-            if count == number:
+        def fail(*args, number=number, calls=calls, **kwargs):
+            nonlocal failed
+            now = next(calls)
+            if now == number or (stays and now > number):
+                failed = True
                 if call == "close":  # the system closes the descriptor and complains
                     real(*args, **kwargs)
                 error = random.Random(number).choice([errno.EIO, errno.ENOSPC, errno.EACCES])
@@ -195,77 +112,40 @@ def test_nth_call_fails(tmp_path, monkeypatch, call, before):
         notes = []
         with monkeypatch.context() as patch:
             patch.setattr(os, call, fail)
-            got = Store(root, notes.append).get("index", "k", entry)
-        assert is_entry(got)
+            got = Store(root, notes.append).get("index", "k", small)
+        assert same(got, small())
         assert len(notes) <= 2, notes
         assert not any("\n" in note for note in notes)
         if call not in CLEANING or before is not spoil:
-            assert temporaries(root) == []
+            assert left_behind(root) == []
         # What is there now is right or counts as absent, and the next run mends it.
         found = Store(root).load("index", "k")
-        assert found is None or is_entry(found)
+        assert found is None or same(found, small())
         if before is not spoil and found is None:
             assert notes  # not cached, and said so
-        assert is_entry(Store(root).get("index", "k", entry))
-        assert is_entry(Store(root, pytest.fail).load("index", "k"))
-        if count < number:
+        assert same(Store(root).get("index", "k", small), small())
+        assert same(Store(root, pytest.fail).load("index", "k"), small())
+        if not failed:
             break  # this run needed fewer calls: every one of them has failed once
-        faults += 1
     else:
         pytest.fail("never came to an end")
     if before is nothing and call not in ("readv", "unlink"):
-        assert faults >= 1
+        assert number > 1
 
 
-@pytest.mark.parametrize("call", ["write", "fsync", "rename"])
-def test_call_fails_from_the_nth_on(tmp_path, monkeypatch, call):
-    """A disk that is full stays full."""
-    real = getattr(os, call)
-    for number in range(1, 12):
-        root = tmp_path / str(number)
-        keep(root)
-        count = 0
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_interrupt_or_no_memory_while_saving(tmp_path, monkeypatch, error):
+    def fail(*_args):
+        raise error
 
-        def fail(*args, number=number, **kwargs):
-            nonlocal count
-            count += 1
-            if count >= number:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return real(*args, **kwargs)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, call, fail)
-            patch.setattr(Store, "load", lambda *_args, **_kwargs: None)
-            patch.setattr(Store, "_look", lambda *_args, **_kwargs: (None, ""))
-            notes = []
-            assert is_entry(Store(root, notes.append).get("index", "k", lambda: entry(1)))
-        assert temporaries(root) == []
-        found = Store(root, pytest.fail).load("index", "k")
-        assert found is None or is_entry(found)
-        if count >= number:
-            assert len(notes) == 1
-            assert "No space left" in notes[0]
-
-
-def test_interrupt_while_saving(tmp_path, monkeypatch):
-    def interrupt(*_args):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            Store(tmp_path).get("index", "k", entry)
-    assert temporaries(tmp_path) == []
-    assert is_entry(Store(tmp_path, pytest.fail).get("index", "k", entry))  # lock is free
-
-
-def test_out_of_memory_while_saving(tmp_path, monkeypatch):
-    def exhausted(*_args):
-        raise MemoryError
-
-    monkeypatch.setattr(dpsan.embeddings.cache.store.files, "write_hashed", exhausted)
     notes = []
-    assert is_entry(Store(tmp_path, notes.append).get("index", "k", entry))
-    assert len(notes) == 1
-    assert "out of memory" in notes[0]
-    assert temporaries(tmp_path) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(module.files, "write_hashed", fail)
+        if error is KeyboardInterrupt:
+            with pytest.raises(KeyboardInterrupt):
+                Store(tmp_path).get("index", "k", small)
+        else:
+            assert same(Store(tmp_path, notes.append).get("index", "k", small), small())
+            assert "out of memory" in notes.pop()
+    assert notes == left_behind(tmp_path) == []
+    assert same(Store(tmp_path, pytest.fail).get("index", "k", small), small())  # lock is free

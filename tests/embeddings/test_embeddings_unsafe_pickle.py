@@ -1,6 +1,4 @@
-"""gensim's pickles, which only ``dpsan index --unsafe-pickle`` may load."""
-
-from __future__ import annotations
+"""Pickles and devices are refused; ``tests/scoreboard/files.py`` has all ``hostile_files``."""
 
 import pickle
 from pathlib import Path
@@ -8,43 +6,49 @@ from pathlib import Path
 import numpy as np
 import pytest
 from embedding_files import WORDS, vectors
+from hostile_files import CANARY, pickles, special
 
 from dpsan.embeddings import file_digest, load, load_unsafe_pickle
 from dpsan.errors import EmbeddingError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+PICKLE = (
+    ": refused: pickle files can run code "
+    "(export with save_word2vec_format, or see dpsan index --unsafe-pickle)"
+)
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def test_pickles_and_devices_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    expected = {**dict(pickles(tmp_path, CANARY)), **dict(special(tmp_path))}
+    for name in ("model.kv", "x.model", "x.PKL", "x.pt", "x.kv.gz"):
+        Path(name).write_bytes(b"1 2\na 1 2\n")
+        expected[name] = "refused"
+    for name, kind in expected.items():
+        with pytest.raises(EmbeddingError) as caught:
+            load(name)
+        assert "\n" not in str(caught.value)
+        assert kind == "error" or str(caught.value) == name + PICKLE
+    assert not Path(CANARY).exists(), "code from a file was run"
+
+
+def test_keyed_vectors(tmp_path: Path) -> None:
+    """Arrays that gensim stores beside are part of the digest."""
     from gensim.models import KeyedVectors
 
-    keyed = KeyedVectors(vectors().shape[1])
+    keyed, path = KeyedVectors(vectors().shape[1]), tmp_path / "model.kv"
     keyed.add_vectors(WORDS, vectors())
-    keyed.save(str(tmp_path / "model.kv"))
-    return tmp_path / "model.kv"
-
-
-def test_keyed_vectors(saved: Path) -> None:
-    embeddings = load_unsafe_pickle(saved)
+    keyed.save(str(path))
+    embeddings = load_unsafe_pickle(path)
     assert embeddings.index_to_key == WORDS
     np.testing.assert_array_equal(embeddings.vectors, vectors())
-    assert embeddings.digest == file_digest(saved)
-    assert load_unsafe_pickle(saved, vocab_size=3).index_to_key == WORDS[:3]
-    with pytest.raises(EmbeddingError, match="refused: pickle files can run code"):
-        load(saved)
-
-
-def test_arrays_beside_are_part_of_the_digest(saved: Path) -> None:
-    from gensim.models import KeyedVectors
-
-    KeyedVectors.load(str(saved)).save(str(saved), sep_limit=1)
-    beside = saved.with_name("model.kv.vectors.npy")
-    assert beside.exists()
-    before = load_unsafe_pickle(saved)
+    assert embeddings.digest == file_digest(path)
+    assert load_unsafe_pickle(path, vocab_size=3).index_to_key == WORDS[:3]
+    KeyedVectors.load(str(path)).save(str(path), sep_limit=1)
+    before = load_unsafe_pickle(path)
     np.testing.assert_array_equal(before.vectors, vectors())
-    np.save(beside, vectors() * 2)
-    assert load_unsafe_pickle(saved).digest == file_digest(saved) != before.digest
+    np.save(path.with_name("model.kv.vectors.npy"), vectors() * 2)
+    assert load_unsafe_pickle(path).digest == file_digest(path) != before.digest
 
 
 def test_model_with_counts(tmp_path: Path) -> None:
@@ -55,19 +59,14 @@ def test_model_with_counts(tmp_path: Path) -> None:
     model.save(str(tmp_path / "w.model"))
     embeddings = load_unsafe_pickle(tmp_path / "w.model")
     assert embeddings.index_to_key == ["a", "b", "c"]
-    assert embeddings.counts is not None
     assert embeddings.counts.tolist() == [15, 10, 5]
 
 
-@pytest.mark.parametrize("content", [{"a": [1, 2]}, [1, 2], None, "text"])
-def test_other_pickles(tmp_path: Path, content: object) -> None:
-    (tmp_path / "x.pkl").write_bytes(pickle.dumps(content))
-    with pytest.raises(EmbeddingError, match="not gensim KeyedVectors"):
-        load_unsafe_pickle(tmp_path / "x.pkl")
+OTHERS = [pickle.dumps(each) for each in ({"a": [1, 2]}, [1, 2], None, "text")]
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", b"\x80\x04", b"cno_such\nthing\n."])
-def test_damaged(tmp_path: Path, data: bytes) -> None:
+@pytest.mark.parametrize("data", [*OTHERS, b"", b"hello", b"\x80\x04", b"cno_such\nthing\n."])
+def test_other_pickles_and_damaged_ones(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.kv").write_bytes(data)
     with pytest.raises(EmbeddingError, match="not gensim KeyedVectors"):
         load_unsafe_pickle(tmp_path / "x.kv")

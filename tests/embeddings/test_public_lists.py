@@ -1,14 +1,12 @@
 """Lists of public words: what is in them, what must not be, and how they are looked up."""
 
 import re
-from dataclasses import fields
 
 import pytest
 from support import ROOT
 
-from dpsan.cli.options import Privacy
 from dpsan.embeddings.bundled import load_bundled
-from dpsan.embeddings.public_words import BUNDLED, PublicWords, public_words
+from dpsan.embeddings.public_words import PublicWords, public_words
 from dpsan.errors import InputError, UsageError
 
 _SENSITIVE = """
@@ -87,11 +85,6 @@ def test_lists_of_other_languages(language):
     assert PublicWords(f"function-{language}", words).rows({w: i for i, w in enumerate(words)})
     with pytest.raises(UsageError, match=f"of the language of function-{language}"):
         PublicWords(f"function-{language}", words).rows(load_bundled().key_to_index)
-
-
-def test_the_command_line_knows_the_lists():
-    option = {each.name: each for each in fields(Privacy)}["public"].metadata["parser"]
-    assert option.metavar.split("|") == ["FILE", *BUNDLED]
 
 
 def test_lists_are_in_the_wheel():

@@ -14,6 +14,7 @@ from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UnprovedError, UsageError
 from dpsan.mechanisms import MECHANISMS, registry
+from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.krr import KRR
@@ -23,17 +24,6 @@ from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.space.cached_index import space_of
 from dpsan.space.metric_space import _MECHANISM_TABLES
-
-_SHOWN = {"verify": (2.0, 8.0), "explain": (0.005, 0.1), "compare": (0.05, 0.3)}
-"""What the example prints lies between these, whatever the 500 most frequent words are."""
-
-
-@pytest.fixture(autouse=True)
-def _as_before():
-    before = dict(registry._OWN)
-    yield
-    registry._OWN.clear()
-    registry._OWN.update(before)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,83 +48,39 @@ def test_registered_runs_under_its_name():
     assert verify(sanitizer, words=10, draws=2000).verdict is Verdict.KEPT
 
 
-def test_a_guarantee_cannot_be_proved_by_saying_so():
+def registered(factor):
+    """Under one name, with more noise or less."""
+
     @register
     @dataclasses.dataclass(frozen=True)
-    class Bold(Toy):
-        name = "bold"
+    class Mine(CluSanT):
+        name = "mine"
+        status = Status.CLAIMED
 
-        def guarantee(self, space):
-            return Guarantee(Status.PROVED, 1e-3)
+        def prepare(self, space):
+            return ClusterResponseSampler(space, self.clusters(space), 0.5 * self.epsilon * factor)
 
-        def certificate(self, space):
-            return None
-
-    options = {"epsilon": 2, "embeddings": make_embeddings()}
-    with pytest.raises(UnprovedError, match="bold is CLAIMED"):
-        Sanitizer("bold", **options)
-    sanitizer = Sanitizer("bold", allow_unproved=True, **options)
-    assert sanitizer.guarantee.status is Status.CLAIMED
-    assert verify(sanitizer, words=10, draws=2000).verdict is not Verdict.KEPT
+    return Draft(Mine, {"k": 4})
 
 
-def test_no_certificate_is_that_of_yesterdays_code(tmp_path):
-    """Registered again with more noise or less: nothing is taken from the cache of the other."""
-    made = []
-    for factor in (1.0, 3.0):
-
-        @register
-        @dataclasses.dataclass(frozen=True)
-        class Mine(CluSanT):
-            name = "mine"
-            status = Status.CLAIMED
-
-            def prepare(self, space, factor=factor):
-                clusters = self.clusters(space)
-                return ClusterResponseSampler(space, clusters, 0.5 * self.epsilon * factor)
-
-        made.append(
-            Sanitizer(
-                "mine",
-                epsilon_ldp=2.0,
-                parameters={"k": 4},
-                embeddings=make_embeddings(n=60, d=4),
-                allow_unproved=True,
-                cache=tmp_path,
-            )
-        )
-        certificate = certify(made[-1].mechanism, made[-1].space)
-        assert certificate.epsilon_ldp <= 2.0
-    assert made[1].mechanism.epsilon < made[0].mechanism.epsilon / 1.5
-
-
-@pytest.mark.parametrize("how", ["calibrate", "compare"])
-def test_nothing_else_takes_tables_of_yesterdays_code(tmp_path, how):
-    """Without a sanitizer, on a space with a cache: each run is of the code that is there."""
-    embeddings = make_embeddings(n=60, d=4)
-    found = []
-    for factor in (1.0, 3.0):
-
-        @register
-        @dataclasses.dataclass(frozen=True)
-        class Mine(CluSanT):
-            name = "mine"
-            status = Status.CLAIMED
-
-            def prepare(self, space, factor=factor):
-                clusters = self.clusters(space)
-                return ClusterResponseSampler(space, clusters, 0.5 * self.epsilon * factor)
-
-        space = space_of(embeddings, Store(tmp_path / "cache"))
-        draft = Draft(Mine, {"k": 4})
-        if how == "calibrate":
+@pytest.mark.parametrize("how", ["sanitize", "calibrate", "compare"])
+def test_nothing_takes_tables_of_yesterdays_code(tmp_path, how):
+    """On a space with a cache: each run is of the code that is there."""
+    embeddings, cache, found = make_embeddings(n=60, d=4), tmp_path / "cache", []
+    for draft in map(registered, (1.0, 3.0)):
+        space = space_of(embeddings, Store(cache))
+        if how == "sanitize":
+            options = {"parameters": {"k": 4}, "embeddings": embeddings, "allow_unproved": True}
+            made = Sanitizer("mine", epsilon_ldp=2.0, cache=cache, **options)
+            assert certify(made.mechanism, made.space).epsilon_ldp <= 2.0
+            found.append(made.mechanism.epsilon)
+        elif how == "calibrate":
             found.append(calibrate(draft, space, Target.EPSILON_LDP, 2.0).mechanism.epsilon)
         else:
-            made = compare(Request([draft], [2.0], seeds=2), embeddings, space)
-            found.append([row.epsilon for row in made.rows])
-    kept = [each.name for each in (tmp_path / "cache").rglob("*") if "mine" in each.name.lower()]
-    assert kept == []
-    assert found[0] != found[1]
+            (row,) = compare(Request([draft], [2.0], seeds=2), embeddings, space).rows
+            found.append(row.epsilon)
+    assert not [each for each in cache.rglob("*") if "mine" in each.name.lower()]
+    assert found[1] < found[0] / 1.5
 
 
 def test_every_table_about_a_mechanism_is_known_as_one():
@@ -150,43 +96,31 @@ def test_every_table_about_a_mechanism_is_known_as_one():
             assert name.startswith(_MECHANISM_TABLES), name
 
 
-def test_registered_again_is_replaced():
-    register(Toy)
-    other = dataclasses.dataclass(frozen=True)(type("Other", (Toy,), {"summary": "another"}))
-    assert register(other) is MECHANISMS["toy"] is other
+def wrong(**attributes):
+    return dataclasses.dataclass(frozen=True)(type("Wrong", (Toy,), attributes))
 
 
 @pytest.mark.parametrize(
-    ("attributes", "message"),
+    ("kind", "message"),
     [
-        ({"name": "krr"}, "needs another name"),
-        ({"name": "My Own"}, "needs another name"),
-        ({"name": ""}, "needs the class attribute name"),
-        ({"summary": ""}, "needs the class attribute summary"),
-        ({"family": "tables"}, "family is one of point, table, tensor"),
-        ({"epsilon_unit": "bits"}, "epsilon_unit is 1/distance or nats"),
-        ({"status": Status.PROVED}, "cannot be PROVED"),
-        ({"status": "claimed"}, "cannot be claimed"),
+        (wrong(name="krr"), "needs another name"),
+        (wrong(name="My Own"), "needs another name"),
+        (wrong(name=""), "needs the class attribute name"),
+        (wrong(summary=""), "needs the class attribute summary"),
+        (wrong(family="tables"), "family is one of point, table, tensor"),
+        (wrong(epsilon_unit="bits"), "epsilon_unit is 1/distance or nats"),
+        (wrong(status=Status.PROVED), "cannot be PROVED"),
+        (wrong(status="claimed"), "cannot be claimed"),
+        (dict, "takes a subclass of Mechanism"),
+        (Toy(1.0), "takes a subclass of Mechanism"),
+        (type("Empty", (Mechanism,), {"name": "empty"}), "has no guarantee and no prepare"),
+        (type("Plain", (Toy,), {"name": "plain"}), "must be a frozen dataclass"),
     ],
 )
-def test_wrong_attributes(attributes, message):
-    kind = dataclasses.dataclass(frozen=True)(type("Wrong", (Toy,), attributes))
+def test_wrong_classes(kind, message):
     with pytest.raises(UsageError, match=message):
         register(kind)
-    assert "toy" not in MECHANISMS
-
-
-def test_wrong_classes():
-    from dpsan.mechanisms.base import Mechanism
-
-    with pytest.raises(UsageError, match="takes a subclass of Mechanism"):
-        register(dict)
-    with pytest.raises(UsageError, match="takes a subclass of Mechanism"):
-        register(Toy(1.0))
-    with pytest.raises(UsageError, match="has no guarantee and no prepare"):
-        register(type("Empty", (Mechanism,), {"name": "empty"}))
-    with pytest.raises(UsageError, match="must be a frozen dataclass"):
-        register(type("Plain", (Toy,), {"name": "plain"}))
+    assert len(MECHANISMS) == len(registry.TABLE)
 
 
 @pytest.mark.parametrize("kind", [CluSanT, BucketExponential])
@@ -203,25 +137,22 @@ def test_verify_refutes_what_was_published(kind):
             claimed = super().guarantee(space).claimed
             return Guarantee(self.status, self.epsilon, claimed=claimed, why="the paper's claim")
 
-    options = {"epsilon": 1.0, "embeddings": make_embeddings(n=60, d=4), "parameters": {}}
-    if kind is CluSanT:
-        options["parameters"] = {"k": 4}
-    found = verify(Sanitizer(kind.name, **options), words=20, draws=2000)
-    assert found.verdict is Verdict.KEPT
-    assert found.certified > 1.1
+    options = {"epsilon": 1.0, "embeddings": make_embeddings(n=60, d=4)}
+    options["parameters"] = {"k": 4} if kind is CluSanT else {}
     published = Sanitizer(Published.name, allow_unproved=True, **options)
     found = verify(published, words=20, draws=2000)
     assert (found.verdict, found.claimed.epsilon) == (Verdict.VIOLATED, 1.0)
+    assert found.certified > 1.1
 
 
 def test_the_example_runs(cache, capsys, monkeypatch):
+    """What it prints lies between these, whatever the 500 most frequent words are."""
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    runpy.run_path(str(ROOT / "docs" / "own_mechanism.py"), run_name="__main__")
+    example = ROOT / "docs" / "own_mechanism.py"
+    runpy.run_path(str(example), run_name="__main__")
     shown = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
     assert list(shown) == ["rewrite", "verify", "explain", "evaluate", "compare"]
-    figures = {name: float(line.split()[-1]) for name, line in shown.items() if name in _SHOWN}
-    for name, (low, high) in _SHOWN.items():
-        assert low < figures[name] < high, name
+    for name, low, high in (("verify", 2, 8), ("explain", 0.005, 0.1), ("compare", 0.05, 0.3)):
+        assert low < float(shown[name].split()[-1]) < high, name
     assert shown["verify"].startswith("kept, exact epsilon ")
-    text = (ROOT / "docs" / "own_mechanism.py").read_text()
-    assert text.count("\n") <= 60
+    assert example.read_text().count("\n") <= 60

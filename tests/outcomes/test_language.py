@@ -99,19 +99,8 @@ def test_probabilities_sum_to_one(model):
     for first, second in itertools.product(range(SIZE), repeat=2):
         total = sum(probability(model, first, second, third) for third in range(SIZE))
         assert total == pytest.approx(1, rel=5e-3)
-
-
-def test_counts_do_not_depend_on_how_a_text_is_added():
-    whole, pieces = Counts(N), Counts(N)
-    whole.add(TEXT)
-    at = int(np.flatnonzero(TEXT == LINE)[5])
-    pieces.add(TEXT[: at + 1])
-    pieces.add(TEXT[at:])
-    for name in ("unigrams", "pairs", "pair_counts", "triples", "triple_counts"):
-        assert (getattr(whole, name) == getattr(pieces, name)).all()
-    twice = Counts(N)
-    twice.add(TEXT, 2)
-    assert (twice.triple_counts == 2 * whole.triple_counts).all()
+    empty = model_of(np.array([LINE, LINE]))
+    assert probability(empty, 0, 1, 2) == pytest.approx(probability(empty, 3, 4, 5))
 
 
 def test_a_file_gives_the_model_back():
@@ -124,15 +113,12 @@ def test_a_file_gives_the_model_back():
         near = math.log(probability(MODEL, first, second, third))
         assert math.log(probability(again, first, second, third)) == pytest.approx(near, abs=0.13)
     assert again.to_bytes("abc") == data
-
-
-def test_a_model_of_other_words_is_refused():
     with pytest.raises(ModelError, match="another vocabulary"):
-        Ngrams.from_bytes(MODEL.to_bytes("abc"), "abd")
+        Ngrams.from_bytes(data, "abd")
 
 
 @given(st.integers(0, 10**6), st.binary(min_size=1, max_size=40))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_damaged_files_are_refused(at, noise):
     """Whatever bytes stand there: a model, or ModelError."""
     data = bytearray(MODEL.to_bytes("abc"))
@@ -144,24 +130,6 @@ def test_damaged_files_are_refused(at, noise):
         Ngrams.from_bytes(bytes(data[: at // 2]), "abc")
 
 
-def test_a_model_without_text_is_uniform():
-    model = model_of(np.array([LINE, LINE]))
-    assert probability(model, 0, 1, 2) == pytest.approx(probability(model, 3, 4, 5))
-
-
-GAPS = {
-    " ": Gap.SPACE, "\t ": Gap.SPACE, "\n": Gap.LINE, ". ": Gap.END, "? ": Gap.END,
-    ", ": Gap.CLAUSE, "; ": Gap.CLAUSE,
-    "-": Gap.OTHER, "'s ": Gap.OTHER, "": Gap.OTHER, " (": Gap.OTHER,
-    ".\n": Gap.LINE, '." ': Gap.END, "'s, ": Gap.CLAUSE,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("gap", GAPS)
-def test_kinds_of_gaps(gap):
-    assert gap_kind(gap) is GAPS[gap]
-
-
 def test_texts_become_symbols():
     rows = {word: row for row, word in enumerate(["the", "cat", "sat", "on", "a", "mat"])}
     lookup = Lookup(TOKENIZERS["unicode"].split, rows, (), N)
@@ -169,6 +137,8 @@ def test_texts_become_symbols():
     assert found.tolist() == [LINE, 0, 1, 2, CLAUSE, 3, 4, 5, LINE, 4, N, LINE]
     batch = lookup.batch(["the cat. sat"])
     assert gap_kinds(batch).tolist() == [Gap.LINE, Gap.SPACE, Gap.END, Gap.LINE]
+    for gaps, kind in (("-", Gap.OTHER), ("'s ", Gap.OTHER), ("", Gap.OTHER), ("'s, ", Gap.CLAUSE)):
+        assert gap_kind(gaps) is kind
 
 
 def enumerated(states, scores, kinds, model, tau, trigrams=True):
@@ -187,13 +157,11 @@ def enumerated(states, scores, kinds, model, tau, trigrams=True):
             line.append(word)
         line.append(closed)
         logs = [math.log(probability(model, LINE, line[0], line[1]))]
-        for at in range(2, len(line)):
-            history = line[at - 2] if trigrams else LINE
+        for first, second, third in zip(line, line[1:], line[2:], strict=False):
             if trigrams:
-                logs.append(math.log(probability(model, history, line[at - 1], line[at])))
+                logs.append(math.log(probability(model, first, second, third)))
             else:
-                pair = model.pairs(np.array([line[at - 1]]), np.array([line[at]]))[0]
-                logs.append(float(pair[0]))
+                logs.append(model.pairs(np.array([second]), np.array([third]))[0][0])
         weight = math.exp(
             tau * sum(logs) + sum(float(scores[at, each]) for at, each in enumerate(path))
         )

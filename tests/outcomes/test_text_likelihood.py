@@ -1,16 +1,18 @@
-"""The likelihood of a whole text under each candidate, against products taken one by one."""
+"""The best inputs of each output, the likelihood of a whole text, and when a text is linked."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from support import make_embeddings
+from support import make_embeddings, streams
 
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import text_likelihood
 from dpsan.outcomes.distributions import draw
-from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.emissions import Emissions, Likeliest
 from dpsan.outcomes.intervals import median
+from dpsan.outcomes.linked_words import HalfLinked, half_linked, linked_by_words
 from dpsan.outcomes.text_likelihood import Texts, bag, ordered, ranks
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
@@ -58,6 +60,9 @@ def test_in_order_it_is_the_product_over_words(emissions, monkeypatch, block):
         return sum(math.log(known[w, u]) for w, u in pairs if u >= 0)
 
     check(ordered(emissions, CANDIDATES, NOISINGS), expected)
+    short = CANDIDATES.beginnings(3)  # they leave out shorter texts
+    assert short.sizes.tolist() == [3, 3, 0, 3, 0, 3]
+    assert short.ids.tolist() == [1, 2, 3, 3, 2, 1, 7, 7, 7, 2, 1, 3]
 
 
 @pytest.mark.parametrize("cells", [1, 1 << 22])
@@ -71,13 +76,6 @@ def test_in_any_order_each_output_is_of_a_random_word(emissions, monkeypatch, ce
         return None if mean is None else np.log(mean[outputs[outputs >= 0]]).sum()
 
     check(bag(emissions, CANDIDATES, NOISINGS), expected)
-
-
-def test_beginnings_leave_out_shorter_texts():
-    short = CANDIDATES.beginnings(3)
-    assert short.sizes.tolist() == [3, 3, 0, 3, 0, 3]
-    assert short.ids.tolist() == [1, 2, 3, 3, 2, 1, 7, 7, 7, 2, 1, 3]
-    assert CANDIDATES.beginnings(None) is CANDIDATES
 
 
 def test_ranks_count_better_candidates_and_draw_among_equal_ones():
@@ -111,16 +109,13 @@ def test_the_best_reader_finds_what_the_likelihood_promises(together):
     keep, other = math.e / (math.e + 5), 1 / (math.e + 5)
     # Number of draws that point to the true text, to each of the others, or nowhere by position.
     expected, draws = 0.0, 2 * together
-    for a in range(draws + 1):
-        for b in range(draws + 1 - a):
-            for c in range(draws + 1 - a - b):
-                ways = math.factorial(draws) / (
-                    math.factorial(a) * math.factorial(b) * math.factorial(c)
-                    * math.factorial(draws - a - b - c)
-                )  # fmt: skip
-                p = ways * keep**a * other ** (draws - a) * 3 ** (draws - a - b - c)
-                best = max(a, b, c)
-                expected += p * (a == best) / ((a == best) + (b == best) + (c == best))
+    for a, b, c in itertools.product(range(draws + 1), repeat=3):
+        rest = draws - a - b - c
+        if rest >= 0:
+            ways = math.factorial(draws) / math.prod(map(math.factorial, (a, b, c, rest)))
+            best = max(a, b, c)
+            p = ways * keep**a * other ** (draws - a) * 3**rest
+            expected += p * (a == best) / sum(each == best for each in (a, b, c))
     hits = (places == 1).mean()
     assert abs(hits - expected) < 6.2 * math.sqrt(expected * (1 - expected) / m)  # 1e-9
     wrong = (ranks(-ordered(emissions, candidates, noisings), truth, key) == 1).mean()
@@ -138,3 +133,82 @@ def test_the_interval_of_a_median_covers_it():
         # One rank further in it would be wrong too often; six values are needed for any limit.
         assert outside <= 0.05 or below == 0
         assert outside + 2 * math.comb(m, below + 1) / 2**m > 0.05
+
+
+@pytest.mark.parametrize("block", [3, 40, 200])
+def test_blocks_and_ties(block):
+    """Few different scores, so most are tied: the earlier input comes first, however many pass."""
+    drawn = streams(200 * 17).integers("scores", 6)
+    scores = drawn.reshape(200, 17).astype(np.float64)
+    found = Likeliest(np.arange(17), 5, np.float64)
+    for at in range(0, 200, block):
+        ids = np.arange(at, min(at + block, 200))
+        found.add(ids, scores[ids])
+    order = np.argsort(-scores, axis=0, kind="stable")[:5]
+    assert found.inputs.tolist() == order.T.tolist()
+    assert found.scores.tolist() == np.take_along_axis(scores, order, axis=0).T.tolist()
+    assert found.guesses().tolist() == order[0].tolist()
+
+
+def test_too_few_inputs():
+    found = Likeliest(np.arange(2), 3, np.float32)
+    found.add(np.array([7]), np.array([[-1.0, -np.inf]]))
+    assert found.inputs.tolist() == [[7, -1, -1], [-1, -1, -1]]
+
+
+@pytest.mark.parametrize("name", ["exponential", "knn-response", "zipf-response", "laplace"])
+def test_candidates_of_all_threads_are_those_of_one_matrix(name):
+    space = MetricSpace(make_embeddings(n=300, d=4))
+    emissions = Emissions(MECHANISMS[name].build(2.0, {}), space)
+    seen, prior = np.arange(0, 300, 7), np.log(space.frequencies)
+    (found,) = emissions.candidates(seen, [prior], 3)
+    scores = (emissions.log(np.arange(300), seen) + prior[:, None]).astype(np.float32)
+    assert found.inputs.tolist() == np.argsort(-scores, axis=0, kind="stable")[:3].T.tolist()
+
+
+SPACE = MetricSpace(make_embeddings(200, 4))
+KEY = randomness.seeded_key("linked words")
+
+
+def shares(epsilon, longest, **given):
+    mechanism = MECHANISMS["krr"].build(epsilon, {})
+    found = linked_by_words(mechanism, SPACE, longest=longest, key=KEY, **given)
+    return [each.value for each in found]
+
+
+def test_no_noise_links_all_and_noise_alone_links_nobody():
+    assert shares(40.0, 8)[-1] > 0.95
+    # 250 guesses among 1,000: more than 8 are right once in 10^9 runs; the key is fixed anyway.
+    assert max(shares(1e-6, 4)) <= 8 / 250
+    growing = shares(4.0, 40)
+    assert growing[1] < 0.5 < growing[-1]
+
+
+def test_half_of_the_texts():
+    found = half_linked(MECHANISMS["krr"].build(6.0, {}), SPACE)
+    again = half_linked(MECHANISMS["krr"].build(6.0, {}), MetricSpace(make_embeddings(200, 4)))
+    assert found is not None
+    assert found == again
+    assert 2 <= found.words <= 8
+    assert shares(6.0, 20)[found.words + 2] > 0.4
+    assert half_linked(MECHANISMS["krr"].build(0.01, {}), SPACE) == HalfLinked(None)
+    assert "by more than 64 words" in HalfLinked(None).sentence
+    assert "by their first 1 word," in HalfLinked(1).sentence
+    assert HalfLinked(1).of(1) == HalfLinked(1).sentence
+    assert HalfLinked(1).of(2).endswith("from one of the copies alone")
+    assert half_linked(MECHANISMS["laplace"].build(1.0, {}), SPACE) is None
+
+
+def test_a_run_its_audit_and_report_say_it(dpsan, tmp_path):
+    (tmp_path / "v.txt").write_text("".join(f"w{i} {i % 7} {i // 7}\n" for i in range(60)))
+    given = ("-m", "krr", "-e", "6", "-E", "v.txt")
+    base = {"stdin": b"w1 w2\n", "cwd": tmp_path}
+    said = dpsan("rewrite", "-v", *given, "-a", "a.jsonl", **base).stderr.decode()
+    (line,) = (each for each in said.splitlines() if "whole texts: " in each)
+    sentence = line.partition("whole texts: ")[2]
+    assert sentence.startswith("a reader who holds 1,000 candidates links half of the texts")
+    assert "whole texts" not in dpsan("rewrite", *given, **base).stderr.decode()
+    told = dpsan("report", "a.jsonl", cwd=tmp_path).stdout.decode()
+    assert sentence in " ".join(told.split())  # lines are wrapped
+    found = dpsan("calibrate", "-q", "-m", "krr", "-E", "v.txt", "--epsilon-ldp", "6", cwd=tmp_path)
+    assert sentence in found.stdout.decode()

@@ -44,13 +44,8 @@ def integer_law(mechanism, space):
 
 
 EXP = [
-    Exponential(0.3),
-    Exponential(2.0),
-    TEM(1.5),
-    TEM(9.0, beta=0.2),
-    Geodesic(1.0),
-    Geodesic(3.0, k=2, cap=0),
-    Geodesic(0.7, k=3, edges="rank", cap=6),
+    *(Exponential(0.3), Exponential(2.0), TEM(1.5), TEM(9.0, beta=0.2), Geodesic(1.0)),
+    *(Geodesic(3.0, k=2, cap=0), Geodesic(0.7, k=3, edges="rank", cap=6)),
 ]
 
 
@@ -93,13 +88,12 @@ def test_equal_totals_against_brute_force(space, mechanism):
     assert found.delta == found.infinite_loss_mass == 0
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, 20.0, 60.0, 300.0])
+@pytest.mark.parametrize("epsilon", [0.01, 8.0, 20.0, 300.0])
 @pytest.mark.parametrize("kind", [KRR, ZipfResponse, KnnResponse])
 def test_pure_laws_are_never_above_epsilon(space, kind, epsilon):
     found = certify(kind(epsilon), space)
     assert found.epsilon_ldp <= epsilon
-    if epsilon <= 20:
-        assert found.epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
+    assert epsilon > 20 or found.epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
 
 
 def test_matrix_certificate_by_hand():
@@ -117,18 +111,6 @@ def test_matrix_certificate_by_hand():
     assert matrix_certificate(law, Claim(epsilon)).delta == 0
 
 
-def test_matrix_and_closed_form_agree(space):
-    mechanism = Exponential(1.0)
-    law = integer_law(mechanism, space)
-    distances = np.full((space.n + 1, space.n + 1), space.diameter / 2)
-    distances[:-1, :-1] = space.distances(np.arange(space.n))
-    closed = certify(mechanism, space)
-    matrix = matrix_certificate(law, Claim(1.0, metric="euclidean"), distances)
-    assert matrix.epsilon_ldp == pytest.approx(closed.epsilon_ldp, abs=2 * closed.slack)
-    assert matrix.epsilon_metric == pytest.approx(closed.epsilon_metric, abs=1e-6)
-    assert matrix.delta == 0
-
-
 def test_top_k_support_is_an_infinite_loss(space):
     """Planted: the exponential law over the ten nearest words only."""
     law = Exponential(1.0).prepare(space).probabilities(np.arange(space.n + 1))
@@ -142,27 +124,23 @@ def test_top_k_support_is_an_infinite_loss(space):
     assert mass > 0.5
 
 
-def test_squared_distances_break_the_claim(space):
-    """Planted: d² where d is meant."""
-    wrong = RowSampler(space, lambda ids: 0.5 * space.distances(ids) ** 2)
-    law = wrong.probabilities(np.arange(space.n))
-    distances = space.distances(np.arange(space.n))
-    found = matrix_certificate(law, Claim(1.0, metric="euclidean"), distances)
-    assert found.epsilon_metric > 1.5
-    assert found.delta > 0.01
-    right = Exponential(1.0).prepare(space).probabilities(np.arange(space.n))
-    assert matrix_certificate(right, Claim(1.0, metric="euclidean"), distances).delta == 0
+def test_squared_distances_and_a_missing_half_break_the_claim(space):
+    """Planted: d² where d is meant, and exp(-epsilon d)."""
+    ids, claim = np.arange(space.n), Claim(1.0, metric="euclidean")
+    distances = space.distances(ids)
 
+    def found(sampler):
+        return matrix_certificate(sampler.probabilities(ids), claim, distances)
 
-def test_without_the_half_breaks_the_claim(space):
-    """Planted: exp(-epsilon d)."""
-    law = Exponential(2.0).prepare(space).probabilities(np.arange(space.n))
-    distances = space.distances(np.arange(space.n))
-    found = matrix_certificate(law, Claim(1.0, metric="euclidean"), distances)
-    assert 1.2 < found.epsilon_metric <= 2
+    wrong = found(RowSampler(space, lambda ids: 0.5 * space.distances(ids) ** 2))
+    assert wrong.epsilon_metric > 1.5
+    assert wrong.delta > 0.01
+    assert found(Exponential(1.0).prepare(space)).delta == 0
+    assert 1.2 < found(Exponential(2.0).prepare(space)).epsilon_metric <= 2
 
 
 def test_every_table_mechanism_is_certified(space):
+    assert certify(Laplace(1.0), space) is None  # its distribution is not known
     for name, kind in MECHANISMS.items():
         if kind.family != "table":
             continue
@@ -173,47 +151,24 @@ def test_every_table_mechanism_is_certified(space):
             assert found.delta == found.infinite_loss_mass == 0
 
 
-def test_unknown_law_has_no_certificate(space):
-    assert certify(Laplace(1.0), space) is None
-
-
-def test_certificates_are_cached():
-    built = []
-
-    def keep(name, build):
-        built.append(name)
-        return build()
-
-    space = MetricSpace(make_embeddings(), keep)
-    first = certify(Exponential(1.0), space)
-    assert certify(Exponential(1.0), space) == first
-    certify(Exponential(1.5), space)
-    certify(TEM(1.5), space)
-    certify(TEM(1.5, beta=0.01), space)
-    assert len([name for name in built if name.startswith("certificate")]) == 4
-
-
 @pytest.mark.parametrize("kind", [Exponential, TEM, Geodesic])
 def test_a_cached_certificate_is_that_of_its_own_epsilon(kind, tmp_path):
-    store = Store(tmp_path)
-    cached = space_of(make_embeddings(), store)
-    found = [certify(kind(epsilon), cached).epsilon_ldp for epsilon in (4.0, 1.0, 2.0)]
-    fresh = [
-        certify(kind(epsilon), MetricSpace(make_embeddings())).epsilon_ldp
-        for epsilon in (4.0, 1.0, 2.0)
-    ]
-    assert found == fresh
-    assert len(set(found)) == 3
-    again = space_of(make_embeddings(), store)
-    assert [certify(kind(epsilon), again).epsilon_ldp for epsilon in (4.0, 1.0, 2.0)] == found
+    def found(space):
+        return [certify(kind(epsilon), space).epsilon_ldp for epsilon in (4.0, 1.0, 2.0)]
+
+    store, fresh = Store(tmp_path), found(MetricSpace(make_embeddings()))
+    assert len(set(fresh)) == 3
+    for _ in range(2):
+        cached = space_of(make_embeddings(), store)
+        assert found(cached) == fresh
+    assert certify(TEM(9.0, beta=0.2), cached) != certify(TEM(9.0), cached)
 
 
 def test_identical_words_do_not_blow_up_the_metric():
     embeddings = make_embeddings()
     embeddings.vectors[9] = embeddings.vectors[4]
     embeddings.vectors[11] = embeddings.vectors[5] * (1 + 1e-6)
-    found = certify(Exponential(1.0), MetricSpace(embeddings))
-    assert found.epsilon_metric <= 1.0
+    assert certify(Exponential(1.0), MetricSpace(embeddings)).epsilon_metric <= 1.0
 
 
 def test_exponential_golden_on_glove(glove):
@@ -224,25 +179,23 @@ def test_exponential_golden_on_glove(glove):
     assert 15 < found.epsilon_ldp < 16 < space.diameter
 
 
-def near_ties(n=6):
+def near_ties():
     """Integer weights of words that lie 1e-9, 1e-6 ... 1 apart, and exact losses to 50 digits."""
-    places = np.array([0.0, 1e-9, 1e-6, 1e-3, 0.5, 1.0])[:n]
+    places = np.array([0.0, 1e-9, 1e-6, 1e-3, 0.5, 1.0])
     distances = np.abs(places[:, None] - places)
     rows = [[int(2.0**62 * math.exp(-0.5 * each)) for each in row] for row in distances.tolist()]
     law = np.array([[weight / sum(row) for weight in row] for row in rows])
     with localcontext() as context:
         context.prec = 50
-        exact = [
-            [
-                max(
-                    (Decimal(a) * sum(other) / (Decimal(b) * sum(row))).ln()
-                    for a, b in zip(row, other, strict=True)
-                )
-                for other in rows
-            ]
-            for row in rows
-        ]
-    return law, distances, exact
+
+        def loss(row, other):
+            sums = Decimal(sum(other)) / sum(row)
+            return max((Decimal(a) / b * sums).ln() for a, b in zip(row, other, strict=True))
+
+        return law, distances, [[loss(row, other) for other in rows] for row in rows]
+
+
+PAIRS = list(itertools.permutations(range(6), 2))
 
 
 def test_issue_16_a_matrix_is_rounded_outward():
@@ -254,16 +207,14 @@ def test_issue_16_a_matrix_is_rounded_outward():
     assert found.slack < 1e-10
     per_unit, slack = Decimal(found.epsilon_metric), Decimal(found.slack)
     true = Decimal(0)
-    for i, j in itertools.permutations(range(len(law)), 2):
+    for i, j in PAIRS:
         assert exact[i][j] <= per_unit * Decimal(distances[i, j]) + slack
         if distances[i, j] > 1e-4:
             true = max(true, exact[i][j] / Decimal(distances[i, j]))
     assert float(per_unit) == pytest.approx(float(true), rel=1e-6)  # no rounding in the quotient
     # The twin: without the allowance some pair is above its bound.
     plain = pairwise_losses(law)
-    assert any(
-        Decimal(plain[i, j]) < exact[i][j] for i, j in itertools.permutations(range(len(law)), 2)
-    )
+    assert any(Decimal(plain[i, j]) < exact[i][j] for i, j in PAIRS)
 
 
 @pytest.mark.parametrize("error", [2.0**-36, 1e-6])
@@ -272,13 +223,7 @@ def test_issue_16_probabilities_within_their_error_have_no_larger_loss(error):
     law, _, _ = near_ties()
     found = matrix_certificate(law, Claim(0.1), error=error)
     low, high = law * (1 - error), law * (1 + error)
-    worst = max(
-        float(np.log(high[i] / low[j]).max()) for i, j in itertools.permutations(range(len(law)), 2)
-    )
-    assert worst <= found.epsilon_ldp
-    deltas = [
-        np.maximum(high[i] - math.exp(0.1) * low[j], 0).sum()
-        for i, j in itertools.permutations(range(len(law)), 2)
-    ]
+    assert max(np.log(high[i] / low[j]).max() for i, j in PAIRS) <= found.epsilon_ldp
+    deltas = [np.maximum(high[i] - math.exp(0.1) * low[j], 0).sum() for i, j in PAIRS]
     assert max(deltas) <= found.delta
     assert found.delta == pytest.approx(hockey_stick(law, 0.1)[0], abs=8 * error)

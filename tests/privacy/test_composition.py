@@ -1,11 +1,16 @@
+"""What draws cost together; an epsilon is shown with the delta that belongs to it."""
+
 import math
 
 import pytest
-from support import need_extra
+from support import make_embeddings, need_extra
 
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.description import numbers
 from dpsan.privacy.composition import compose_basic, compose_optimal
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_mu
+from dpsan.space.metric_space import MetricSpace
 
 
 def guarantee(epsilon, delta=0.0, mu=None):
@@ -16,6 +21,7 @@ def test_basic():
     composed = compose_basic(guarantee(2.0, 1e-6), 10)
     assert (composed.epsilon, composed.delta) == (20.0, pytest.approx(1e-5))
     assert compose_basic(guarantee(math.inf), 0).epsilon == 0
+    assert compose_optimal(guarantee(1.0), 10) is None  # pure guarantees add up
 
 
 def test_gaussian_is_exact():
@@ -29,10 +35,6 @@ def test_gaussian_is_exact():
     assert gaussian_delta(composed.epsilon, 16 * mu) > 0.5
 
 
-def test_pure_guarantees_add_up():
-    assert compose_optimal(guarantee(1.0), 10) is None
-
-
 def test_black_box():
     need_extra("accounting")
     composed = compose_optimal(guarantee(0.1, 1e-6), 100)
@@ -42,24 +44,46 @@ def test_black_box():
     k, epsilon, slack = 100, 0.1, 1e-4
 
     def delta_of(i):
-        return (
-            sum(
-                math.comb(k, low)
-                * (math.exp((k - low) * epsilon) - math.exp((k - 2 * i + low) * epsilon))
-                for low in range(i)
-            )
-            / (1 + math.exp(epsilon)) ** k
+        pure = (
+            math.comb(k, low)
+            * (math.exp((k - low) * epsilon) - math.exp((k - 2 * i + low) * epsilon))
+            for low in range(i)
         )
+        return sum(pure) / (1 + math.exp(epsilon)) ** k
 
     best = min((k - 2 * i) * epsilon for i in range(k // 2 + 1) if delta_of(i) <= slack)
     assert composed.epsilon <= best + 0.05
 
 
-@pytest.mark.parametrize("delta", [4e-60, 1e-12, 1e-6])
-@pytest.mark.parametrize("epsilon", [0.1, 8.0])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 4e-60), (8.0, 1e-12), (0.1, 1e-6)])
 def test_never_worse_than_the_sum(epsilon, delta):
     """It said inf for a delta of 4e-60, beside a sum of 3."""
     need_extra("accounting")
     basic = compose_basic(guarantee(epsilon, delta), 30)
     found = compose_optimal(guarantee(epsilon, delta), 30)
     assert found is None or found.epsilon < basic.epsilon < math.inf
+
+
+def test_the_pair_at_an_epsilon():
+    plain = Guarantee(Status.PROVED, 2.0, 1e-6)
+    assert plain.at(2.0) == Loss(2.0, 1e-6)
+    assert plain.at(3.0) == Loss(3.0, 1e-6)  # weaker, and true
+    assert plain.at(1.0) == Loss(2.0, 1e-6)  # nothing is known at 1
+    both = Guarantee(Status.REFUTED, 300.0, 1e-129, at_claim=Loss(1.0, 0.9))
+    assert both.at(1.0) == Loss(1.0, 0.9)
+    assert both.at(299.0) == Loss(299.0, 0.9)
+    assert both.at(300.0) == Loss(300.0, 1e-129)
+    assert both.at(0.5) == Loss(300.0, 1e-129)
+    assert Guarantee(Status.NONE, math.inf, 1.0).at(5.0) == Loss(math.inf, 1.0)
+
+
+@pytest.mark.parametrize("name", [n for n in MECHANISMS if n.startswith("tldp-paper")])
+def test_a_description_has_no_delta_of_another_epsilon(name):
+    space = MetricSpace(make_embeddings(60, 40))
+    mechanism = MECHANISMS[name].build(1.0, {})
+    own, found = mechanism.guarantee(space), numbers(mechanism, space)
+    assert found["epsilon"] == own.at_claim.epsilon == 1.0
+    assert found["delta"] == own.at_claim.delta
+    assert found["true"]["epsilon_ldp"] == own.epsilon_ldp
+    assert found["true"]["delta"] == own.delta
+    assert own.at_claim.delta > 0.5

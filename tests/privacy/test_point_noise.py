@@ -17,22 +17,17 @@ def good(sample, law, *args):
     return stats.kstest(sample, cdf).pvalue > ALPHA
 
 
-def test_independent_laplace():
-    drawn = noise.independent_laplace(streams(M), 2, 1.5)
+@pytest.mark.parametrize(
+    ("name", "law"), [("independent_laplace", "laplace"), ("gaussian", "norm")]
+)
+def test_independent_coordinates(name, law):
+    drawn = getattr(noise, name)(streams(M), 2, 1.5)
     assert drawn.shape == (M, 2)
     for column in drawn.T:
-        assert good(column, "laplace", 0, 1.5)
-        assert not good(column, "laplace", 0, 1.5 * 1.3)
-        assert not good(column / 2, "laplace", 0, 1.5)  # half the noise
+        assert good(column, law, 0, 1.5)
+        assert not good(column, law, 0, 1.5 * 1.3)
+        assert not good(column / 2, law, 0, 1.5)  # half the noise
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.04
-
-
-def test_gaussian():
-    drawn = noise.gaussian(streams(M), 2, 2.5)
-    for column in drawn.T:
-        assert good(column, "norm", 0, 2.5)
-        assert not good(column, "norm", 0, 2.5 * 1.3)
-        assert not good(column / 2, "norm", 0, 2.5)
 
 
 @pytest.mark.parametrize(("alpha", "bound"), [(1.0, 0.05), (1.0, 1.0), (2.0, 3.0), (1.0, 800.0)])
@@ -45,9 +40,9 @@ def test_truncated_laplace(alpha, bound):
     assert drawn.std() == pytest.approx(truncated_laplace_std(alpha, bound), rel=0.03)
 
 
-@pytest.mark.parametrize("reach", [1e-4, 9.99e-4, 1.01e-3, 0.1, 5.0, 699.0, 701.0])
+@pytest.mark.parametrize("reach", [9.99e-4, 1.01e-3, 5.0, 699.0, 701.0])
 def test_truncated_std_is_continuous(reach):
-    x = np.linspace(-1, 1, 2_000_001)
+    x = np.linspace(-1, 1, 200_001)
     density = np.exp(-np.abs(x) * reach)
     exact = np.sqrt((x**2 * density).sum() / density.sum())
     if reach > 100:
@@ -55,15 +50,12 @@ def test_truncated_std_is_continuous(reach):
     assert truncated_laplace_std(reach, 1.0) == pytest.approx(exact, rel=1e-5)
 
 
-def test_radial_std():
-    drawn = noise.multivariate_laplace(streams(M), 6, 2.0)
-    assert drawn.std() == pytest.approx(radial_std(6, 2.0), rel=0.02)
-
-
 def test_elliptical_laplace_is_the_stretched_noise_row_by_row():
     root = np.array([[2.0, 0.5], [0.5, 1.0]])
     drawn = noise.elliptical_laplace(streams(1000), 2, 3.0, root)
     plain = noise.multivariate_laplace(streams(1000), 2, 3.0)
+    drawn_6 = noise.multivariate_laplace(streams(M), 6, 2.0)
+    assert drawn_6.std() == pytest.approx(radial_std(6, 2.0), rel=0.02)
     assert np.allclose(drawn, plain @ root)
     alone = noise.elliptical_laplace(streams(10), 2, 3.0, root)
     assert (alone == drawn[:10]).all()

@@ -1,60 +1,51 @@
 import numpy as np
-import pytest
+from scipy import stats
 from support import fits, streams
 
 from dpsan.privacy import randomness
 
+KEY = b"k" * randomness.KEY_BYTES
+
 
 def test_bits_do_not_depend_on_the_batch():
-    whole = randomness.streams_for(b"k" * 32, [3, 4, 5], [2, 600, 1])
+    whole = randomness.streams_for(KEY, [3, 4, 5], [2, 600, 1])
     bits = whole.bits("x", 3)
     assert bits.shape == (603, 3)
     for part, (at, end) in zip(([3], [4], [5]), ((0, 2), (2, 602), (602, 603)), strict=True):
         words = [end - at]
-        alone = randomness.streams_for(b"k" * 32, part, words)
+        alone = randomness.streams_for(KEY, part, words)
         assert (alone.bits("x", 3) == bits[at:end]).all()
     pieces = np.concatenate([piece.bits("x", 3) for piece in whole.chunks(256)])
     assert (pieces == bits).all()
 
 
-def test_chunks_of_whole_records():
-    whole = randomness.streams_for(b"k" * 32, [0, 1, 2], [300, 300, 300])
+def test_chunks_and_lengths():
+    whole = randomness.streams_for(KEY, [0, 1, 2], [300, 300, 300])
     assert [len(piece) for piece in whole.chunks(10, whole_records=True)] == [300, 300, 300]
     assert all(len(piece) <= randomness.BLOCK for piece in whole.chunks(10))
+    for count in (0, 1, 255, 256, 257, 1000):
+        assert len(randomness.streams_for(KEY, [0], [count])) == count
 
 
-def test_a_million_streams_differ():
-    """Every record, block, label and key has bits of its own."""
-    many = randomness.streams_for(b"k" * 32, range(1_000_000), [1] * 1_000_000)
-    assert len(np.unique(many.bits("x"))) == 1_000_000
-    some = randomness.streams_for(b"k" * 32, range(1000), [2] * 1000)
+def test_many_streams_differ():
+    """Every record, block, label and key has bits of its own; records of one number share them."""
+    many = randomness.streams_for(KEY, range(200_000), [1] * 200_000)
+    assert len(np.unique(many.bits("x"))) == 200_000
+    some = randomness.streams_for(KEY, range(1000), [2] * 1000)
     other_key = randomness.Streams(b"j" * 32, some.blocks)
     drawn = np.concatenate([some.bits("x"), some.bits("y"), other_key.bits("x")])
     assert len(np.unique(drawn)) == 6000
-
-
-def test_a_shared_stream_would_be_noticed():
-    """The twin of the test above: records that share a number share bits."""
-    same = randomness.streams_for(b"k" * 32, [0] * 1000, [1] * 1000)
+    same = randomness.streams_for(KEY, [0] * 1000, [1] * 1000)
     assert len(np.unique(same.bits("x"))) == 1
 
 
 def test_integers_are_uniform():
-    drawn = streams(200_000).integers("x", 7)
+    drawn = streams(50_000).integers("x", 7)
     law = np.full(7, 1 / 7)
     assert fits(np.bincount(drawn.astype(int), minlength=7), law)
     wrong = law.copy()
     wrong[0] *= 1.3
     assert not fits(np.bincount(drawn.astype(int), minlength=7), wrong / wrong.sum())
-
-
-def test_integers_reject_the_uneven_tail():
-    """With bound 2^63 - 1 about half of all first draws would be uneven without rejection."""
-    bound = (1 << 63) - 1
-    drawn = streams(20_000).integers("x", bound)
-    assert drawn.max() < bound
-    halves = np.bincount((drawn >= np.uint64(bound // 2)).astype(int), minlength=2)
-    assert fits(halves, np.array([0.5, 0.5]))
 
 
 def test_no_third_of_the_numbers_comes_more_often():
@@ -67,15 +58,8 @@ def test_no_third_of_the_numbers_comes_more_often():
 
 def test_every_block_of_a_long_record_has_numbers_of_its_own():
     words = 70 * randomness.BLOCK
-    bits = randomness.streams_for(b"k" * 32, [5], [words]).bits("x")
+    bits = randomness.streams_for(KEY, [5], [words]).bits("x")
     assert len(np.unique(bits)) == words
-
-
-def test_bounds_of_every_word():
-    bounds = np.array([1, 2, 3] * 1000, dtype=np.uint64)
-    drawn = streams(3000).integers("x", bounds)
-    assert (drawn < bounds).all()
-    assert set(drawn[2::3].tolist()) == {0, 1, 2}
 
 
 def test_uniform_is_open_at_both_ends():
@@ -89,9 +73,7 @@ def test_uniform_is_open_at_both_ends():
 
 
 def test_normal_law():
-    from scipy import stats
-
-    drawn = streams(100_000).normal("x", 1)[:, 0]
+    drawn = streams(30_000).normal("x", 1)[:, 0]
     assert stats.kstest(drawn, "norm").pvalue > 1e-9
     assert stats.kstest(drawn * 1.3, "norm").pvalue < 1e-9
 
@@ -100,21 +82,13 @@ def test_keys():
     assert randomness.new_key() != randomness.new_key()
     assert randomness.seeded_key("1") == randomness.seeded_key("1") != randomness.seeded_key("2")
     assert randomness.derive_key(b"k", "a", 1) != randomness.derive_key(b"k", "a1")
-    assert randomness.derive_key(b"k", "a", "1") != randomness.derive_key(b"k", "a", 1)
-
-
-def test_key_is_not_shown():
     assert "kkk" not in repr(streams(3))
-
-
-@pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 1000])
-def test_length(count):
-    assert len(randomness.streams_for(b"k" * 32, [0], [count])) == count
+    assert randomness.derive_key(b"k", "a", "1") != randomness.derive_key(b"k", "a", 1)
 
 
 def test_words_with_one_integer_change_no_other_draw():
     """Blocks without another bound than 1 are left out; all other integers stay."""
-    drawn_from = randomness.streams_for(b"k" * randomness.KEY_BYTES, range(40), [7, 0, 130, 1] * 10)
+    drawn_from = randomness.streams_for(KEY, range(40), [7, 0, 130, 1] * 10)
     bounds = np.random.default_rng(3).integers(2, 1 << 62, len(drawn_from)).astype(np.uint64)
     bounds[::3] = 3 << 61  # rejected often
     every = drawn_from.integers("some", bounds)
@@ -124,3 +98,7 @@ def test_words_with_one_integer_change_no_other_draw():
     assert (drawn[ones] == 0).all()
     assert (drawn[~ones] == every[~ones]).all()
     assert not drawn_from.integers("some", np.ones(len(drawn_from), dtype=np.uint64)).any()
+    bounds = np.array([1, 2, 3] * 1000, dtype=np.uint64)
+    drawn = streams(3000).integers("x", bounds)
+    assert (drawn < bounds).all()
+    assert set(drawn[2::3].tolist()) == {0, 1, 2}

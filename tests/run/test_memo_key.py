@@ -11,6 +11,7 @@ from dpsan.embeddings.public_words import PublicWords
 from dpsan.run.memo import _settings
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.metric_space import MetricSpace
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 EMBEDDINGS = dataclasses.replace(
@@ -19,6 +20,13 @@ EMBEDDINGS = dataclasses.replace(
 )
 WORDS = tuple(EMBEDDINGS.index_to_key[:70])
 FIRST = RunSpec(epsilon=4.0)
+
+
+def own(words=WORDS, outputs=None, share=1.0):
+    more = () if outputs is None else (frozenset(outputs),)
+    return (WordClass("own", share, (words,), *more, english=False),)
+
+
 OTHERS = {
     "epsilon": [5.0],
     "mechanism": ["knn-response"],
@@ -30,15 +38,8 @@ OTHERS = {
     "case": ["vocabulary"],
     "numbers": ["value"],
     "strings": ["kind"],
-    "only": [
-        (WordClass("own", 1.0, (WORDS,), english=False),),
-        (WordClass("own", 2.0, (WORDS,), english=False),),
-        (WordClass("own", 1.0, (WORDS[:65],), english=False),),
-    ],
-    "classes": [
-        (WordClass("own", 1.0, (WORDS,), english=False),),
-        (WordClass("own", 1.0, (WORDS,), frozenset(WORDS[:9]), english=False),),
-    ],
+    "only": [own(), own(share=2.0), own(WORDS[:65])],
+    "classes": [own(), own(outputs=WORDS[:9])],
 }
 """Another value or more of each field that decides the distribution of an output."""
 WITHOUT = {
@@ -54,13 +55,8 @@ WITHOUT = {
 
 
 def settings(spec, embeddings=EMBEDDINGS):
-    return _settings(Sanitizer.from_spec(spec, None, opened=lambda: opened(embeddings)))
-
-
-def opened(embeddings):
-    from dpsan.space.metric_space import MetricSpace
-
-    return embeddings, MetricSpace(embeddings)
+    pair = embeddings, MetricSpace(embeddings)
+    return _settings(Sanitizer.from_spec(spec, None, opened=lambda: pair))
 
 
 def test_every_field_has_a_rule():

@@ -1,68 +1,42 @@
 """An exception that nobody foresaw fails one input; the others go on, and no text is told."""
 
-import subprocess
-import sys
-
 import pytest
+from identity import identity
 
-PLANTED = """
-import sys
 from dpsan.formats.text import TextFormat
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan
 from dpsan.text.lookup import Lookup
-real_read, real_batch = TextFormat.read, Lookup.batch
-
-def read(self, source, options):
-    if source.name == "reads.txt":
-        raise KeyError("Maria Gonzalez")
-    return real_read(self, source, options)
-
-def batch(self, texts):
-    if "Maria" in texts:
-        raise ValueError("Maria Gonzalez", {"not": "picklable"}, lambda: None)
-    return real_batch(self, texts)
-
-TextFormat.read, Lookup.batch = read, batch
-"""
-MAIN = """
-if __name__ == "__main__":
-    sys.argv[0] = "dpsan"
-    from dpsan.cli.guard import main
-    main()
-"""
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    for name, text in (("a", "here\n"), ("draws", "Maria\n"), ("reads", "here\n"), ("z", "here\n")):
-        (tmp_path / f"{name}.txt").write_text(text)
-    # A script, so that spawned workers run the first part of it, too.
-    (tmp_path / "planted.py").write_text(PLANTED + MAIN)
-    return tmp_path
+@pytest.mark.parametrize("tree", [False, True])
+def test_the_others_go_on(tmp_path, monkeypatch, capfdbinary, tree):
+    """What a worker raises: tests/run/test_workers.py."""
+    paths = [tmp_path / f"{name}.txt" for name in ("a", "draws", "reads", "z")]
+    for path in paths:
+        path.write_text("Maria\n" if path.stem == "draws" else "here\n")
+    real_read, real_batch = TextFormat.read, Lookup.batch
 
+    def read(self, source, options):
+        if source.name.endswith("reads.txt"):
+            raise KeyError("Maria Gonzalez")
+        return real_read(self, source, options)
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize("together", [False, True])
-def test_the_others_go_on(folder, cache, jobs, together):
-    done = subprocess.run(
-        [
-            sys.executable, "planted.py", "rewrite", "-q", "-e", "1000", "-m", "laplace",
-            "-E", "two.txt", "-j", jobs, *([] if together else ["-O", "out"]),
-            "a.txt", "draws.txt", "reads.txt", "z.txt",
-        ],
-        cwd=folder, capture_output=True, timeout=60,
-        env={"DPSAN_CACHE_DIR": str(cache), "PATH": "/usr/bin:/bin"},
-    )  # fmt: skip
-    told = done.stderr.decode().splitlines()
-    assert done.returncode == 1
-    assert [line.rsplit(":", 1)[0] for line in told[:2]] == [
-        "dpsan: draws.txt: internal error: ValueError at planted.py",
-        "dpsan: reads.txt: internal error: KeyError at planted.py",
+    def batch(self, texts):
+        if "Maria" in texts:
+            raise ValueError("Maria Gonzalez", {"not": "picklable"}, lambda: None)
+        return real_batch(self, texts)
+
+    monkeypatch.setattr(TextFormat, "read", read)
+    monkeypatch.setattr(Lookup, "batch", batch)
+    out = tmp_path / "out"
+    result = Run(identity(), Plan(), b"k" * 32, paths, out if tree else None, tree).execute()
+    assert [line.rsplit(":", 1)[0] for line in result.failed] == [
+        f"{tmp_path}/draws.txt: internal error: ValueError at test_one_file_fails.py",
+        f"{tmp_path}/reads.txt: internal error: KeyError at test_one_file_fails.py",
     ]
-    assert told[2:] == ["dpsan: 2 of 4 files failed"]
-    assert b"Maria" not in done.stderr
-    if together:
-        assert done.stdout == b"here\nhere\n"
+    assert "Maria" not in "".join(result.failed)
+    if tree:
+        assert sorted(path.name for path in out.iterdir()) == ["a.txt", "z.txt"]
     else:
-        names = sorted(path.name for path in (folder / "out").iterdir())
-        assert names == [".dpsan-request", "a.txt", "z.txt"]
+        assert capfdbinary.readouterr().out == b"here\nhere\n"

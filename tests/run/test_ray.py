@@ -1,27 +1,24 @@
 """A cluster run is a single-process run: same words, files, audit log and totals."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import importlib.util
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
 import engine_here
 import pytest
-from support import ROOT, make_embeddings
+from support import ROOT, make_embeddings, write_vectors
 
+from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
 from dpsan.run.ray import ClusterRun
+from dpsan.run.ray.engine import require_ray, start
 from dpsan.run.ray.task import Job, Task, rewrite
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
@@ -35,11 +32,7 @@ needs_ray = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def vectors(tmp_path_factory):
-    path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
-    made = make_embeddings()
-    rows = zip(made.index_to_key, made.vectors.tolist(), strict=True)
-    path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows))
-    return path
+    return write_vectors(tmp_path_factory.mktemp("vectors") / "vectors.txt", make_embeddings())
 
 
 @pytest.fixture(scope="module")
@@ -49,40 +42,34 @@ def sanitizer(vectors, store):
 
 def execute(sanitizer, plan, inputs, output, audit=None, start=None, **more):
     """One process without ``start``, else a cluster."""
-    kind = partial(Run, tree=True)
-    if start:
-        cache = sanitizer._store.root
-        kind = partial(ClusterRun, start=start, cache=cache, audit_path=audit)
+    cluster = partial(ClusterRun, start=start, cache=sanitizer._store.root, audit_path=audit)
+    kind = cluster if start else partial(Run, tree=True)
     with contextlib.ExitStack() as stack:
         if audit:
-            more["audit"] = stack.enter_context(
-                AuditWriter(audit, sanitizer, seeded=True, copies=plan.copies)
-            )
+            writer = AuditWriter(audit, sanitizer, seeded=True, copies=plan.copies)
+            more["audit"] = stack.enter_context(writer)
         return kind(sanitizer, plan, run_key("s"), inputs, output, **more).execute()
 
 
 cluster = partial(execute, start=engine_here.start)
 
 
+def tree(folder):
+    """What is below a folder."""
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
 def same(sanitizer, plan, inputs, folder, start=engine_here.start):
     """Run both ways; outputs, audit logs, totals and complaints must be the same."""
     one, many = folder / "one", folder / "many"
-    alone = execute(sanitizer, plan, inputs, one, folder / "one.jsonl")
-    told = []
-    both = execute(
-        sanitizer, plan, inputs, many, folder / "many.jsonl", start, complain=told.append
-    )
-    found = {p.relative_to(one): p.read_bytes() for p in one.rglob("*") if p.is_file()}
-    assert {p.relative_to(many): p.read_bytes() for p in many.rglob("*") if p.is_file()} == found
+    audits, told = [folder / "one.jsonl", folder / "many.jsonl"], []
+    alone = execute(sanitizer, plan, inputs, one, audits[0])
+    both = execute(sanitizer, plan, inputs, many, audits[1], start, complain=told.append)
+    assert tree(many) == tree(one)
     assert told == both.failed == alone.failed
     assert both.totals == alone.totals
-    audits = [
-        [json.loads(row) for row in (folder / name).read_text().splitlines()]
-        for name in ("one.jsonl", "many.jsonl")
-    ]
-    for rows in audits:
-        rows[0].pop("created")
-    assert audits[1] == audits[0]
+    created = re.compile(rb'"created":"[^"]*"')
+    assert len({created.sub(b"", audit.read_bytes(), count=1) for audit in audits}) == 1
     assert not [p for p in folder.rglob("*") if ".tmp" in p.name]
     return both
 
@@ -117,36 +104,13 @@ def test_each_format_is_rewritten_as_by_one_process(sanitizer, tmp_path, inputs,
     assert "c.csv" in result.failed[0]
 
 
-@pytest.fixture
-def table(tmp_path):
-    pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
-    import pyarrow.parquet as pq
-
-    n = 500
-    made = pa.table(
-        {
-            "text": pa.array([None if k % 7 == 0 else f"word{k % 60} x{k}" for k in range(n)]),
-            "tags": pa.array([[f"word{j}" for j in range(k % 3)] for k in range(n)]),
-        },
-    ).replace_schema_metadata({"note": "kept"})
-    path = tmp_path / "a.parquet"
-    pq.write_table(made, path, row_group_size=100, compression="zstd")
-    return path
-
-
-def test_parquet_is_rewritten_as_by_one_process(sanitizer, table, tmp_path):
-    same(sanitizer, Plan(options=ReadOptions(fields=("text", "tags[]"))), [table], tmp_path)
-
-
 def test_inputs_that_fail_are_reported_as_by_one_process(sanitizer, tmp_path):
     """Also the rows of the audit log that were written before the error."""
-    bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(b'{"text": "word1"}\n' * 20 + b'{"text": 5}')
-    good = tmp_path / "good.jsonl"
-    good.write_bytes(b'{"text": "word1"}\n' * 9)
-    missing = tmp_path / "missing.jsonl"
+    paths = [tmp_path / f"{name}.jsonl" for name in ("bad", "missing", "good")]
+    paths[0].write_bytes(b'{"text": "word1"}\n' * 20 + b'{"text": 5}')
+    paths[2].write_bytes(b'{"text": "word1"}\n' * 9)
     plan = Plan(options=ReadOptions(fields=("text",)), batch=2)
-    result = same(sanitizer, plan, [bad, missing, good], tmp_path)
+    result = same(sanitizer, plan, paths, tmp_path)
     assert len(result.outcomes) == 1
     assert "bad.jsonl:21: " in result.failed[0]
     assert "missing.jsonl: no such file" in result.failed[1]
@@ -160,23 +124,15 @@ def test_existing_output_and_resume(sanitizer, tmp_path):
     again = cluster(sanitizer, Plan(), paths, out)
     assert all("exists (--force replaces it)" in line for line in again.failed)
     (out / "b.txt").unlink()
-    again = cluster(sanitizer, Plan(), paths, out, resume=True)
+    left = [out / f".b.txt.{'0' * 16}.tmp", tmp_path / f".audit.{'0' * 16}.tmp"]
+    for path in left:  # by killed runs
+        path.touch()
+    again = cluster(sanitizer, Plan(), paths, out, tmp_path / "audit", resume=True)
     assert (again.skipped, len(again.outcomes)) == (1, 1)
     assert (out / "b.txt").read_bytes() == before
+    assert not any(path.exists() for path in left)
     assert not cluster(sanitizer, Plan(force=True), paths, out).failed
     assert (out / "b.txt").read_bytes() == before
-
-
-def test_outputs_and_audit_rows_of_killed_runs_are_removed(sanitizer, tmp_path):
-    ending = "0123456789abcdef.tmp"
-    (tmp_path / "out").mkdir()
-    left = [tmp_path / f"out/.a.txt.{ending}", tmp_path / f".audit.{ending}"]
-    for path in left:
-        path.touch()
-    cluster(
-        sanitizer, Plan(), [text_file(tmp_path / "a.txt")], tmp_path / "out", tmp_path / "audit"
-    )
-    assert not any(path.exists() for path in left)
 
 
 def test_rows_are_private_while_a_worker_writes_them(sanitizer, tmp_path):
@@ -190,40 +146,33 @@ def test_rows_are_private_while_a_worker_writes_them(sanitizer, tmp_path):
 
         return run
 
-    path = text_file(tmp_path / "a.txt")
-    cluster(sanitizer, Plan(), [path], tmp_path / "out", tmp_path / "audit", start=start)
+    paths = [text_file(tmp_path / "a.txt")]
+    cluster(sanitizer, Plan(), paths, tmp_path / "out", tmp_path / "audit", start=start)
     assert found == [0o600]
 
 
 def test_worker_errors_hold_no_text(sanitizer, tmp_path, monkeypatch):
-    job = Job(sanitizer.spec, sanitizer._store.root, "other", Plan(), b"k" * 32)
-    assert "kkk" not in repr(job)
+    def job(digest):
+        return Job(sanitizer.spec, sanitizer._store.root, digest, Plan(), b"k" * 32)
+
+    assert "kkk" not in repr(job("other"))
     task = Task(1, text_file(tmp_path / "a.txt"), tmp_path / "out")
-    answer = rewrite(__version__, job.packed(), task)
+    answer = rewrite(__version__, job("other").packed(), task)
     assert str(answer.error) == "a worker's embedding file is not the driver's"
-    answer = rewrite("0.0", job.packed(), task)
+    answer = rewrite("0.0", job("other").packed(), task)
     assert str(answer.error) == f"a worker has dpsan {__version__}, the driver 0.0"
 
     def fail(*_):
         raise ValueError("Maria Gonzalez")
 
     monkeypatch.setattr("dpsan.run.ray.task.rewrite_file", fail)
-    digest = sanitizer.embeddings.digest
-    job = Job(sanitizer.spec, sanitizer._store.root, digest, Plan(), b"k" * 32)
-    answer = rewrite(__version__, job.packed(), task)
+    answer = rewrite(__version__, job(sanitizer.embeddings.digest).packed(), task)
     assert answer.error.message.startswith("internal error: ValueError at test_ray.py:")
     assert "Maria" not in str(answer)
 
 
-# -- with Ray --------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def ray_here():
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip("Ray is not installed: pip install 'dpsan[ray]'")
-    from dpsan.run.ray.engine import start
-
     with contextlib.ExitStack() as stack:
         start(stack, workers=2)
         yield partial(start, workers=2)
@@ -272,10 +221,7 @@ def test_a_killed_worker_changes_nothing(ray_here, sanitizer, tmp_path):
     both = execute(sanitizer, Plan(), paths, tmp_path / "many", start=ray_here, progress=kill)
     assert killed
     assert not both.failed
-    for path in paths:
-        made = (tmp_path / "many" / path.name).read_bytes()
-        assert made == (tmp_path / "one" / path.name).read_bytes()
-    assert sorted(os.listdir(tmp_path / "many")) == sorted(path.name for path in paths)
+    assert tree(tmp_path / "many") == tree(tmp_path / "one")
     assert both.totals == alone.totals
 
 
@@ -300,92 +246,43 @@ def test_the_command_starts_and_ends_a_cluster(dpsan, tmp_path):
                 assert secret not in data, log
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
+def test_what_the_engine_cannot_do_is_told(fork_server, tmp_path):
+    (tmp_path / "a.txt").write_text("word\n")
+    for arguments, told in (
         (["a.txt"], "--engine ray needs -O DIR"),
         (["-", "-O", "out"], "--engine ray needs files, not standard input"),
         (["a.txt", "-i"], "--engine ray needs -O DIR"),
         (["a.txt", "-O", "out", "--budget", "9"], "--budget cannot be kept by --engine ray"),
         (["a.txt", "-O", "out", "--engine", "spark"], "--engine"),
         (["a.txt", "-O", "out", "--engine", "local", "--address", "x"], "--address needs"),
-    ],
-)
-def test_what_the_engine_cannot_do_is_told(dpsan, tmp_path, arguments, told):
-    (tmp_path / "a.txt").write_text("word\n")
-    given = ["rewrite", "-e", "8", "--engine", "ray", *arguments]
-    done = dpsan(*given, cwd=tmp_path)
-    assert done.returncode == 2
-    assert told in done.stderr.decode()
-    assert len(done.stderr.splitlines()) == 1
+    ):
+        given = ("rewrite", "-e", "8", "--engine", "ray", *arguments)
+        done = fork_server.run(given, b"", tmp_path, dict(os.environ))
+        assert done.returncode == 2
+        (line,) = done.stderr.decode().splitlines()
+        assert told in line
 
 
-def test_without_ray_the_extra_is_named(tmp_path):
-    code = (
-        "import importlib.util, sys\n"
-        "find = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name, *a: None if name == 'ray' else find(name, *a)\n"
-        "sys.argv = 'dpsan rewrite -e 8 --engine ray a.txt -O out'.split()\n"
-        "from dpsan.__main__ import main\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert done.stderr == "dpsan: --engine ray needs an extra (pip install 'dpsan[ray]')\n"
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
+    told = r"^--engine ray needs an extra \(pip install 'dpsan\[ray\]'\)$"
+    with pytest.raises(ExtraMissingError, match=told) as caught:
+        require_ray()
+    assert caught.value.exit_status == 2
 
 
-# -- recipes of docs/cluster.md -------------------------------------------------------------------
-
-
-def recipe(word):
-    """Return the Python example that has a word in it."""
-    page = (ROOT / "docs" / "cluster.md").read_text()
-    (found,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.S) if word in block]
-    return found
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, cache):
-    """A folder with the rows that the recipes read."""
-    pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
-    import pyarrow.parquet as pq
-
-    (tmp_path / "in").mkdir()
-    texts = ["Maria lives in Paris.", None] * 20
-    pq.write_table(pa.table({"id": range(40), "text": texts}), tmp_path / "in" / "a.parquet")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    return tmp_path
-
-
-def check(written):
+def test_the_recipe_for_spark_and_dask(monkeypatch, cache):
+    """The part of docs/cluster.md that both call with frames of pandas."""
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    rows = pd.read_parquet(written).sort_values("id")
+    page = (ROOT / "docs" / "cluster.md").read_text()
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    names = {}
+    exec(re.search(r"```python\n(def clean.*?)```", page, re.S)[1], names)  # noqa: S102
+    frame = pd.DataFrame({"id": range(40), "text": ["Maria lives in Paris.", None] * 20})
+    (rows,) = names["clean"]([frame.copy()])
     assert rows["id"].tolist() == list(range(40))
     texts = rows["text"].tolist()
     assert all(pd.isna(text) for text in texts[1::2])
     assert all(len(text.split()) == 4 and text.endswith(".") for text in texts[::2])
     assert not any("Maria" in text for text in texts[::2])
     assert len(set(texts[::2])) > 1
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_recipe_for_dask(folder):
-    pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-    exec(recipe("yield") + recipe("dask"), {})  # noqa: S102
-    check(folder / "out-dask")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_recipe_for_spark(folder):
-    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
-    if not shutil.which("java"):
-        pytest.skip("Spark needs java")
-    spark = sql.SparkSession.builder.master("local[2]").getOrCreate()
-    try:
-        exec(recipe("yield") + recipe("spark"), {"spark": spark})  # noqa: S102
-    finally:
-        spark.stop()
-    check(folder / "out-spark")

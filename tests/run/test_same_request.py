@@ -1,6 +1,5 @@
 """``--resume`` goes on with the outputs of the same request only."""
 
-import errno
 import json
 import os
 
@@ -22,7 +21,8 @@ def folder(tmp_path):
 
 def test_issue_39_outputs_of_two_epsilons_are_not_mixed(folder, dpsan):
     files = [f"{at}.txt" for at in range(4)]
-    assert dpsan(*BASE, "-e", "8", "-O", "out", *files[:2], cwd=folder).returncode == 0
+    first = (*BASE, "-e", "8", "-O", "out")
+    assert dpsan(*first, *files[:2], cwd=folder).returncode == 0
     done = dpsan(*BASE, "-e", "6", "-O", "out", "--resume", *files, cwd=folder)
     assert done.returncode == 2
     assert done.stderr == (
@@ -30,14 +30,16 @@ def test_issue_39_outputs_of_two_epsilons_are_not_mixed(folder, dpsan):
         b"first epsilon, or -O another directory begins anew)\n"
     )
     assert {path.name for path in (folder / "out").iterdir()} == {NAME, *files[:2]}
-    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", *files, cwd=folder)
-    assert done.returncode == 0
+    # A run that writes nothing is no request.
+    assert dpsan(*BASE, "-e", "6", "-O", "out", "0.txt", cwd=folder).returncode == 1  # exists
+    assert dpsan(*BASE, "-e", "6", "-n", "-O", "out", "3.txt", cwd=folder).returncode == 0
+    assert dpsan(*first, "--resume", *files, cwd=folder).returncode == 0
     assert {path.name for path in (folder / "out").iterdir()} == {NAME, *files}
 
 
 def test_a_word_list_that_changed_is_noticed(folder, dpsan):
-    (folder / "keep").write_text("here\n")
     keep = (*BASE, "-e", "8", "--keep", "keep", "-O", "out")
+    (folder / "keep").write_text("here\n")
     assert dpsan(*keep, "0.txt", cwd=folder).returncode == 0
     (folder / "keep").write_text("there\n")
     done = dpsan(*keep, "--resume", "0.txt", "1.txt", cwd=folder)
@@ -54,28 +56,15 @@ def test_a_word_list_that_changed_is_noticed(folder, dpsan):
 def test_a_directory_without_the_file_is_refused_with_the_way_out(folder, dpsan):
     (folder / "out").mkdir()
     (folder / "out" / "0.txt").write_text("x\n")
-    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", "0.txt", "1.txt", cwd=folder)
+    (folder / NAME).write_text("here\n")
+    resume = (*BASE, "-e", "8", "-O", "out", "--resume")
+    done = dpsan(*resume, "0.txt", "1.txt", cwd=folder)
     assert done.returncode == 2
     assert b"no .dpsan-request" in done.stderr
     assert b"-O another directory begins anew" in done.stderr
+    assert dpsan(*resume, NAME, cwd=folder).returncode == 2  # no input has that name
     # Where no output is there, nothing can be mixed.
-    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", "2.txt", cwd=folder)
-    assert done.returncode == 0
-
-
-def test_a_run_that_writes_nothing_is_no_request(folder, dpsan):
-    assert dpsan(*BASE, "-e", "8", "-O", "out", "0.txt", cwd=folder).returncode == 0
-    assert dpsan(*BASE, "-e", "6", "-O", "out", "0.txt", cwd=folder).returncode == 1  # exists
-    assert dpsan(*BASE, "-e", "6", "-n", "-O", "out", "1.txt", cwd=folder).returncode == 0
-    done = dpsan(*BASE, "-e", "8", "-O", "out", "--resume", "0.txt", "1.txt", cwd=folder)
-    assert done.returncode == 0
-
-
-def test_an_input_of_that_name_is_refused(folder, dpsan):
-    (folder / NAME).write_text("here\n")
-    done = dpsan(*BASE, "-e", "8", "-O", "out", NAME, cwd=folder)
-    assert done.returncode == 2
-    assert not (folder / "out").exists()
+    assert dpsan(*resume, "2.txt", cwd=folder).returncode == 0
 
 
 @pytest.fixture
@@ -86,21 +75,17 @@ def made(tmp_path):
     return make
 
 
-def test_the_file_and_its_key_are_private(made, tmp_path):
+def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
+    output = tmp_path / "out" / "a"
     umask = os.umask(0)
     try:
-        made(a=1).append()
+        for each in (made(a=1), made(a=1), made(a=2)):
+            each.append()
     finally:
         os.umask(umask)
     for path in (tmp_path / "out" / NAME, tmp_path / "cache" / "request.key"):
         assert path.stat().st_mode & 0o777 == 0o600
     assert len((tmp_path / "cache" / "request.key").read_bytes()) == 32
-
-
-def test_every_line_counts(made, tmp_path):
-    output = tmp_path / "out" / "a"
-    for each in (made(a=1), made(a=1), made(a=2)):
-        each.append()
     made(a=2).check([output])  # nothing is there
     output.write_text("x")
     for values in ({"a": 1}, {"a": 2}):
@@ -110,23 +95,6 @@ def test_every_line_counts(made, tmp_path):
         made(9.0, a=1).check([output])
     with pytest.raises(UsageError, match="key of another cache"):
         made(cache="other", a=1).check([output])
-
-
-def test_a_folder_that_cannot_be_synced_is_an_error(made, tmp_path, monkeypatch):
-    """Neither silence nor a second line."""
-
-    def refuse(_):
-        raise OSError(errno.EIO, "no")
-
-    monkeypatch.setattr("dpsan.run.same_request.sync_directory", refuse)
-    with pytest.raises(CacheError, match="Input/output error"):
-        made()
-    monkeypatch.undo()
-    request = made()
-    monkeypatch.setattr("dpsan.run.same_request.sync_directory", refuse)
-    with pytest.raises(OutputError, match="Input/output error"):
-        request.append()
-    assert len((tmp_path / "out" / NAME).read_bytes().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -158,16 +126,13 @@ def test_no_link_is_followed_and_no_pipe_waited_for(made, tmp_path):
 @pytest.mark.parametrize("harm", ["short", "open", "link", "directory"])
 def test_a_key_that_is_not_ours_alone_is_refused(made, tmp_path, harm):
     made()
-    key = tmp_path / "cache" / "request.key"
-    if harm == "short":
-        key.write_bytes(b"x")
-    elif harm == "open":
-        key.chmod(0o644)
-    else:
-        key.rename(tmp_path / "moved")
-        if harm == "link":
-            key.symlink_to(tmp_path / "moved")
-        else:
-            key.mkdir()
+    key, moved = tmp_path / "cache" / "request.key", tmp_path / "moved"
+    acts = {
+        "short": lambda: key.write_bytes(b"x"),
+        "open": lambda: key.chmod(0o644),
+        "link": lambda: key.rename(moved) and key.symlink_to(moved),
+        "directory": lambda: key.rename(moved) and key.mkdir(),
+    }
+    acts[harm]()
     with pytest.raises(CacheError):
         made()

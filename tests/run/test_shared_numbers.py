@@ -37,12 +37,10 @@ def test_no_file_of_a_run_is_written_like_another(dpsan, tmp_path):
     assert len(set(filter(None, lines))) == len(names) * 7
 
 
-def test_no_copy_of_a_line_is_written_like_another(sanitizer):
+def test_no_copy_or_file_is_written_like_another(sanitizer):
+    """Such as the sixty-fourth file like the third."""
     (written,) = rewritten(sanitizer, [LINE], KEY, copies=70)
     assert len(set(written.splitlines())) == 70
-
-
-def test_the_sixty_fourth_file_is_not_written_like_the_third(sanitizer):
     files = [1, 2, 3, 4, 5, 64, 65, 5000]
     assert len(set(rewritten(sanitizer, [LINE] * 8, KEY, files=files))) == 8
 

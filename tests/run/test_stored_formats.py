@@ -1,11 +1,8 @@
 """A memo, a ledger, a cache and an audit log that an earlier dpsan wrote: read, or refused.
 
-The files in ``stored/`` were written by commit 4f1abd4, in that folder, by
-
-    dpsan rewrite -e 0.5 -m krr --allow-unproved -E words.txt --memo memo --ledger ledger \\
-        -a audit.jsonl --audit-originals -o output.txt input.txt
-
-with ``DPSAN_CACHE_DIR=cache``.  A dpsan that changes one of the formats must read the old file or
+Commit 4f1abd4 wrote those in ``stored/``, with ``DPSAN_CACHE_DIR=cache``: ``dpsan rewrite -e 0.5
+-m krr --allow-unproved -E words.txt --memo memo --ledger ledger -a audit.jsonl --audit-originals
+-o output.txt input.txt``.  A dpsan that changes one of the formats must read the old file or
 refuse it in one line that names it, and must not change a file that it refuses.  Whoever refuses a
 format writes the refusal down in :data:`REFUSED`.
 """
@@ -65,19 +62,14 @@ def test_a_stored_memo_adds_up_what_its_messages_have_cost(dpsan, folder):
 def test_a_stored_ledger_knows_what_each_record_has_cost(dpsan, folder, budget):
     """Its records of 9, 8 and 4 words have cost 4.5, 4 and 2 and would cost that again."""
     ledger = str(folder / "ledger")
-    done = dpsan(
-        *REWRITE, "--ledger", ledger, "--budget", budget, "-f", "jsonl", "-k", "t",
-        "--bad-records", "bad", stdin=records(), cwd=folder,
-    )  # fmt: skip
+    lines = (STORED / "input.txt").read_text().splitlines()
+    records = "".join(json.dumps({"t": line}) + "\n" for line in lines).encode()
+    more = ("--ledger", ledger, "--budget", budget, "--bad-records", "bad", "-f", "jsonl")
+    done = dpsan(*REWRITE, *more, "-k", "t", stdin=records, cwd=folder)
     if not refused(done, folder, "ledger"):
         paid = sum(map(bool, done.stdout.splitlines()))
         left = (folder / "bad").read_bytes().splitlines()
         assert (paid, len(left)) == ((1, 2) if budget == "4.4" else (2, 1))
-
-
-def records():
-    lines = (STORED / "input.txt").read_text().splitlines()
-    return "".join(json.dumps({"t": line}) + "\n" for line in lines).encode()
 
 
 def test_a_stored_cache_is_read_or_built_again(dpsan, folder):

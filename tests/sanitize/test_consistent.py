@@ -13,9 +13,10 @@ from support import fits, make_embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
-from dpsan.sanitize import consistent
+from dpsan.sanitize import consistent, rewriting
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text import tokens
 from dpsan.text.tokens import folded
 
 EMBEDDINGS = make_embeddings(n=30, d=3)
@@ -26,14 +27,8 @@ UNITS = list(Unit)
 
 def opened(unit, name="krr", epsilon=1.0, embeddings=EMBEDDINGS, **more):
     """A sanitizer of any unit, also of files, which is for files alone."""
-    record = Sanitizer(
-        name,
-        epsilon=epsilon,
-        embeddings=embeddings,
-        consistent="record",
-        allow_unproved=True,
-        **{"case": "vocabulary", **more},
-    )
+    more = {"case": "vocabulary", "allow_unproved": True, **more}
+    record = Sanitizer(name, epsilon=epsilon, embeddings=embeddings, consistent="record", **more)
     if unit is Unit.RECORD:
         return record
     spec = replace(record.spec, consistent=unit)
@@ -61,8 +56,10 @@ def maps(done):
     return out
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [(name, UNITS[at % 3]) for at, name in enumerate(MECHANISMS)] + [("krr", u) for u in UNITS],
+)
 def test_equal_words_have_one_draw(name, unit):
     sanitizer = of(name, unit)
     words = " ".join([*EMBEDDINGS.index_to_key, "nobody", "Nowhere", "NOWHERE"])
@@ -74,162 +71,81 @@ def test_equal_words_have_one_draw(name, unit):
     # The draws of a word alone, in another batch of the same unit, are the same again.
     again = maps(sanitizer.sanitize(lines[::-1], KEY, [2, 1, 0], audit=True))
     assert [again[2 - record] for record in found] == list(found.values())
-    same = found[0] == found[1]
-    assert same == (unit is not Unit.RECORD)
-    assert (maps(sanitizer.sanitize(lines, b"j" * 32, audit=True)) == found) is False
-
-
-def pairs(sanitizer, units, text):
-    """How often each pair of outputs came for a text of two words, over many units; (n, n)."""
-    if sanitizer.spec.consistent is Unit.RECORD:
-        done = sanitizer.sanitize([text] * units, randomness.new_key())
-        lines = done.lines
-    else:
-        lines = [sanitizer.sanitize([text], randomness.new_key()).lines[0] for _ in range(units)]
-    rows = EMBEDDINGS.key_to_index
-    seen = np.array([[rows[word] for word in line.split()] for line in lines])
-    out = np.zeros((4, 4))
-    np.add.at(out, (seen[:, 0], seen[:, 1]), 1)
-    return out
+    assert (found[0] == found[1]) == (unit is not Unit.RECORD)
+    assert maps(sanitizer.sanitize(lines, b"j" * 32, audit=True)) != found
 
 
 TWO = [("word1 word3", (1, 3)), ("word1 zqvx", (1, 4)), ("zqvx zqvy", (4, 4))]
 
 
-def joint(sanitizer, ids):
-    first, second = sanitizer._rewriter.sampler.probabilities(np.array(ids))
-    return np.outer(first, second).ravel()
-
-
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize(("text", "ids"), TWO)
-def test_words_and_units_are_independent(unit, text, ids):
-    """The pair of outputs has the product of the two distributions, over many units."""
+def independent(unit, text, ids, units=1000):
+    """Whether pairs of outputs have the product of the two distributions, over many units."""
     sanitizer = opened(unit, embeddings=FEW)
-    assert fits(pairs(sanitizer, 1500, text).ravel(), joint(sanitizer, ids))
+    if unit is Unit.RECORD:
+        lines = sanitizer.sanitize([text] * units, randomness.new_key()).lines
+    else:
+        lines = [sanitizer.sanitize([text], randomness.new_key()).lines[0] for _ in range(units)]
+    rows = EMBEDDINGS.key_to_index
+    seen = np.array([[rows[word] for word in line.split()] for line in lines])
+    first, second = sanitizer.sampler.probabilities(np.array(ids))
+    return fits(np.bincount(seen @ [4, 1], minlength=16), np.outer(first, second).ravel())
 
 
-@pytest.mark.parametrize(("text", "ids"), [TWO[0], TWO[2]])
 @pytest.mark.parametrize("unit", UNITS)
-def test_words_that_share_a_stream_are_seen(unit, text, ids, monkeypatch):
-    """The twin: one place for all words of a unit, and their outputs depend on one another."""
+def test_words_and_units_are_independent(unit, monkeypatch):
+    """The twins: one place for all words of a unit, and one key for all units."""
 
     def broken(key, records):
         return randomness.Streams(key, tuple((record, 0, 1) for record in records))
 
-    monkeypatch.setattr(
-        consistent,
-        "streams_by_word",
-        lambda key, rows, places: broken(key, [0] * (len(rows) + len(places))),
-    )
-    monkeypatch.setattr(
-        consistent,
-        "streams_for",
-        lambda key, records, counts, before: broken(key, np.repeat(records, counts).tolist()),
-    )
-    sanitizer = opened(unit, embeddings=FEW)
-    assert not fits(pairs(sanitizer, 1500, text).ravel(), joint(sanitizer, ids))
-
-
-@pytest.mark.parametrize("unit", [Unit.FILE, Unit.RUN])
-def test_units_that_share_a_key_are_seen(unit, monkeypatch):
-    """The twin of independence between units."""
-    monkeypatch.setattr(consistent, "derive_key", lambda key, *_: KEY)
-    sanitizer = opened(unit, embeddings=FEW)
-    assert not fits(pairs(sanitizer, 1500, TWO[0][0]).ravel(), joint(sanitizer, TWO[0][1]))
+    for text, ids in TWO:
+        assert independent(unit, text, ids)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            consistent,
+            "streams_by_word",
+            lambda key, rows, places: broken(key, [0] * (len(rows) + len(places))),
+        )
+        patch.setattr(
+            consistent,
+            "streams_for",
+            lambda key, records, counts, before: broken(key, np.repeat(records, counts).tolist()),
+        )
+        assert not independent(unit, *TWO[0])
+        assert not independent(unit, *TWO[2])
+    if unit is not Unit.RECORD:
+        monkeypatch.setattr(consistent, "derive_key", lambda key, *_: KEY)
+        assert not independent(unit, *TWO[0])
 
 
 def test_no_string_has_the_place_of_a_row():
-    places = randomness.string_positions(KEY, [f"s{number}" for number in range(1000)])
+    strings = [f"s{number}" for number in range(1000)]
+    places = randomness.string_positions(KEY, strings)
     assert len(set(places)) == 1000
     assert all(0 <= first < 1 << 63 <= second < 1 << 64 for first, second in places)
-    assert places != randomness.string_positions(
-        b"j" * 32, [f"s{number}" for number in range(1000)]
-    )
+    assert places != randomness.string_positions(b"j" * 32, strings)
     streams = randomness.streams_by_word(KEY, range(1000), places)
     assert len(set(streams.blocks)) == len(np.unique(streams.bits("any"))) == 2000
-
-
-@given(
-    st.lists(
-        st.lists(
-            st.sampled_from(
-                ["word1", "Word1", "word2", "b\u0301x", "bx", "B\u00dcX", "w-x", "word1's"]
-            )
-            | st.binary(max_size=6).map(lambda data: data.decode("utf-8", "replace")),
-            max_size=12,
-        ).map(" ".join),
-        max_size=6,
-    ),
-    st.integers(0, 6),
-    st.sampled_from(UNITS),
-)
-@settings(max_examples=150)
-def test_any_text_in_any_batches(texts, cut, unit):
-    sanitizer = _ANY[unit]
-    numbers = range(len(texts))
-    whole = sanitizer.sanitize(texts, KEY, numbers, audit=True)
-    parts = [
-        sanitizer.sanitize(texts[place], KEY, numbers[place], audit=True)
-        for place in (slice(cut), slice(cut, None))
-    ]
-    assert whole.lines == parts[0].lines + parts[1].lines
-    assert whole.drawn == parts[0].drawn + parts[1].drawn
-    found = maps(whole)
-    assert [len(found.get(record, ())) for record in numbers] == whole.drawn
-    if unit is Unit.RECORD:
-        assert whole.marks is None
-    else:
-        together = {}
-        for each in found.values():
-            for word, outputs in each.items():
-                together.setdefault(word, set()).update(outputs)
-        assert all(len(outputs) == 1 for outputs in together.values())
-        counts = Distinct(), Distinct()
-        counts[0].add(whole.marks.tolist())
-        for part in parts:
-            counts[1].add(part.marks.tolist())
-        assert counts[0] == counts[1]
-        assert counts[0].count == len(together)
 
 
 _ANY = {unit: opened(unit) for unit in UNITS}
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_the_texts_of_a_record_are_one(unit):
-    done = _ANY[unit].sanitize(["word1 zqvx", "zqvx word1", "word1"], KEY, [4, 4, 6], audit=True)
-    first, second, third = (line.split() for line in done.lines)
-    assert first == second[::-1]
-    assert done.drawn == [2, 0, 1]
-    assert done.records.first.tolist() == [True, True, False, False, True]
-    assert (third == first[:1]) or unit is Unit.RECORD
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_long_text_in_stretches(unit):
+def test_a_long_text_in_stretches(unit, monkeypatch):
     """No audit: stretches; with one, or among other texts of its record: as a whole."""
-    text = "".join(f"word{n % 9} zq{'xv'[n % 2]} zq{'jk' * (n // 20_000)}\n" for n in range(90_000))
-    sanitizer = _ANY[unit]
-    one = sanitizer.sanitize(["word1", text, "zqx"], KEY)
-    two = sanitizer.sanitize(["word1", text, "zqx"], KEY, audit=True)
+    monkeypatch.setattr(tokens, "SEGMENT", 5000)
+    monkeypatch.setattr(tokens, "AHEAD", 400)
+    monkeypatch.setattr(rewriting, "LONG", 6000)
+    text = "".join(f"word{n % 9} zq{'xv'[n % 2]} zq{'jk' * (n // 1000)}\n" for n in range(4500))
+    texts, sanitizer = ["word1", text, "zqx"], _ANY[unit]
+    one, two = (sanitizer.sanitize(texts, KEY, audit=audit) for audit in (False, True))
     assert one.lines == two.lines
     assert one.drawn == two.drawn == [1, 9 + 2 + 5, 1]
-    if one.marks is not None:
-        assert one.marks.tolist() == two.marks.tolist()
-    three = sanitizer.sanitize(["word1", text, "zqx"], KEY, [0, 0, 0])
+    assert one.marks is None or one.marks.tolist() == two.marks.tolist()
+    three = sanitizer.sanitize(texts, KEY, [0, 0, 0])
     assert three.drawn == [1, 15, 0]
     assert len(set(three.lines[1].split()) | set(three.lines[0].split())) <= 16
-
-
-def test_nothing_of_a_text_is_held():
-    sanitizer = opened(Unit.RUN)
-    for key in range(10):
-        sanitizer.sanitize(["word1 zqvx"], bytes([key]) * 32)
-    held = sanitizer._rewriter._one_draw
-    assert set(vars(held)) == {"unit", "n", "_tables"}
-    assert len(held._tables) == 4
-    assert all(table.dtype == np.int32 and len(table) == 30 for table in held._tables.values())
 
 
 @pytest.mark.parametrize("unknown", ["mask", "keep"])
@@ -251,7 +167,8 @@ def test_rewrite_of_strings():
     done = [line.split() for line in record.rewrite(texts)]
     assert all(first == third for first, _, third in done)
     assert len({tuple(each) for each in done}) > 20
-    run = Sanitizer("krr", epsilon=0.1, embeddings=EMBEDDINGS, consistent="run", case="vocabulary")
+    given_ = {"epsilon": 0.1, "embeddings": EMBEDDINGS, "consistent": "run", "case": "vocabulary"}
+    run = Sanitizer("krr", **given_)
     (only,) = set(run.rewrite(texts))
     assert run.rewrite(texts[0]) == only
     assert run.rewrite("word2 zqvx").split()[0] == only.split()[1]
@@ -259,28 +176,15 @@ def test_rewrite_of_strings():
     copies = {pickle.loads(pickle.dumps(run)).rewrite(texts[0]) for _ in range(20)}
     assert len(copies) > 10
     assert run._key not in pickle.dumps(run)
-    seeded = Sanitizer("krr", epsilon=0.1, embeddings=EMBEDDINGS, consistent="run", seed="s")
+    seeded = Sanitizer("krr", **given_, seed="s")
     copy = pickle.loads(pickle.dumps(seeded))
     assert copy.rewrite(texts[0]) == seeded.rewrite(texts[0])
 
 
 def test_wrong_use():
-    with pytest.raises(UsageError, match="'file' is for files"):
-        Sanitizer("krr", epsilon=1, embeddings=EMBEDDINGS, consistent="file")
-    with pytest.raises(UsageError, match="unknown unit 'recrd'; did you mean 'record'"):
-        Sanitizer("krr", epsilon=1, embeddings=EMBEDDINGS, consistent="recrd")
-    for name, kind in MECHANISMS.items():
-        if "tensor" in kind.parameters():
-            for unit in ("record", "run"):
-                with pytest.raises(UsageError, match="equal words cannot share a draw"):
-                    Sanitizer(
-                        name,
-                        epsilon=2,
-                        embeddings=EMBEDDINGS,
-                        parameters={"tensor": "line"},
-                        allow_unproved=True,
-                        consistent=unit,
-                    )
+    for unit, message in (("file", "'file' is for files"), ("recrd", "did you mean 'record'")):
+        with pytest.raises(UsageError, match=message):
+            Sanitizer("krr", epsilon=2, embeddings=EMBEDDINGS, consistent=unit)
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=8), st.integers(0, 12))
@@ -312,3 +216,46 @@ def test_the_count_depends_on_which_words_are_equal_alone(words, names):
         one, other = Distinct(), Distinct()
         for word in words:
             assert one.add([word]) == other.add([1 << 63 | names[word]])
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                ["word1", "Word1", "word2", "b\u0301x", "bx", "B\u00dcX", "w-x", "word1's"]
+            )
+            | st.binary(max_size=6).map(lambda data: data.decode("utf-8", "replace")),
+            max_size=12,
+        ).map(" ".join),
+        max_size=6,
+    ),
+    st.integers(0, 6),
+    st.sampled_from(UNITS),
+)
+@settings(max_examples=50)
+def test_any_text_in_any_batches(texts, cut, unit):
+    sanitizer = _ANY[unit]
+    numbers = range(len(texts))
+    whole = sanitizer.sanitize(texts, KEY, numbers, audit=True)
+    parts = [
+        sanitizer.sanitize(texts[place], KEY, numbers[place], audit=True)
+        for place in (slice(cut), slice(cut, None))
+    ]
+    assert whole.lines == parts[0].lines + parts[1].lines
+    assert whole.drawn == parts[0].drawn + parts[1].drawn
+    found = maps(whole)
+    assert [len(found.get(record, ())) for record in numbers] == whole.drawn
+    if unit is Unit.RECORD:
+        assert whole.marks is None
+    else:
+        together = {}
+        for each in found.values():
+            for word, outputs in each.items():
+                together.setdefault(word, set()).update(outputs)
+        assert all(len(outputs) == 1 for outputs in together.values())
+        counts = Distinct(), Distinct()
+        counts[0].add(whole.marks.tolist())
+        for part in parts:
+            counts[1].add(part.marks.tolist())
+        assert counts[0] == counts[1]
+        assert counts[0].count == len(together)

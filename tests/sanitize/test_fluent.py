@@ -3,22 +3,19 @@
 import ast
 import itertools
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import make_embeddings
+from support import make_embeddings, some_mutants
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.setting import read_setting
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.verify.fluent import fluent_check
-from dpsan.embeddings.class_lists import CLASSES, bundled_class
-from dpsan.errors import DpsanError, InputError, UsageError
+from dpsan.errors import DpsanError, InputError
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.outcomes.language import decoding
 from dpsan.outcomes.language.decoding import Tables
@@ -28,7 +25,6 @@ from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.fluent import Fluent
-from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import tokens
 
@@ -52,49 +48,8 @@ def plain():
     return Sanitizer(epsilon=8.0)
 
 
-def test_words_are_decoded_and_draws_stay(fluent, plain):
-    """Draws, costs and layout are those without decoding; some words differ."""
-    one = fluent.sanitize(TEXTS, KEY, audit=True)
-    two = plain.sanitize(TEXTS, KEY, audit=True)
-    assert one.drawn == two.drawn
-    assert one.counts == two.counts
-    assert (one.records.output_ids == two.records.output_ids).all()
-    words = fluent.embeddings.spellings
-    assert one.records.drawn == [words[row] for row in two.records.output_ids.tolist()]
-    assert two.records.drawn is None
-    assert one.lines != two.lines
-    for line, other in zip(one.lines, two.lines, strict=True):
-        assert line.count(",") == other.count(",")
-
-
-def test_other_originals_with_the_same_draws_give_the_same_bytes(fluent, monkeypatch):
-    """No word of the input but through its draw: words of the list, others and numbers alike."""
-    drawn = np.random.default_rng(1).choice(np.flatnonzero(_tables(fluent).number >= 0), 500)
-    monkeypatch.setattr(BaseResponseSampler, "sample", lambda self, ids, _: drawn[: len(ids)])
-    own = "The cat sat, on a mat. Nobody saw it (but me)"
-    other = "Zqxv 5,000 hospital, xkcdq my Boston. Paris q7z7q depression (an ff)"
-    assert fluent.rewrite(own) == fluent.rewrite(other)
-
-
 def _tables(sanitizer) -> Tables:
     return sanitizer._rewriter._built.decoding.tables
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"epsilon": 12.0, "classes": "sensitive=2"},
-        {"epsilon": 10.0, "public": "function"},
-        {"case": "vocabulary"},
-        {"mechanism": "knn-response"},
-    ],
-)
-def test_the_filter_gives_the_same_bytes(options):
-    options = {"epsilon": 8.0, **options}
-    drawn = Sanitizer(**options).sanitize(TEXTS[:2] + TEXTS[3:], KEY).lines
-    sanitizer = Sanitizer(**options, fluent=True)
-    assert sanitizer.smooth(drawn)[0] == sanitizer.sanitize(TEXTS[:2] + TEXTS[3:], KEY).lines
 
 
 def test_words_that_a_reader_takes_for_several_are_read_so(fluent, monkeypatch):
@@ -140,34 +95,6 @@ def test_texts_of_a_batch_are_decoded_apart(fluent, monkeypatch):
     assert smooth(texts)[0] == whole
 
 
-def test_sensitive_words_are_written_only_where_they_were_drawn():
-    sanitizer = Sanitizer(epsilon=12.0, classes="sensitive=2", fluent=True)
-    rows = sanitizer.embeddings.key_to_index
-    sensitive = {
-        rows[word]
-        for name in CLASSES
-        for group in bundled_class(name).groups
-        for word in group
-        if word in rows
-    }
-    text = " ".join(["The man from Germany met Peter at the bank in London on Tuesday."] * 40)
-    done = sanitizer.sanitize([text], KEY, audit=True).records
-    written = [rows.get(word.lower()) for word in done.outputs]
-    changed = 0
-    for row, drawn in zip(written, done.output_ids.tolist(), strict=True):
-        changed += row != drawn
-        if row in sensitive or drawn in sensitive:
-            assert row == drawn
-    assert changed
-
-
-def test_up_to_nine_only_outputs_are_written(fluent):
-    tables = _tables(fluent)
-    text = " ".join([TEXTS[1]] * 30)
-    done = fluent.sanitize([text], KEY, audit=True).records
-    assert (tables.number[done.usual[done.usual >= 0]] >= 0).all()
-
-
 def test_equal_draws_are_written_alike_with_consistent():
     sanitizer = Sanitizer(epsilon=8.0, fluent=True, consistent="record")
     text = " ".join([TEXTS[0], TEXTS[1]] * 6)
@@ -179,15 +106,17 @@ def test_equal_draws_are_written_alike_with_consistent():
         assert written.setdefault(key, word) == word or word in ("a", "an")
 
 
-def test_a_word_stands_twice_only_without_an_alternative(fluent):
-    text = " ".join(TEXTS[:2] * 40)
-    words = fluent.sanitize([text], KEY).lines[0].lower().split()
-    drawn = Sanitizer(epsilon=8.0).sanitize([text], KEY).lines[0].lower().split()
-
-    def doubled(line):
-        return sum(a == b for a, b in itertools.pairwise(line))
-
-    assert doubled(words) <= doubled(drawn)
+def test_a_word_stands_twice_only_without_an_alternative(fluent, plain):
+    """And up to nine only outputs of the mechanism are written."""
+    text = " ".join(TEXTS[:2] * 20)
+    done = fluent.sanitize([text], KEY, audit=True)
+    usual = done.records.usual
+    assert (_tables(fluent).number[usual[usual >= 0]] >= 0).all()
+    doubled = [
+        sum(a == b for a, b in itertools.pairwise(line.lower().split()))
+        for line in (done.lines[0], plain.sanitize([text], KEY).lines[0])
+    ]
+    assert doubled[0] <= doubled[1]
 
 
 def test_kept_words_and_spans_stay(fluent):
@@ -213,11 +142,12 @@ def test_kept_words_and_spans_stay(fluent):
         ({"language_model": __file__}, "no language model"),
         ({"language_model": "absent.npz"}, "absent.npz"),
         ({"fluent": False, "language_model": __file__}, "for fluent output"),
+        ({"fluent": False}, "fluent"),
     ],
 )
 def test_what_cannot_be_decoded_is_refused(options, message):
     with pytest.raises(DpsanError, match=message):
-        Sanitizer(**{"epsilon": 8.0, "fluent": True, **options})
+        Sanitizer(**{"epsilon": 8.0, "fluent": True, **options}).smooth(["text"])
 
 
 def test_a_model_of_other_words_is_refused(fluent, tmp_path):
@@ -234,93 +164,47 @@ def test_a_model_of_other_words_is_refused(fluent, tmp_path):
     )
 
 
-def test_smooth_needs_a_fluent_sanitizer(plain):
-    with pytest.raises(UsageError, match="fluent"):
-        plain.smooth(["text"])
+def test_commands(tmp_path, dpsan, fluent):
+    """The statement, the audit, the filter, and attackers, who read the drawn words."""
+    text, audit, out, safe = (tmp_path / name for name in ("t.txt", "a.jsonl", "f.txt", "s.txt"))
+    text.write_text("\n".join(TEXTS) + "\n")
 
+    def run(*arguments, status=0, stdin=""):
+        done = dpsan(*map(str, arguments), stdin=stdin.encode(), cwd=tmp_path)
+        assert done.returncode == status, done.stderr
+        return done.stdout.decode(), done.stderr.decode()
 
-def test_the_decoder_sees_no_input():
-    """Its files import nothing that finds words, and decode() has no argument for an input."""
-    root = Path(decoding.__file__).parents[2]
-    files = [root / "sanitize" / "fluent.py", *(root / "outcomes" / "language").glob("*.py")]
-    for path in files:
-        if path.name in ("kneser_ney.py", "text_model.py"):  # they read public text
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom | ast.Import):
-                names = [node.module] if isinstance(node, ast.ImportFrom) else []
-                names += [each.name for each in node.names]
-                assert not [each for each in names if each and "lookup" in each.lower()], path
-    assert decoding.decode.__code__.co_varnames[: decoding.decode.__code__.co_argcount] == (
-        *("rows", "kinds", "tables", "same"),
-    )
-
-
-def run(*arguments, text=""):
-    return subprocess.run(
-        [sys.executable, "-m", "dpsan", *arguments], input=text, capture_output=True, text=True
-    )
-
-
-def test_commands(tmp_path):
-    """The statement, the audit and the filter, as a user has them."""
-    audit = tmp_path / "audit.jsonl"
-    text = "\n".join(TEXTS)
-    options = ("-e", "8", "--seed", "1")
-    done = run("rewrite", *options, "--fluent", "-a", str(audit), text=text)
-    assert done.returncode == 0, done.stderr
-    assert "made fluent by a public language model at an unchanged guarantee" in done.stderr
+    options = ("rewrite", "-e", 8, "--seed", 1, text)
+    written, told = run(*options, "--fluent", "-a", audit)
+    assert "made fluent by a public language model at an unchanged guarantee" in told
     rows = [json.loads(line) for line in audit.read_text().splitlines()]
     words = [row for row in rows if row["type"] == "word"]
     assert len(rows[0]["fluent"]) == 64
-    assert any(row["drawn"] != row["out"] for row in words)
-    drawn = run("rewrite", *options, "-q", text=text).stdout
-    safe = tmp_path / "safe.txt"
-    safe.write_text("".join(drawn.splitlines(keepends=True)[:2]))
-    lines = done.stdout.splitlines(keepends=True)[:2]
-    assert run("smooth", "-e", "8", str(safe)).stdout == "".join(lines)
-    out = tmp_path / "fluent.txt"
-    assert run("smooth", "-e", "8", str(safe), "-o", str(out)).returncode == 0
-    assert out.read_text() == "".join(lines)
-    again = run("smooth", "-e", "8", str(safe), "-o", str(out))
-    assert again.returncode == 1
-    assert "exists" in again.stderr
-    foreign = run("smooth", "-e", "8", text="zqxv qqzz hospitals xkcd\n")
-    assert "no outputs of this mechanism" in foreign.stderr
-    assert "zqxv" not in foreign.stderr
-    assert run("smooth", "-e", "8").stdout == ""
-    low = run("smooth", "-e", "5", text="a\n")
-    assert low.returncode == 2
-    assert "7 or more" in low.stderr
-    assert run("report", str(audit)).returncode == 0
-    several = run("evaluate", "--audit", str(audit), "--no-scores", *[str(safe)] * 3)
-    assert several.returncode == 2
-    assert "without --copies and further files" in several.stderr
+    safe.write_text("".join(run(*options, "-q")[0].splitlines(keepends=True)[:2]))
+    lines = "".join(written.splitlines(keepends=True)[:2])
+    assert run("smooth", "-e", 8, safe)[0] == lines
+    run("smooth", "-e", 8, safe, "-o", out)
+    assert out.read_text() == lines
+    assert "exists" in run("smooth", "-e", 8, safe, "-o", out, status=1)[1]
+    foreign = run("smooth", "-e", 8, stdin="zqxv qqzz hospitals xkcd\n")[1]
+    assert "no outputs of this mechanism" in foreign
+    assert "zqxv" not in foreign
+    assert run("smooth", "-e", 8)[0] == ""
+    assert "7 or more" in run("smooth", "-e", 5, stdin="a\n", status=2)[1]
+    run("report", audit)
+    several = run("evaluate", "--audit", audit, "--no-scores", safe, safe, safe, status=2)[1]
+    assert "without --copies and further files" in several
 
-
-def test_counts_of_passed_words(fluent):
-    assert fluent.sanitize(["a b"], KEY).counts[Action.DRAWN] == 2
-    assert replace(fluent.spec, fluent=False) == Sanitizer(epsilon=8.0).spec
-
-
-def test_attackers_read_the_drawn_words_of_the_audit(tmp_path, fluent):
-    """What was kept is judged by the written words."""
-    text, audit, out = (tmp_path / name for name in ("text.txt", "audit.jsonl", "out.txt"))
-    text.write_text("\n".join(TEXTS[:2] * 8) + "\n\n")
-    given = ("-e", "8", "--seed", "2", "-q", "--fluent", str(text), "-a", str(audit))
-    assert run("rewrite", *given, "-o", str(out)).returncode == 0
+    out.write_text(written)
     rows = fluent.embeddings.key_to_index
-    words = [json.loads(line) for line in audit.read_text().splitlines()]
-    words = [row for row in words if row["type"] == "word"]
     vocabulary = Vocabulary(fluent.embeddings, "unicode")
     pairs = read_pairs(text, [out], Inputs(), vocabulary, audit=audit)
     (attacked,) = pairs.noisings
     assert attacked.tolist() == [rows[row["drawn"].lower()] for row in words]
     assert pairs.outputs.tolist() == [rows[row["out"].lower()] for row in words]
     assert attacked.tolist() != pairs.outputs.tolist()
-    setting = read_setting(audit)
-    assert setting.fluent
-    text.write_text("one two three\n" * 17)
+    assert read_setting(audit).fluent
+    text.write_text("one two three\n" * 5)
     with pytest.raises(InputError, match="the audit is of another text"):
         read_pairs(text, [text], Inputs(), vocabulary, audit=audit)
 
@@ -329,7 +213,8 @@ CONFIGURATIONS = {
     "plain": {"epsilon": 8.0},
     "classes": {"epsilon": 12.0, "classes": "sensitive=2"},
     "consistent": {"epsilon": 8.0, "consistent": "record"},
-    "vocabulary": {"epsilon": 8.0, "case": "vocabulary"},
+    "public": {"epsilon": 10.0, "public": "function"},
+    "another mechanism": {"epsilon": 8.0, "mechanism": "knn-response", "case": "vocabulary"},
 }
 
 
@@ -376,7 +261,11 @@ def knows_what_is_unknown(self, one):
 OF_TEXTS = Fluent.of_texts
 
 
-@pytest.mark.parametrize("mutant", [knows_the_input, knows_the_length, knows_what_is_unknown])
+_ALL = knows_the_input, knows_the_length, knows_what_is_unknown
+MUTANTS = {each.__name__: each for each in _ALL}
+
+
+@pytest.mark.parametrize("mutant", some_mutants(MUTANTS, "knows_the_input", "knows_the_length"))
 def test_verify_refutes_a_decoder_that_knows_more(monkeypatch, mutant):
     again = Fluent.read_again
     smoothing = []
@@ -385,29 +274,27 @@ def test_verify_refutes_a_decoder_that_knows_more(monkeypatch, mutant):
     )
 
     def unless_smoothing(self, one):  # the filter has nothing that it could know
-        return OF_TEXTS(self, one) if smoothing else mutant(self, one)
+        return OF_TEXTS(self, one) if smoothing else MUTANTS[mutant](self, one)
 
     monkeypatch.setattr(Fluent, "of_texts", unless_smoothing)
     assert checked("plain").held is False
 
 
 def test_verify_refutes_class_words_that_were_not_drawn(monkeypatch):
-    from dpsan.outcomes.language import decoding as module
-
-    tables_for = module.tables_for
+    tables_for = decoding.tables_for
 
     def careless(*arguments):
         found = tables_for(*arguments)
         every = np.ones_like(found.writable)
         return replace(found, writable=every, stays=~every)
 
-    monkeypatch.setattr(module, "tables_for", careless)
+    monkeypatch.setattr(decoding, "tables_for", careless)
     found = checked("classes")
     assert found.held is False
     assert "not drawn" in found.sentence
 
 
-def test_the_command_verifies_it(tmp_path):
+def test_the_command_verifies_it(tmp_path, dpsan):
     """On a small vocabulary with a model of its own."""
     words = [f"{first}{second}" for first in "bdfg" for second in "aeiouklmnr"]
     vectors = np.random.default_rng(8).normal(size=(40, 4)).round(3)
@@ -417,8 +304,24 @@ def test_the_command_verifies_it(tmp_path):
     counts.add(np.array([41, *range(40), 41]))
     digest = load_embeddings(tmp_path / "words.txt").digest
     (tmp_path / "model.npz").write_bytes(estimated(counts).to_bytes(digest))
-    given = ("-e", "8", "-E", str(tmp_path / "words.txt"), "-q", "-j", "1", "--draws", "10000")
-    model = str(tmp_path / "model.npz")
-    done = run("verify", *given, "--words", "4", "--fluent", "--language-model", model)
+    given = ("-e", "8", "-E", "words.txt", "-q", "--draws", "10000", "--words", "4", "--fluent")
+    done = dpsan("verify", *given, "--language-model", "model.npz", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "fluent: the draws are those without decoding" in " ".join(done.stdout.split())
+    assert b"fluent: the draws are those without decoding" in b" ".join(done.stdout.split())
+
+
+def test_the_decoder_sees_no_input():
+    """Its files import nothing that finds words, and decode() has no argument for an input."""
+    root = Path(decoding.__file__).parents[2]
+    files = [root / "sanitize" / "fluent.py", *(root / "outcomes" / "language").glob("*.py")]
+    for path in files:
+        if path.name in ("kneser_ney.py", "text_model.py"):  # they read public text
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                names = [node.module] if isinstance(node, ast.ImportFrom) else []
+                names += [each.name for each in node.names]
+                assert not [each for each in names if each and "lookup" in each.lower()], path
+    assert decoding.decode.__code__.co_varnames[: decoding.decode.__code__.co_argcount] == (
+        *("rows", "kinds", "tables", "same"),
+    )

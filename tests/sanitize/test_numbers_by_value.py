@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import fits, make_embeddings
 
@@ -68,7 +68,7 @@ def test_every_integer_gives_its_output(size):
 
 
 def test_the_window_serves_the_value():
-    """Five values at least share the weight, and not many more than halve the expected error."""
+    """Five values at least share the weight, and the expected error stays small."""
     assert grid_response(8.0, 10).near == FEWEST
     assert grid_response(0.1, 3).near == 3
     for epsilon, size in ((4.0, 9000), (8.0, 9000), (8.0, 10**15)):
@@ -80,7 +80,7 @@ def test_the_window_serves_the_value():
 
 
 def test_samples_have_the_distribution_and_others_have_not():
-    """Error 1e-9; the same draws against a distribution of twice the inside weight fail."""
+    """The twin: the same draws against a distribution of twice the inside weight."""
     sanitizer = made(epsilon=1.0)
     lines = sanitizer.sanitize(["7"] * 4000, new_key()).lines
     grid = grid_response(sanitizer.guarantee.epsilon_ldp, 10)
@@ -106,10 +106,11 @@ def test_numbers_come_out_as_numbers_and_are_counted():
         assert formed_number(row.output).fields == formed_number(row.original).fields
 
 
-def test_without_it_numbers_are_words():
-    done = made(numbers="word").sanitize([TEXT], KEY)
-    assert done.counts[Action.NUMBER] == 0
-    assert not regex.search(r"\$|\b\d", done.lines[0])
+def cut_short(monkeypatch):
+    """Texts of 501 characters are long."""
+    monkeypatch.setattr(tokens, "SEGMENT", 500)
+    monkeypatch.setattr(tokens, "AHEAD", 400)
+    monkeypatch.setattr(rewriting, "LONG", 501)
 
 
 def test_a_number_depends_on_its_place_and_key_alone(monkeypatch):
@@ -121,9 +122,7 @@ def test_a_number_depends_on_its_place_and_key_alone(monkeypatch):
     assert apart == whole.lines
     again = pickle.loads(pickle.dumps(sanitizer)).sanitize(texts, KEY, [3, 4, 5, 6])
     assert again.lines == whole.lines
-    monkeypatch.setattr(tokens, "SEGMENT", 500)
-    monkeypatch.setattr(tokens, "AHEAD", 400)
-    monkeypatch.setattr(rewriting, "LONG", 501)
+    cut_short(monkeypatch)
     assert sanitizer.sanitize(texts, KEY, [3, 4, 5, 6]).lines == whole.lines
     assert len(set(sanitizer.sanitize(["4711"] * 20, KEY).lines)) > 1
 
@@ -137,19 +136,14 @@ def test_equal_numbers_have_one_draw(monkeypatch, unit):
     assert sorted(first.values()) == sorted(second.values()) == [30, 30, 60]
     assert (first == second) == (unit == "run")
     assert done.drawn == [3, 3]
-    monkeypatch.setattr(tokens, "SEGMENT", 500)
-    monkeypatch.setattr(tokens, "AHEAD", 400)
-    monkeypatch.setattr(rewriting, "LONG", 501)
+    cut_short(monkeypatch)
     if unit == "record":
         assert sanitizer.sanitize([text, text], KEY).lines == done.lines
 
 
-def test_the_keep_list_comes_first():
-    out = made(keep=["42"]).rewrite("42, 42, 42, 42, 42, 42, 42")
-    assert out == "42, 42, 42, 42, 42, 42, 42"
-
-
-def test_numbers_of_other_forms_are_words():
+def test_numbers_that_are_kept_or_of_other_forms():
+    text = "42, 42, 42, 42, 42, 42, 42"
+    assert made(keep=["42"]).rewrite(text) == text
     done = made().sanitize(["1234567890123456 F-16 ١٢٣"], KEY)
     assert done.counts[Action.NUMBER] == 2  # 16, and digits of another script
     assert done.counts[Action.UNKNOWN] == 2
@@ -173,7 +167,8 @@ def test_what_the_guarantee_leaves_out_is_shown_by_draws():
     assert found.probability > 0.9
 
 
-@given(epsilon=st.floats(0.5, 12), years=st.lists(st.integers(0, 9999), min_size=2, max_size=2))
+@given(epsilon=st.floats(0.5, 12), years=st.tuples(*[st.integers(0, 9999)] * 2))
+@settings(max_examples=30)
 def test_four_digits_alone_lose_no_more_than_epsilon(epsilon, years):
     """A year has 50 places of the grid: what is written is a function of the place."""
     numbers = [formed_number(f"{year:04}") for year in years]
@@ -185,8 +180,8 @@ def test_four_digits_alone_lose_no_more_than_epsilon(epsilon, years):
         for word, weight in zip(written, distribution(grid, number.value), strict=True):
             weights[word] += int(weight)
     assert len(mass[0]) == len(mass[1]) == 10_000
-    for word, weight in mass[0].items():
-        assert abs(math.log(Fraction(weight, mass[1][word]))) <= epsilon
+    for one, other in {(weight, mass[1][word]) for word, weight in mass[0].items()}:
+        assert abs(math.log(Fraction(one, other))) <= epsilon
 
 
 def test_the_command_says_so(tmp_path, dpsan):
@@ -202,5 +197,3 @@ def test_the_command_says_so(tmp_path, dpsan):
     report = dpsan("report", "--json", "a.jsonl", cwd=tmp_path)
     assert report.returncode == 0, report.stderr
     assert b'"number"' in report.stdout
-    wrong = dpsan("rewrite", "-e", "8", "--numbers", "digits", "in.txt", cwd=tmp_path)
-    assert (wrong.returncode, wrong.stdout) == (2, b"")

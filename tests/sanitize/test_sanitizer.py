@@ -1,7 +1,7 @@
-import collections
 import pickle
 import re
 import string
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import INVISIBLE, TOKENIZERS, write_gaps
 
+KEY = b"k" * 32
 WORDS = ["the", "maria", "john", "paris", "don't", "well-known", "it", "not", "may", "5", "café"]
 
 
@@ -37,8 +38,7 @@ def sanitizer():
 def test_structure_is_kept(text):
     """Gaps come out in place; every word comes out as a word of the vocabulary."""
     sanitizer = small()
-    (out,) = sanitizer.rewrite([text])
-    result = sanitizer.sanitize([text], b"k" * 32, audit=True)
+    result = sanitizer.sanitize([text], KEY, audit=True)
     rebuilt, at = [], 0
     for record in result.records:
         rebuilt += [text[at : record.start], record.output]
@@ -48,7 +48,7 @@ def test_structure_is_kept(text):
     rebuilt.append(text[at:])
     assert write_gaps(rebuilt)[1] == result.invisible
     assert "".join(rebuilt) == result.lines[0]
-    assert len(out) > 0 or not INVISIBLE.sub("", text)
+    assert len(sanitizer.rewrite(text)) > 0 or not INVISIBLE.sub("", text)
     gaps = [
         text[r0.end : r1.start] for r0, r1 in zip(result.records, result.records[1:], strict=False)
     ]
@@ -56,20 +56,11 @@ def test_structure_is_kept(text):
         assert not re.search(r"\w", gap.replace("_", "")) or gap in ("'s", "’s", "'S", "’S")
 
 
-def test_counts_and_texts_match(sanitizer):
-    result = sanitizer.sanitize(["Maria's the zyx", "", "!!!"], b"k" * 32)
-    assert len(result.lines) == 3
-    assert result.lines[1:] == ["", "!!!"]
-    assert result.drawn == [3, 0, 0]
-    assert result.counts[Action.DRAWN] == 2
-    assert result.counts[Action.UNKNOWN] == 1
-
-
 def test_compounds(sanitizer):
     def actions(text):
         return [
             (text[r.start : r.end], str(r.action))
-            for r in sanitizer.sanitize([text], b"k" * 32, audit=True).records
+            for r in sanitizer.sanitize([text], KEY, audit=True).records
         ]
 
     assert actions("Maria's") == [("Maria", "drawn")]
@@ -82,21 +73,15 @@ def test_compounds(sanitizer):
     assert actions("cafe\u0301") == [("cafe\u0301", "drawn")]
 
 
-def test_ten_thousand_unknown_strings_never_come_out(store):
+def test_unknown_strings_never_come_out(store):
     """Issue 3: names, e-mails, phone numbers, random letters; none copied, all counted."""
     generator = np.random.default_rng(11)
     letters = np.array(list(string.ascii_lowercase + string.digits))
     planted = []
-    for kind in range(10_000):
+    for _ in range(1000):
         body = "".join(generator.choice(letters, 14))
-        planted.append(
-            {
-                0: f"Zq{body}",
-                1: f"zq{body}@zq{body[::-1]}.zqx",
-                2: f"+{''.join(str(d) for d in generator.integers(0, 10, 12))}",
-                3: body.upper(),
-            }[kind % 4]
-        )
+        digits = "".join(map(str, generator.integers(0, 10, 12)))
+        planted += [f"Zq{body}", f"zq{body}@zq{body[::-1]}.zqx", f"+{digits}", body.upper()]
     sanitizer = Sanitizer(epsilon=8.0, embeddings=make_embeddings(n=500), cache=store)
     lines = [f"word1 {plant}, word2." for plant in planted]
     result = sanitizer.sanitize(lines, randomness.new_key())
@@ -106,15 +91,14 @@ def test_ten_thousand_unknown_strings_never_come_out(store):
             assert part not in text
     expected = sum(len(TOKENIZERS["unicode"].split(plant)[1::2]) for plant in planted)
     assert result.counts[Action.UNKNOWN] == expected
-    assert result.counts[Action.DRAWN] == 20_000
+    assert result.counts[Action.DRAWN] == 8000
 
 
 def test_unknown_policies():
-    key = b"k" * 32
-    masked = small(unknown="mask").sanitize(["the zyx"], key, audit=True)
+    masked = small(unknown="mask").sanitize(["the zyx"], KEY)
     assert masked.lines[0].endswith(" <unk>")
     assert masked.counts[Action.MASKED] == 1
-    kept = small(unknown="keep").sanitize(["the zyx"], key)
+    kept = small(unknown="keep").sanitize(["the zyx"], KEY)
     assert kept.lines[0].endswith(" zyx")
     assert kept.counts[Action.PASSED] == 1
     with pytest.raises(UsageError, match="policy"):
@@ -123,54 +107,40 @@ def test_unknown_policies():
 
 def test_words_are_not_glued_together():
     """Issue 13: ptb gave "youprogram"; so did contractions of the other tokenizers, and emoji."""
-    key = b"k" * 32
-    assert small(tokenizer="ptb", unknown="mask").sanitize(["isn't, 😀😀 a😀"], key).lines == [
-        "<unk> <unk>, <unk> <unk> <unk>"
-    ]
+    masked = small(tokenizer="ptb", unknown="mask").rewrite("isn't, 😀😀 a😀")
+    assert masked == "<unk> <unk>, <unk> <unk> <unk>"
     vectors = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
     embeddings = Embeddings(["you", "'ll", "x"], vectors, "clitic", "clitic")
-    split = Sanitizer("laplace", epsilon=1.0, embeddings=embeddings, tokenizer="ptb").rewrite(
-        ["you'll"]
-    )[0]
-    assert len(split.split(" ")) == 2
+    split = Sanitizer("laplace", epsilon=1.0, embeddings=embeddings, tokenizer="ptb")
+    assert len(split.rewrite("you'll").split(" ")) == 2
 
 
 def test_no_watermark_survives():
     """Issue 13: what is invisible outside words is dropped and counted, inside them replaced."""
     text = "\u200b\u2060The\u200b \u202emaria\u202c,\x1b\u3164 jo\u200bhn\ufeff \u200d."
     sanitizer = small()
-    result = sanitizer.sanitize([text, "", "\u200b"], b"k" * 32, audit=True)
+    result = sanitizer.sanitize([text, "", "\u200b"], KEY, audit=True)
     assert not INVISIBLE.search("".join(result.lines))
     assert result.invisible == 10
     assert result.counts[Action.DRAWN] == 3  # "john" is found
     for record, at in zip(result.records, written_at(result.records).tolist(), strict=True):
         assert result.lines[0][at : at + len(record.output)] == record.output
-    kept = small(keep=["Maria", "x\u200dy"]).sanitize(["Ma\u200bria x\u200dy"], b"k" * 32)
+    kept = small(keep=["Maria", "x\u200dy"]).sanitize(["Ma\u200bria x\u200dy"], KEY)
     assert kept.lines[0].endswith(" x\u200dy")  # as the list has it
     assert "\u200b" not in kept.lines[0]
     assert kept.counts[Action.KEPT] == 1
 
 
-def test_a_possessive_ending_has_no_capital():
-    assert small().sanitize(["MARIA'S"], b"k" * 32).lines[0].endswith("'s")
-
-
 def test_keep_list():
     sanitizer = small(keep=["Maria", "GoPro"])
-    result = sanitizer.sanitize(["MARIA's GoPro, gopro and Paris"], b"k" * 32, audit=True)
+    result = sanitizer.sanitize(["MARIA's GoPro, gopro and Paris"], KEY, audit=True)
     assert result.lines[0].startswith("MARIA's GoPro, gopro ")
     assert result.counts[Action.KEPT] == 3
+    # A possessive ending that was not kept has no capital.
+    assert small().sanitize(["MARIA'S"], KEY).lines[0].endswith("'s")
 
 
-def test_case_of_the_input():
-    out = small(case="input").rewrite(["THE Maria john"])[0].split()
-    assert out[0] == out[0].upper()
-    assert out[1][0] == out[1][0].upper()
-    lower = small(case="vocabulary").rewrite(["THE Maria"])[0]
-    assert lower == lower.lower()
-
-
-def test_a_thousand_copies_are_independent(sanitizer):
+def test_copies_and_words_of_a_line_are_independent(sanitizer):
     """Issue 3: no two lines or runs share a stream, and a shared one would be seen."""
     line = "the maria john paris it not may 5"
     out = sanitizer.rewrite([line] * 1000)
@@ -180,12 +150,8 @@ def test_a_thousand_copies_are_independent(sanitizer):
     # The planted failure: the same record number for every line.
     same = sanitizer.sanitize([line] * 1000, randomness.new_key(), [0] * 1000).lines
     assert len(set(same)) == 1
-
-
-def test_words_of_one_line_are_independent(sanitizer):
-    """One seed for all words would give every copy of a word the same output."""
-    out = sanitizer.rewrite(["maria " * 1000])[0].lower().split()
-    counts = collections.Counter(out)
+    # One seed for all words would give every copy of a word the same output.
+    counts = Counter(sanitizer.rewrite("maria " * 1000).lower().split())
     assert len(counts) > len(WORDS) / 2  # a word may be no output at all
     assert max(counts.values()) < 500
 
@@ -198,25 +164,15 @@ def test_seed():
     assert small().rewrite(line) != small().rewrite(line)
 
 
-def test_any_batching_gives_the_same(sanitizer):
+def test_any_batching_and_any_copy_give_the_same(sanitizer):
     texts = ["the maria", "", "john zyx " * 700, "paris"] * 3
     key = randomness.new_key()
     together = sanitizer.sanitize(texts, key).lines
     alone = [sanitizer.sanitize([text], key, [at]).lines[0] for at, text in enumerate(texts)]
     assert together == alone
-
-
-def test_pickles(sanitizer):
     copy = pickle.loads(pickle.dumps(sanitizer))
-    key = randomness.new_key()
-    text = ["the maria zyx"] * 50
-    assert copy.sanitize(text, key).lines == sanitizer.sanitize(text, key).lines
-    assert copy.rewrite(text) != sanitizer.rewrite(text)
-
-
-def test_only_strings(sanitizer):
-    with pytest.raises(TypeError, match="int"):
-        sanitizer.rewrite(["the", 5])
+    assert copy.sanitize(texts, key).lines == together
+    assert copy.rewrite(texts) != sanitizer.rewrite(texts)
 
 
 @pytest.mark.parametrize("kind", ["dict", "pandas", "polars"])
@@ -230,46 +186,16 @@ def test_tables_are_refused(sanitizer, kind):
     assert "maria" not in str(caught.value)
 
 
-def test_public_names(embeddings):
-    assert "knn-response" in [each["name"] for each in dpsan.list_mechanisms()]
-    assert dpsan.Sanitizer is Sanitizer
-    with pytest.raises(AttributeError):
-        _ = dpsan.nothing
-
-
-def test_usage_errors():
-    with pytest.raises(UsageError, match="did you mean 'knn-response'"):
-        small(mechanism="knn-respnse")
-    with pytest.raises(UsageError, match="tokenizer"):
-        small(tokenizer="words")
-    with pytest.raises(UsageError, match="case"):
-        small(case="upper")
-
-
-def test_repr_of_records_hides_text(sanitizer):
-    result = sanitizer.sanitize(["maria zyx"], b"k" * 32, audit=True)
-    assert "zyx" not in repr(result)
-    assert "maria" not in repr(result.records[0])
-
-
-@pytest.mark.parametrize("name", [each["name"] for each in dpsan.list_mechanisms()])
+@pytest.mark.parametrize("name", ["optimal-response", "laplace", "tldp", "krr"])
 def test_the_draw_that_warms_up_changes_nothing(name, embeddings):
     kind = MECHANISMS[name]
     needed = {each: about.example for each, about in kind.parameters().items() if about.required}
-    epsilon = {"tgumbel-paper": 99.0, "gaussian-classical": 1.0}.get(name, 4.0)
-
-    def made():
-        return Sanitizer(
-            name, epsilon=epsilon, embeddings=embeddings, parameters=needed, seed=3,
-            allow_unproved=True,
-        )  # fmt: skip
-
-    warm, cold = made(), made()
-    warm.warm_up()
+    given_ = {"embeddings": embeddings, "parameters": needed, "seed": 3, "allow_unproved": True}
+    warm, cold = (Sanitizer(name, epsilon=4.0, **given_) for _ in range(2))
     texts = ["the word of the day", "is unheardof", ""] * 3
-    assert warm.rewrite(texts) == cold.rewrite(texts)
-    warm.warm_up()
-    assert warm.rewrite(texts) == cold.rewrite(texts)
+    for _ in range(2):
+        warm.warm_up()
+        assert warm.rewrite(texts) == cold.rewrite(texts)
 
 
 def test_issue_13_a_string_in_a_string_out():
@@ -292,11 +218,15 @@ def test_issue_13_none_stays_none(sanitizer):
     # Under a seed the other texts keep their numbers.
     seeded = small(seed="1").rewrite(["the maria", "x", "john it"])
     assert small(seed="1").rewrite(["the maria", None, "john it"]) == [seeded[0], None, seeded[2]]
-    with pytest.raises(TypeError, match=r"strings or None \(got float\)"):
-        sanitizer.rewrite([float("nan")])
+    for wrong, kind in ((float("nan"), "float"), (5, "int")):
+        with pytest.raises(TypeError, match=rf"strings or None \(got {kind}\)"):
+            sanitizer.rewrite(["the", wrong])
 
 
 def test_issue_13_repr_is_short_and_tells_no_secret():
+    result = small().sanitize(["maria zyx"], KEY, audit=True)
+    assert "zyx" not in repr(result)
+    assert "maria" not in repr(result.records[0])
     sanitizer = small(keep=["Maria"], seed="open sesame")
     told = repr(sanitizer)
     assert len(told) < 200
@@ -318,6 +248,9 @@ def test_issue_13_repr_is_short_and_tells_no_secret():
         ({"epsilon": 1, "keep": "IBM"}, "keep must be a list of words"),
         ({"epsilon": 1, "mechanism": "gaussian"}, r"such as parameters={'delta': 1e-6}"),
         ({"epsilon": 1, "mechanism": "custext"}, r"\(allow_unproved=True runs it all the same\)"),
+        ({"epsilon": 1, "mechanism": "knn-respnse"}, "did you mean 'knn-response'"),
+        ({"epsilon": 1, "tokenizer": "words"}, "tokenizer"),
+        ({"epsilon": 1, "case": "upper"}, "case"),
     ],
 )
 def test_issue_13_errors_name_arguments(arguments, message):
@@ -330,3 +263,5 @@ def test_issue_13_errors_name_arguments(arguments, message):
 def test_epsilon_may_be_any_real_number():
     for epsilon in (2, np.float32(2), np.int64(2)):
         assert Sanitizer("krr", epsilon=epsilon, embeddings=make_embeddings()).rewrite("word1")
+    with pytest.raises(AttributeError):
+        _ = dpsan.nothing

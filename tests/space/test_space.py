@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,43 +39,13 @@ def test_float32_alone_would_be_wrong():
     assert (proposed != exact).any()
 
 
-def test_distances_are_not_squared(space):
-    points = np.zeros((1, space.d))
-    ids, near = space.search(points, 1)
-    assert near[0, 0] == pytest.approx(np.linalg.norm(space.vectors[ids[0, 0]]))
-
-
-def test_search_does_not_depend_on_the_batch(space):
-    points = np.random.default_rng(3).normal(size=(50, space.d))
-    together = space.search(points, 3)[0]
-    alone = np.concatenate([space.search(points[i : i + 1], 3)[0] for i in range(50)])
-    assert (together == alone).all()
-
-
-def test_unknown_is_the_centroid(space):
-    points = space.points(np.array([0, space.n]))
-    assert np.allclose(points[1], space.vectors.mean(axis=0))
-
-
-def test_distances(space):
+def test_distances_and_the_centroid_of_unknown_words(space):
     ids = np.array([0, 5, space.n])
-    expected = brute(space.vectors, space.points(ids))
+    points = space.points(ids)
+    assert np.allclose(points[2], space.vectors.mean(axis=0))
+    expected = brute(space.vectors, points)
     assert np.abs(space.distances(ids) - expected).max() <= space.distance_error
     assert space.distances(ids)[1, 5] == 0
-
-
-def test_neighbors_start_with_the_word_itself():
-    embeddings = make_embeddings()
-    embeddings.vectors[9] = embeddings.vectors[4]
-    space = MetricSpace(embeddings)
-    ids = np.arange(space.n)
-    found = space.neighbors(ids, 5)
-    assert (found[:, 0] == ids).all()
-    assert all(len(set(row)) == 5 for row in found.tolist())
-    assert 4 in found[9]
-    among = space.neighbors(ids, 5, outputs=20)
-    assert among.max() < 20
-    assert (among[:20, 0] == ids[:20]).all()
 
 
 @given(n=st.integers(1, 80), d=st.integers(1, 6), seed=st.integers(0, 1000), skew=st.floats(0.1, 3))
@@ -113,46 +81,19 @@ def test_tables_are_built_once(embeddings):
     assert built == ["diameter", "half/diameter"]
 
 
-def test_pickles(space):
-    copy = pickle.loads(pickle.dumps(space))
-    points = np.zeros((1, space.d))
-    assert (copy.search(points, 3)[0] == space.search(points, 3)[0]).all()
-
-
-def test_rank(space):
-    order = np.argsort(space.distances(np.array([3]))[0], kind="stable")
-    assert space.ranks(3, order)[1] == list(range(space.n))
-
-
-@pytest.mark.parametrize("scale", [0.01, 1.0, 1e3, 1e6])
-def test_nearest_agrees_with_search(scale):
-    generator = np.random.default_rng(5)
-    vectors = np.concatenate([generator.normal(size=(300, 8))] * 2).astype(np.float32)
-    vectors[450:] += np.float32(1e-7)  # duplicates and near duplicates: float32 cannot decide
-    index = FlatIndex(vectors)
-    points = generator.normal(size=(400, 8)) * scale
-    assert (index.nearest(points) == index.search(points, 1)[0][:, 0]).all()
-
-
 def test_neighbors_put_the_word_itself_first():
-    """Among equal vectors, for every k."""
+    """Among equal vectors, for every k; and where only some words are outputs."""
     vectors = np.repeat(np.random.default_rng(3).normal(size=(10, 2)), 3, axis=0)[::-1]
     words = [str(row) for row in range(len(vectors))]
     space = MetricSpace(Embeddings(words, vectors.astype(np.float32), "", "made-up"))
     rows = ((vectors[:, None] - vectors) ** 2).sum(axis=2)
     np.fill_diagonal(rows, -1.0)
-    order = np.argsort(rows, axis=1, kind="stable")
+    ids = np.arange(space.n)
     for k in (1, 2, 3, 7, space.n):
-        assert (space.neighbors(np.arange(space.n), k) == order[:, :k]).all()
-
-
-def test_vectors_are_held_where_they_are():
-    vectors = np.random.default_rng(3).normal(size=(200, 30)).astype(np.float32)
-    held = FlatIndex.over(vectors)
-    assert held.vectors is vectors
-    assert not vectors.flags.writeable
-    copied = FlatIndex(vectors)
-    assert not np.shares_memory(copied.vectors, vectors)
+        for outputs in {space.n, max(k, 20)}:
+            order = np.argsort(rows[:, :outputs], axis=1, kind="stable")
+            assert (space.neighbors(ids, k, outputs=outputs) == order[:, :k]).all()
+        assert (space.neighbors(ids, k) == np.argsort(rows, axis=1, kind="stable")[:, :k]).all()
 
 
 @pytest.mark.parametrize("d", [1, 3, 300, 10_000])

@@ -1,6 +1,7 @@
-"""A batch of texts in one row of words is what its texts are one by one."""
+"""A batch is what its texts are one by one; pieces are cut where no token is, and found again."""
 
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsan.text import pieces as module
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK
 from dpsan.text.lookup import Lookup
+from dpsan.text.pieces import Codes, cut
 from dpsan.text.tokens import TOKENIZERS, write_gaps
 
 _WORDS = """the Maria don't state-of-the-art 5bn 3.5 $5 U.S. x@y.com http://a.b/c naïve “quoted” — …
@@ -23,11 +27,15 @@ _KNOWN = "the слово abcdefghijklmnopqrstuvwx maria no state of art 5 do n't
 ROWS = {word: row for row, word in enumerate(_KNOWN.split())}
 
 
+def looked_up(name="unicode", keep=()):
+    return Lookup(TOKENIZERS[name].split, ROWS, keep, len(ROWS))
+
+
 @pytest.mark.parametrize("name", TOKENIZERS)
 @given(texts=TEXTS, in_pieces=st.booleans())
 def test_a_batch_is_its_texts(name, texts, in_pieces):
     texts = ["".join(word + gap for word, gap in text) for text in texts]
-    lookup = Lookup(TOKENIZERS[name].split, ROWS, ["Maria"], len(ROWS))
+    lookup = looked_up(name, ["Maria"])
     if in_pieces:
         texts = [text.replace("\0", "") for text in texts] or [""]
     split, words, codes = lookup.texts(texts)
@@ -37,8 +45,7 @@ def test_a_batch_is_its_texts(name, texts, in_pieces):
         assert batch.words.some(some) == [words[at] for at in some.tolist()]
     assert ([*batch.words], batch.codes.tolist()) == (words, codes.tolist())
     read = [len(gap) for pieces in split for gap in pieces[:-1:2]]
-    dropped = sum(write_gaps(pieces)[1] for pieces in split)
-    assert batch.invisible == dropped
+    assert batch.invisible == sum(write_gaps(pieces)[1] for pieces in split)
     assert batch.lines(words) == ["".join(pieces) for pieces in split]
     assert batch.sizes.tolist() == [len(pieces) // 2 for pieces in split]
     written, before = batch.gap_lengths()
@@ -50,30 +57,23 @@ def test_a_batch_is_its_texts(name, texts, in_pieces):
 
 
 def test_a_word_may_hold_what_stands_between_texts():
-    batch = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS)).batch(["the no", "", "art!"])
+    batch = looked_up().batch(["the no", "", "art!"])
     assert batch.lines(["a", f"b{batch.seam}c", "d"]) == [f"a b{batch.seam}c", "", "d!"]
 
 
 def test_many_texts_are_one_batch():
+    """Texts without words are one gap: were it made piece by piece, this would take hours."""
     texts = [f"the Maria, no{'.' * (number % 3)}" for number in range(2500)]
-    lookup = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS))
-    batch = lookup.batch(texts)
+    batch = looked_up().batch(texts)
     assert batch.lines([*batch.words]) == texts
     assert batch.codes.tolist() == [ROWS["the"], ROWS["maria"], ROWS["no"]] * 2500
-    assert len(lookup.batch(texts[:1024]).sizes) == 1024
-
-
-def test_texts_without_words_are_one_gap():
-    """Were it made longer piece by piece, this would take hours."""
-    lookup = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS))
     for text in ("  ;  " * 40, "", "\0"):
-        batch = lookup.batch([text] * 5_000)
-        assert batch.lines([]) == [text.strip("\0")] * 5_000
+        assert looked_up().batch([text] * 3000).lines([]) == [text.strip("\0")] * 3000
 
 
 def test_memory_does_not_grow_with_long_strings():
     """Issue 39: caches were bounded by count, so that long strings took hundreds of megabytes."""
-    lookup = Lookup(TOKENIZERS["unicode"].split, ROWS, (), len(ROWS))
+    lookup = looked_up()
     lookup.batch(["the first text"])
     tracemalloc.start()
     for number in range(200):
@@ -81,3 +81,87 @@ def test_memory_does_not_grow_with_long_strings():
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < 1_000_000
+
+
+ANY_TEXTS = st.lists(
+    st.text(st.characters(exclude_characters=MARK)) | st.text("0١９ ()+-.,:a "), min_size=1
+)
+
+
+@given(texts=ANY_TEXTS, last=st.booleans(), tails=st.booleans())
+def test_nothing_is_lost_between_spaces(texts, last, tails):
+    found = cut(texts, last=last, tails=tails)
+    joined = f" {MARK} ".join(texts) + f" {MARK}" * (not last)
+    assert " ".join(found.strings(slice(None), tails=True)) == joined
+    behind = found.trailing(np.arange(len(found) - 1))
+    assert all(each.endswith(" ") and not each.strip(module.TRAILING + " ") for each in behind)
+    if not tails:
+        assert not found.tails.any()
+
+
+@given(texts=ANY_TEXTS)
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_no_token_goes_on_behind_a_piece(name, texts):
+    split = TOKENIZERS[name].split
+    found = cut(texts[:1], last=True, tails=False).strings(slice(None))
+    joined = [*split(found[0])]
+    for piece in found[1:]:
+        first, *rest = split(piece)
+        joined[-1] += " " + first
+        joined += rest
+    assert joined == split(texts[0])
+
+
+def test_digits_of_all_scripts_may_be_in_a_token_with_a_space():
+    digits = [chr(code) for code in range(0x110000) if chr(code).isdecimal()]
+    assert len(digits) > 600
+    for digit in digits:
+        assert len(cut([f"{digit} {digit}", f") {digit}"], last=True, tails=True)) == 3
+    assert len(cut(["so to 5 or (5) of слово слово"], last=True, tails=True)) == 8
+
+
+def code_of(piece):
+    return CHUNK if piece.startswith("a") else len(piece) + 1000 * ord(piece[0])
+
+
+def stated(texts, tails):
+    """The codes, piece by piece."""
+    pieces = cut(texts, last=True, tails=tails)
+
+    def code(piece, tail):
+        if piece == MARK or not (piece or tail):
+            return BETWEEN if piece else EMPTY
+        return code_of(piece) if 0 < len(piece.encode("utf-8", "surrogatepass")) <= 24 else CHUNK
+
+    strings = pieces.strings(slice(None))
+    return pieces, [code(*each) for each in zip(strings, pieces.tails, strict=True)]
+
+
+@given(many=st.lists(ANY_TEXTS), tails=st.booleans(), alike=st.booleans())
+def test_a_code_is_that_of_all_bytes(many, tails, alike):
+    with pytest.MonkeyPatch.context() as patched:
+        if alike:  # every piece wants the same place
+            patched.setattr(module, "_FACTORS", (0, 0, 0))
+        patched.setattr(module, "_FIRST", 4)
+        codes = Codes(code_of)
+        for texts in [*many, *many]:
+            pieces, expected = stated(texts, tails)
+            assert codes(pieces).tolist() == expected
+
+
+@pytest.mark.parametrize("shared", [0, 7, 8, 16, 23])
+def test_pieces_that_begin_alike_have_codes_of_their_own(monkeypatch, shared):
+    monkeypatch.setattr(module, "_FACTORS", (0, 0, 0))  # and want the same place
+    numbers = {"x" * shared + letter: place for place, letter in enumerate("abcde")}
+    codes = Codes(numbers.__getitem__)
+    for word, number in numbers.items():  # one after the other: each is found among the others
+        assert codes(cut([word], last=True, tails=True)).tolist() == [number]
+    assert codes(cut([*numbers], last=True, tails=True))[::2].tolist() == [*numbers.values()]
+
+
+def test_threads_share_codes():
+    codes = Codes(code_of)
+    pieces, expected = stated([" ".join(f"{n % 977:x}y{n}" for n in range(40_000))], tails=True)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: codes(pieces), range(12)):
+            assert found.tolist() == expected

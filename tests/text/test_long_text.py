@@ -5,16 +5,14 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import tokens
-from dpsan.text.tokens import TOKENIZERS, segments
+from dpsan.text.tokens import segments
 
-PIECES = st.text(st.sampled_from("abs1. ,-'’—é\u0301\u200b\U0001f600\n\ud800x"), max_size=200)
+KEY = b"k" * 32
 
 
 def small(monkeypatch, stretch=16, ahead=6, long=32):
@@ -23,43 +21,15 @@ def small(monkeypatch, stretch=16, ahead=6, long=32):
     monkeypatch.setattr(rewriting, "LONG", long)
 
 
-@pytest.mark.parametrize("name", TOKENIZERS)
-@given(text=st.lists(PIECES, max_size=6).map("".join))
-def test_a_text_in_stretches_has_the_same_pieces(name, text):
-    """No word is cut in two, whatever stands on either side of a seam."""
-    split = TOKENIZERS[name].split
-    with pytest.MonkeyPatch.context() as patch:
-        small(patch)
-        found = list(segments(text, split))
-    joined = found[0]
-    for pieces in found[1:]:
-        joined[-1:] = [joined[-1] + pieces[0], *pieces[1:]]
-    assert joined == split(text)
-
-
-def test_stretches_are_short():
-    """Else nothing is gained: 3 MB of words, a word of 1 MB among them."""
-    text = "some words, " * 100_000 + "x" * 1_000_000 + " and more" * 100_000
-    sizes = [sum(map(len, pieces)) for pieces in segments(text, TOKENIZERS["unicode"].split)]
-    assert sum(sizes) == len(text)
-    assert sorted(sizes)[-2] <= tokens.SEGMENT
-    assert max(sizes) < 3_000_000
-
-
-@pytest.mark.parametrize("before", [0, 1, 255, 256, 257, 700])
+@pytest.mark.parametrize("before", [1, 255, 256, 257, 700])
 def test_streams_go_on_within_a_record(before):
-    whole = randomness.streams_for(b"k" * 32, [3, 4], [1000, 5])
-    rest = randomness.streams_for(b"k" * 32, [3, 4], [1000 - before, 5], before=before)
+    whole = randomness.streams_for(KEY, [3, 4], [1000, 5])
+    rest = randomness.streams_for(KEY, [3, 4], [1000 - before, 5], before=before)
     assert len(rest) == len(whole) - before
     assert (rest.bits("x", 3) == whole.bits("x", 3)[before:]).all()
     assert (rest.records == whole.records[before:]).all()
-    parts = rest.chunks(256)
-    assert sum(map(len, parts)) == len(rest)
-    assert [row for part in parts for row in part.bits("x").tolist()] == rest.bits("x").tolist()
-
-
-def test_streams_of_nothing_more():
-    assert len(randomness.streams_for(b"k" * 32, [3], [0], before=300)) == 0
+    assert [row for part in rest.chunks(256) for row in part.bits("x")] == [*rest.bits("x")]
+    assert len(randomness.streams_for(KEY, [3], [0], before=before)) == 0
 
 
 TEXTS = [
@@ -71,15 +41,16 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("mechanism", ["knn-response", "laplace", "krr"])
-@pytest.mark.parametrize("unknown", ["sample", "keep", "mask"])
+@pytest.mark.parametrize(
+    ("mechanism", "unknown"), [("knn-response", "sample"), ("laplace", "keep"), ("krr", "mask")]
+)
 def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, unknown):
     made = Sanitizer(mechanism, epsilon=5, embeddings=embeddings, cache=store, unknown=unknown)
-    whole = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
+    whole = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
     small(monkeypatch, stretch=300, ahead=40, long=301)
     cut = []
     monkeypatch.setattr(rewriting, "segments", lambda *a: cut.append(a) or segments(*a))
-    done = made.sanitize(TEXTS, b"k" * 32, [7, 8, 9, 11, 12])
+    done = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
     assert len(cut) == 2
     assert done.lines == whole.lines != TEXTS
     assert (done.drawn, done.counts) == (whole.drawn, whole.counts)
@@ -88,24 +59,27 @@ def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechan
 def test_articles_agree_across_stretches(monkeypatch):
     made = Sanitizer(epsilon=2.0, only="names,places")
     texts = ["an Oslo a Paris " * 60, "a x an Maria, " * 70]
-    whole = made.sanitize(texts, b"k" * 32, [7, 8])
+    whole = made.sanitize(texts, KEY, [7, 8])
     for stretch in (300, 302, 303, 305):
         small(monkeypatch, stretch=stretch, ahead=40, long=stretch + 1)
-        assert made.sanitize(texts, b"k" * 32, [7, 8]).lines == whole.lines
+        assert made.sanitize(texts, KEY, [7, 8]).lines == whole.lines
 
 
 def test_noise_of_a_line_needs_the_line(monkeypatch, embeddings, store):
     """And an audit has a row for each word: neither is cut."""
-    given = {"parameters": {"tensor": "line"}, "allow_unproved": True}
-    line = Sanitizer("tldp", epsilon=5, embeddings=embeddings, cache=store, **given)
-    word = Sanitizer("krr", epsilon=5, embeddings=embeddings, cache=store)
-    expected = [
-        line.sanitize(TEXTS, b"k" * 32).lines,
-        list(word.sanitize(TEXTS, b"k" * 32, audit=True).records),
-    ]
+    given = {"epsilon": 5, "embeddings": embeddings, "cache": store, "allow_unproved": True}
+    line, word = (
+        Sanitizer("tldp", parameters={"tensor": "line"}, **given),
+        Sanitizer("krr", **given),
+    )
+
+    def done():
+        records = word.sanitize(TEXTS, KEY, audit=True).records
+        return line.sanitize(TEXTS, KEY).lines, list(records)
+
+    expected = done()
     small(monkeypatch)
-    assert line.sanitize(TEXTS, b"k" * 32).lines == expected[0]
-    assert list(word.sanitize(TEXTS, b"k" * 32, audit=True).records) == expected[1]
+    assert done() == expected
 
 
 @pytest.fixture
@@ -114,15 +88,14 @@ def base(tmp_path):
     return ["rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, base, jobs):
+def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, base):
     """A line over 1 MB, its word order and its neighbours; the record limit; invalid bytes."""
-    base = [*base, "-j", jobs]
-    line = b"here there, HERE \xe2\x80\x94 " * 60_000
+    line = b"here there, HERE \xe2\x80\x94 " * 52_000
     text = b"here\n" + line + b"\r\nthere\n" + line
     done = dpsan(*base, cwd=tmp_path, stdin=text)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == text.replace(b"HERE", b"here").replace(b"\nhere t", b"\nHere t")
+    assert dpsan(*base, "-j", "2", cwd=tmp_path, stdin=text).stdout == done.stdout
     done = dpsan(*base, "--max-record", "1MiB", cwd=tmp_path, stdin=text)
     assert done.stdout == b"here\n"
     assert b":2: record longer than" in done.stderr
@@ -135,7 +108,7 @@ def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, base, jobs):
 
 
 def test_long_cells_and_strings_are_those_of_short_ones(tmp_path, dpsan, base):
-    base = [*base, "-j", "2", "-k", "t", "--case", "vocabulary"]
+    base = [*base, "-k", "t", "--case", "vocabulary"]
     cell = 'here "there", HERE \u2014/\n' * 60_000
     row = 't,x\n"' + cell.replace('"', '""') + '",HERE\nhere,b\n'
     done = dpsan(*base, "--format", "csv", cwd=tmp_path, stdin=row.encode())
@@ -152,7 +125,7 @@ import resource, sys
 from dpsan.sanitize.sanitizer import Sanitizer
 made = Sanitizer("knn-response", epsilon=8, seed="s")
 made.rewrite(["some words to begin with"])
-text = "some words, and more of them " * 700_000
+text = "some words, and more of them " * 150_000
 unit = 1 if sys.platform == "darwin" else 1024
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 before = peak()
@@ -162,12 +135,6 @@ print((peak() - before) / len(text))
 
 
 def test_a_long_text_takes_little_memory(cache):
-    """20 MB: 26 times its size before it was cut."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"DPSAN_CACHE_DIR": str(cache), "PATH": "/usr/bin:/bin"},
-    )
-    assert float(done.stdout) < 6
+    """4 MB: 26 times its size before it was cut."""
+    environment = {"DPSAN_CACHE_DIR": str(cache), "PATH": "/usr/bin:/bin"}
+    assert float(subprocess.check_output([sys.executable, "-c", MEASURE], env=environment)) < 6

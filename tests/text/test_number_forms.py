@@ -1,6 +1,8 @@
-"""Numbers as places on a public grid: the same form, a valid value, nothing of the value in it."""
+"""Numbers as places on a public grid: the same form, a valid value; and numbers for people."""
 
 import datetime
+import math
+import re
 from collections import Counter
 
 import pytest
@@ -9,70 +11,48 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsan.text.number_forms import MOST_DIGITS, formed_number
+from dpsan.text.numerals import number as numeral
+from dpsan.text.numerals import percent
 from dpsan.text.tokens import TOKENIZERS
 
 # Written, the least and the largest number of its form.
+_FORMS = """
+5: 0 .. 9; 42: 10 .. 09; 1234: 1000 .. 0999; 2023: 1000 .. 0999; 007: 100 .. 099
+1,284,105: 1,000,000 .. 0,999,999; 3.14: 0.00 .. 9.99; 0.50: 0.00 .. 9.99
+$1,000.50: $1,000.00 .. $0,999.99; US$5: US$0 .. MX$9; A$19.50: A$10.00 .. S$09.99
+1.000,50€: 1.000,00€ .. 0.999,99€; $1.5bn: $0.0mn .. $9.9bn; £3M: £0k .. £9b
+10:30: 00:00 .. 23:59; 9:05: 0:00 .. 9:59; 10:30pm: 12:00am .. 11:59pm; 9:30PM: 1:00am .. 9:59pm
+10:30:15,123: 00:00:00,000 .. 23:59:59,999; 2023-03-05: 1900-01-01 .. 2099-12-28
+2023-13-45: 1900-01-01 .. 2099-12-28; 03/05/2023: 01/01/1900 .. 12/12/2099
+5.3.2023: 1.1.1900 .. 9.9.2099
+2023-03-05T10:30:00+01:00: 1900-01-01T00:00:00+00:00 .. 2099-12-28T23:59:59-12:00
+2023-03-05t10:30-0100: 1900-01-01T00:00+0000 .. 2099-12-28T23:59-1200
+2023-03-05T10:30:00.1z: 1900-01-01T00:00:00.0Z .. 2099-12-28T23:59:59.9Z
+2023-03-05 10:30: 1900-01-01 00:00 .. 2099-12-28 23:59; 192.168.1.1: 100.100.0.0 .. 255.255.9.9
+1/2: 1/1 .. 9/9; 2:1: 1:1 .. 9:9; (408) 555-0123: (100) 000-0000 .. (099) 999-9999
++1 408 555 0123: +1 000 000 0000 .. +0 999 999 9999; 555-0199: 100-0000 .. 099-9999
+"""
 FORMS = {
-    "5": ("0", "9"),
-    "42": ("10", "09"),
-    "1234": ("1000", "0999"),
-    "2023": ("1000", "0999"),
-    "007": ("100", "099"),
-    "1,284,105": ("1,000,000", "0,999,999"),
-    "3.14": ("0.00", "9.99"),
-    "0.50": ("0.00", "9.99"),
-    "$1,000.50": ("$1,000.00", "$0,999.99"),
-    "US$5": ("US$0", "MX$9"),
-    "A$19.50": ("A$10.00", "S$09.99"),
-    "1.000,50€": ("1.000,00€", "0.999,99€"),
-    "$1.5bn": ("$0.0mn", "$9.9bn"),
-    "£3M": ("£0k", "£9b"),
-    "10:30": ("00:00", "23:59"),
-    "9:05": ("0:00", "9:59"),
-    "10:30pm": ("12:00am", "11:59pm"),
-    "9:30PM": ("1:00am", "9:59pm"),
-    "10:30:15,123": ("00:00:00,000", "23:59:59,999"),
-    "2023-03-05": ("1900-01-01", "2099-12-28"),
-    "2023-13-45": ("1900-01-01", "2099-12-28"),
-    "03/05/2023": ("01/01/1900", "12/12/2099"),
-    "5.3.2023": ("1.1.1900", "9.9.2099"),
-    "2023-03-05T10:30:00+01:00": ("1900-01-01T00:00:00+00:00", "2099-12-28T23:59:59-12:00"),
-    "2023-03-05t10:30-0100": ("1900-01-01T00:00+0000", "2099-12-28T23:59-1200"),
-    "2023-03-05T10:30:00.1z": ("1900-01-01T00:00:00.0Z", "2099-12-28T23:59:59.9Z"),
-    "2023-03-05 10:30": ("1900-01-01 00:00", "2099-12-28 23:59"),
-    "192.168.1.1": ("100.100.0.0", "255.255.9.9"),
-    "1/2": ("1/1", "9/9"),
-    "2:1": ("1:1", "9:9"),
-    "(408) 555-0123": ("(100) 000-0000", "(099) 999-9999"),
-    "+1 408 555 0123": ("+1 000 000 0000", "+0 999 999 9999"),
-    "555-0199": ("100-0000", "099-9999"),
+    word: tuple(ends.split(" .. "))
+    for word, ends in (each.split(": ") for each in re.split("; |\n", _FORMS.strip()))
 }
 # 5bn has the shape of 5km; initials are no currency, and what surrounds the digits is written.
 WORDS = ["", "F-16", "10th", "5km", "5bn", "10:30x", "10:30Z", "covid-19", "a", "JIM$5", "Ж5€"]
 WORDS += ["1" * (MOST_DIGITS + 1), "1/" + "1" * 5000, "1:" * 40 + "1"]
 
 
-@pytest.mark.parametrize("word", FORMS)
-def test_the_grid_of_a_form(word):
-    number = formed_number(word)
-    least, largest = FORMS[word]
-    assert number.written(0) == least
-    assert number.written(number.size - 1) == largest
-    assert 0 <= number.value < number.size
-    for each in (least, largest):  # they are of the same form, at its ends
-        again = formed_number(each)
-        if again.pieces == number.pieces and again.fields == number.fields:
-            assert again.value in (0, number.size - 1)
-
-
-def test_digits_of_every_script_and_invisible_characters_make_no_other_form():
-    """Else a reader would see that a number was written in another script."""
+def test_the_grid_of_a_form():
+    for word, ends in FORMS.items():
+        number = formed_number(word)
+        assert (number.written(0), number.written(number.size - 1)) == ends
+        assert 0 <= number.value < number.size
+        for again in map(formed_number, ends):  # they are of the same form, at its ends
+            if again.pieces == number.pieces and again.fields == number.fields:
+                assert again.value in (0, number.size - 1)
+    assert [formed_number(word) for word in WORDS] == [None] * len(WORDS)
+    # Else a reader would see that a number was written in another script.
     for other in ("٢٠٢٤", "２０２４", "20\u200b24"):
         assert formed_number(other) == formed_number("2024")
-
-
-def test_what_is_no_number():
-    assert [formed_number(word) for word in WORDS] == [None] * len(WORDS)
 
 
 def shape(word):
@@ -88,11 +68,8 @@ def of_the_same_shape(word, chosen):
     )
 
 
-CHOSEN = st.lists(
-    st.tuples(st.sampled_from("apmbnAPMSUTZzß"), st.sampled_from("0123456789")),
-    min_size=30,
-    max_size=30,
-)
+PAIRS = st.tuples(st.sampled_from("apmbnAPMSUTZzß"), st.sampled_from("0123456789"))
+CHOSEN = st.lists(PAIRS, min_size=30, max_size=30)
 
 
 @given(word=st.sampled_from(sorted(FORMS)), chosen=CHOSEN, share=st.floats(0, 1, exclude_max=True))
@@ -121,16 +98,13 @@ def test_every_number_of_digits_has_a_place_of_its_own(digits, mark):
     assert number.written(number.value) == word
 
 
-@pytest.mark.parametrize(
-    ("word", "after"),
-    [
-        *(("11:59am", "12:00pm"), ("12:59pm", "01:00pm"), ("9:59am", "1:00pm"), ("99", "00")),
-        *(("0.99", "1.00"), ("1999", "2000"), ("1899", "1900"), ("2099", "2100")),
-    ],
-)
-def test_neighbours(word, after):
-    number = formed_number(word)
-    assert formed_number(after).value - number.value in range(1, number.widest + 1)
+NEIGHBOURS = "11:59am-12:00pm 12:59pm-01:00pm 9:59am-1:00pm 99-00 0.99-1.00 1999-2000 1899-1900"
+
+
+def test_neighbours():
+    for pair in [*NEIGHBOURS.split(), "2099-2100"]:
+        number, after = map(formed_number, pair.split("-"))
+        assert after.value - number.value in range(1, number.widest + 1)
 
 
 def test_a_year_is_mostly_a_near_year():
@@ -155,3 +129,26 @@ def test_dates_and_times_are_valid(share):
     datetime.date(year, second, first)
     number = formed_number("10:30pm")
     datetime.datetime.strptime(number.written(int(share * number.size)), "%I:%M%p")
+
+
+WRITTEN = {
+    **{1284105: "1,284,105", 1.02728e7: "10.3 million", 7.999999999999999: "8", 8.0: "8", 0: "0"},
+    **{12727.9: "12,728", 123456.7: "123,457", 999999.7: "1 million", 999.6e6: "1 billion"},
+    **{2.5e12: "2.5 trillion", 1e15: "1e15", 1.5e-6: "1.5e-6", 0.0012345678: "0.0012346"},
+    **{-3.5: "-3.5", None: "infinite", math.inf: "infinite"},
+}
+SHARES = {0.0: "under 1 %", 0.144: "14 %", 0.99: "99 %", 0.996: "over 99 %", 1: "over 99 %"}
+
+
+def test_numbers_and_shares_for_people():
+    assert {value: numeral(value) for value in WRITTEN} == WRITTEN
+    assert {share: percent(share) for share in SHARES} == SHARES
+
+
+@given(st.floats(-1e14, 1e14))
+def test_what_is_read_is_what_was_meant(value):
+    text = numeral(value)
+    names = {"million": 1e6, "billion": 1e9, "trillion": 1e12}
+    figure, _, name = text.replace(",", "").partition(" ")
+    assert "e+" not in text
+    assert float(figure) * names.get(name, 1) == pytest.approx(value, rel=5e-3)

@@ -1,0 +1,32 @@
+"""Entries for the tests of the cache, and whether two are the same."""
+
+from pathlib import Path
+
+import numpy as np
+
+from dpsan.embeddings.cache.faiss_file import INDEX
+from dpsan.embeddings.cache.store import Entry
+
+NOBODY = 65534
+NUMBERS = np.arange(12, dtype="<f4").reshape(3, 4)
+
+
+def small(number: float = 1.0) -> Entry:
+    arrays = {INDEX: NUMBERS * np.float32(number), "ids": np.full(5, number)}
+    return Entry(arrays, {"number": number})
+
+
+def same(a: Entry | None, b: Entry) -> bool:
+    return (
+        a is not None
+        and list(a.arrays) == list(b.arrays)
+        and all(
+            x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+            for x, y in zip(a.arrays.values(), b.arrays.values(), strict=True)
+        )
+        and a.meta == b.meta
+    )
+
+
+def left_behind(root: Path) -> list[str]:
+    return [path.name for path in root.glob("v*/*") if path.name.endswith(".tmp")]
